@@ -201,6 +201,7 @@ def lint(session: nox.Session) -> None:
     session.run("python", "ci/lint.py", *session.posargs)
     session.run("python", "ci/typecheck.py")
     session.run("python", "ci/internals.py")
+    session.run("python", "ci/deferred.py", "--check")
 
 
 @nox.session

@@ -72,7 +72,6 @@ from rushlight.ops.arithmetic import (
     clamp,
     clamp_max,
     clamp_min,
-    conj,
     div,
     floor_divide,
     fmod,
@@ -116,7 +115,7 @@ from rushlight.ops.comparison import (
     ne,
     where,
 )
-from rushlight.ops.complex_views import imag, real, view_as_complex, view_as_real
+from rushlight.ops.complex_views import conj, imag, real, view_as_complex, view_as_real
 from rushlight.ops.convolution import (
     conv1d,
     conv2d,
@@ -234,7 +233,6 @@ from rushlight.ops.reduction import (
     argmin,
     count_nonzero,
     dist,
-    logsumexp,
     max,
     mean,
     min,
@@ -283,7 +281,7 @@ from rushlight.ops.slicing import (
     tensor_split,
     unbind,
 )
-from rushlight.ops.softmax import log_softmax, softmax
+from rushlight.ops.softmax import log_softmax, logsumexp, softmax
 from rushlight.ops.sorting import (
     argsort,
     bincount,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from rushlight import refusals
+from rushlight.ops._deferred_names import EXPORTED
 
 # Modules of the top level imported at first use.
 PARTS = frozenset(
@@ -37,17 +38,10 @@ NAMES = {
     "chains": "compile",
     "errors": "OutOfMemoryError",
     "ops.complex_numbers": "complex",
-    "ops.reparameterization": (
-        "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad"
-    ),
     "func": "vmap",
     "library.tags": "Tag",
     "serialization": "load safetensors save",
-    "ops.private_names": (
-        "_addmm_activation _chunk_cat _log_softmax_backward_data _native_batch_norm_legit "
-        "_safe_softmax _segment_reduce _softmax_backward_data _unsafe_masked_index "
-        "_unsafe_masked_index_put_accumulate"
-    ),
+    "ops.private_names": "_native_batch_norm_legit _segment_reduce",
     "nn.native_calls": (
         "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits convolution "
         "cosine_embedding_loss ctc_loss dropout dropout_ embedding feature_alpha_dropout "
@@ -64,7 +58,8 @@ NAMES = {
     "tensor.layout": "jagged",
     "symbolic_numbers": ("sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum"),
     "autograd.anomaly": "is_anomaly_check_nan_enabled set_anomaly_enabled",
-    "nn.functional": "celu_ max_pool1d_with_indices rrelu_ selu_ threshold_",
+    "nn.functional": "celu_ rrelu_ selu_ threshold_",
+    "ops.unpooling": "max_pool1d_with_indices",
     "utils.dlpack": "to_dlpack",
     "ops.sparse_products": "spmm sspaddmm",
     "sparse": (
@@ -73,7 +68,12 @@ NAMES = {
         "sparse_csr sparse_csr_tensor"
     ),
 }
-_PLACES = {name: module for module, names in NAMES.items() for name in names.split()}
+_PLACES = {
+    name: module
+    for names_of in (NAMES, EXPORTED)
+    for module, names in names_of.items()
+    for name in names.split()
+}
 
 
 def find(name: str):

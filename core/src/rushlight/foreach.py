@@ -1,8 +1,9 @@
 """Operations on lists of tensors, ``_foreach_mul_(tensors, 2.0)``: one call for all of them.
 
 Names are ``_foreach_`` and the name of an op, with a dash at the end for the in-place form. Which
-further arguments an op takes, by position and by name, its forms in :data:`_FORMS` say: numbers or
-tensors for all, or lists with one for each.
+further arguments an op takes, by position and by name, the forms in its declaration say
+(``foreach=``), between bars and in the order in which they are tried: numbers or tensors for all,
+or lists with one for each. What stands after ``*`` is given by name only.
 """
 
 from __future__ import annotations
@@ -12,58 +13,55 @@ import math
 import numbers
 
 import rushlight
+from rushlight.ops import arithmetic, reduction
+from rushlight.ops._op import TABLE
 
-_EXTREME = "scalar: number | scalars: numbers | other: tensors"
-_FACTOR = "scalars: numbers | other: tensor | other: tensors | scalar: number"
-_ADDED = (
-    "tensor1: tensors, tensor2: tensors, scalars: numbers"
-    " | tensor1: tensors, tensor2: tensors, scalars: packed"
-    " | tensor1: tensors, tensor2: tensors, value: number = 1"
-)
-_SIZE = "ord: number = 2, dtype: any = None"
-# Forms are tried in this order. What stands after ``*`` is given by name only.
-_FORMS = {
-    **dict.fromkeys(
-        "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p "
-        "log2 max neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc "
-        "zero".split(),
-        "",
+# Forms that several ops have, by the word that declarations say for them.
+_SHARED = {
+    "extreme": "scalar: number | scalars: numbers | other: tensors",
+    "factor": "scalars: numbers | other: tensor | other: tensors | scalar: number",
+    "added": (
+        "tensor1: tensors, tensor2: tensors, scalars: numbers"
+        " | tensor1: tensors, tensor2: tensors, scalars: packed"
+        " | tensor1: tensors, tensor2: tensors, value: number = 1"
     ),
-    **dict.fromkeys("clamp_max clamp_min maximum minimum".split(), _EXTREME),
-    "add": "scalar: number | scalars: numbers | other: tensor, *, alpha: number = 1"
-    " | other: tensors, *, alpha: number = 1",
-    "sub": "scalar: number | scalars: numbers | other: tensors, *, alpha: number = 1",
-    "mul": _FACTOR,
-    "div": _FACTOR,
-    "addcmul": _ADDED,
-    "addcdiv": _ADDED,
-    "lerp": "tensors1: tensors, weight: number | tensors1: tensors, weight: numbers"
-    " | tensors1: tensors, weights: tensors",
-    "pow": "exponent: number | exponent: numbers | exponent: tensors",
-    "norm": _SIZE,
-    "powsum": _SIZE,
-    "mm": "mat2: tensors",
-    "clone": "*, memory_format: any = None",
+    "size": "ord: number = 2, dtype: any = None",
+}
+# Forms of what is no op of the table.
+_BESIDE_OPS = {
     "copy": "src: tensors, non_blocking: any = False",
+    "max": "",
+    "powsum": _SHARED["size"],
+    "zero": "",
 }
 _IN_PLACE_ONLY = frozenset(("copy", "zero"))
-_FRESH_ONLY = frozenset(("clone", "max", "mm", "norm", "powsum"))
+
+
+def _forms(base):
+    """The forms of an op in the order in which they are tried; None if it has none."""
+    text = _BESIDE_OPS.get(base)
+    if text is None:
+        op = TABLE.get(base)
+        text = None if op is None else op.options.get("foreach")
+    return None if text is None else _parsed(_SHARED.get(text, text))
 
 
 def find(name: str):
     """The function of a name such as ``_foreach_add_``; None if there is none."""
     op = name.removeprefix("_foreach_")
     base = op.removesuffix("_")
-    if base not in _FORMS or base in (_FRESH_ONLY if op.endswith("_") else _IN_PLACE_ONLY):
+    there = hasattr(rushlight.Tensor, op) if op.endswith("_") else base not in _IN_PLACE_ONLY
+    if not there or _forms(base) is None:
         return None
     return _in_place(name, op) if op.endswith("_") else _fresh(name, op)
 
 
 def _fresh(name, op):
-    single, forms = _single(op), _parsed(_FORMS[op])
+    single, forms = _single(op), _forms(op)
+    power = TABLE.get(op) is arithmetic.pow.op
 
     def call(*args, **kwargs):
-        if op == "pow" and args and _is_number(args[0]):
+        if power and args and _is_number(args[0]):
             return tuple([rushlight.pow(args[0], x) for x in _exponents(name, *args[1:], **kwargs)])
         tensors, rows, options = _bound(name, forms, args, kwargs)
         return tuple([single(x, *row, **options) for x, row in zip(tensors, rows, strict=True)])
@@ -74,7 +72,7 @@ def _fresh(name, op):
 
 
 def _in_place(name, op):
-    single, forms = _single(op), _parsed(_FORMS[op.removesuffix("_")])
+    single, forms = _single(op), _forms(op.removesuffix("_"))
 
     def call(*args, **kwargs):
         tensors, rows, options = _bound(name, forms, args, kwargs)
@@ -90,10 +88,13 @@ def _in_place(name, op):
 def _single(op):
     """What is done with one tensor and its row of arguments."""
     base = op.removesuffix("_")
-    if base in ("addcmul", "addcdiv"):
+    declared = TABLE.get(base)
+    if declared is not None and declared.options["foreach"] == "added":
         return lambda x, first, second, value: getattr(x, op)(first, second, value=value)
-    if base in ("maximum", "minimum"):
+    if declared in (arithmetic.maximum.op, arithmetic.minimum.op):
         return functools.partial(_extreme_written if op.endswith("_") else _extreme, base)
+    if declared is reduction.norm.op:
+        return lambda x, order, dtype: rushlight.linalg.vector_norm(x, order, dtype=dtype)
     if op in _SINGLE:
         return _SINGLE[op]
     return lambda x, *row, **options: getattr(x, op)(*row, **options)
@@ -136,7 +137,6 @@ def _power_sum(x, order, dtype=None):
 
 _SINGLE = {
     "max": _largest,
-    "norm": lambda x, order, dtype: rushlight.linalg.vector_norm(x, order, dtype=dtype),
     "powsum": _power_sum,
 }
 

@@ -19,6 +19,7 @@ from rushlight.ops import reduction
 from rushlight.ops.comparison import where
 from rushlight.ops.exponential import logaddexp as _logaddexp
 from rushlight.ops.softmax import log_softmax as _log_softmax
+from rushlight.ops.softmax import logsumexp as _logsumexp
 from rushlight.ops.softmax import softmax as _softmax
 from rushlight.ops.sorting import nanmedian
 from rushlight.tensor.tensor import Tensor
@@ -188,7 +189,7 @@ def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """``log(sum(exp(input)))`` over `dim` of what is not masked out."""
     dims = tuple(range(input.dim())) if _dims(dim) is None else dim
     kept = _masked(input, mask, _lowest(input, dtype), dtype)
-    return reduction.logsumexp(kept, dims, keepdim).to(kept._dtype)
+    return _logsumexp(kept, dims, keepdim).to(kept._dtype)
 
 
 def _lowest(input, dtype):

@@ -20,9 +20,8 @@ from rushlight.ops.exponential import (
 )
 from rushlight.ops.exponential import lgamma as gammaln
 from rushlight.ops.exponential import sigmoid as expit
-from rushlight.ops.reduction import logsumexp
 from rushlight.ops.rounding import round
-from rushlight.ops.softmax import log_softmax, softmax
+from rushlight.ops.softmax import log_softmax, logsumexp, softmax
 from rushlight.ops.special_bessel import i0
 from rushlight.ops.special_bessel import special_airy_ai as airy_ai
 from rushlight.ops.special_bessel import special_bessel_j0 as bessel_j0

@@ -15,26 +15,33 @@ from rushlight.backends import code_cache, machine_code
 from rushlight.nn import functional as F
 
 _UNARY = (
-    "abs neg exp log sqrt rsqrt sigmoid tanh relu sin cos floor round sign square reciprocal erf "
-    "log1p isnan isinf"
-).split()
-_BINARY = "add sub mul div maximum minimum eq ne lt le gt ge".split()
+    rushlight.abs, rushlight.neg, rushlight.exp, rushlight.log, rushlight.sqrt, rushlight.rsqrt,
+    rushlight.sigmoid, rushlight.tanh, rushlight.relu, rushlight.sin, rushlight.cos,
+    rushlight.floor, rushlight.round, rushlight.sign, rushlight.square, rushlight.reciprocal,
+    rushlight.erf, rushlight.log1p, rushlight.isnan, rushlight.isinf,
+)  # fmt: skip
+_BINARY = (
+    rushlight.add, rushlight.sub, rushlight.mul, rushlight.div, rushlight.maximum,
+    rushlight.minimum, rushlight.eq, rushlight.ne, rushlight.lt, rushlight.le, rushlight.gt,
+    rushlight.ge,
+)  # fmt: skip
+_OF_TENSORS = (rushlight.maximum, rushlight.minimum)
 
 
 def _pointwise():
     """The most used elementwise ops with their gradients."""
     x = rushlight.rand(8, 33) + 0.5
     y = rushlight.rand(8, 33) + 0.5
-    for name in _UNARY:
+    for function in _UNARY:
         leaf = x.clone().requires_grad_()
-        out = getattr(rushlight, name)(leaf)
+        out = function(leaf)
         if out.requires_grad:
             out.sum().backward()
-    for name in _BINARY:
+    for function in _BINARY:
         left, right = x.clone().requires_grad_(), y.clone().requires_grad_()
-        numbers = () if name in ("maximum", "minimum") else (1.5,)
+        numbers = () if function in _OF_TENSORS else (1.5,)
         for other in (right, y[0], *numbers):
-            out = getattr(rushlight, name)(left, other)
+            out = function(left, other)
             if out.requires_grad:
                 out.sum().backward()
     for function in (F.gelu, F.silu, F.leaky_relu, F.elu, F.softplus):

@@ -49,6 +49,11 @@ CASES = {
     ),
     "avgpool": lambda lib: F(lib).avg_pool2d(lib.nn.Conv2d(1, 1, 1)(x(lib, 1, 1, 4, 4)), 2),
     "maxpool": lambda lib: F(lib).max_pool2d(lib.nn.Conv2d(1, 1, 1)(x(lib, 1, 1, 4, 4)), 2),
+    "adaptive_max_pool3d": lambda lib: F(lib).adaptive_max_pool3d(
+        lib.nn.Conv3d(1, 1, 1)(x(lib, 1, 1, 4, 4, 4)), 2
+    ),
+    "prelu": lambda lib: F(lib).prelu(x(lib, 4, 4), x(lib, 1)),
+    "prelu_mixed": lambda lib: F(lib).prelu(x(lib, 4, 4) @ x(lib, 4, 4), x(lib, 1)),
     "bmm": lambda lib: lib.bmm(x(lib, 1, 4, 4), x(lib, 1, 4, 4)),
     "addmm": lambda lib: lib.addmm(x(lib, 4), x(lib, 4, 4), x(lib, 4, 4)),
     "baddbmm": lambda lib: lib.baddbmm(x(lib, 1, 4, 4), x(lib, 1, 4, 4), x(lib, 1, 4, 4)),

@@ -192,17 +192,6 @@ def test_aten_names():
         aten.add.Nope  # noqa: B018 - the look-up is the test
 
 
-def test_overload_names_are_pytorchs():
-    torch = pytest.importorskip("torch")
-    if "rushlight" in torch.__version__:
-        pytest.skip("torch is Rushlight")
-    from rushlight.library.aten import _OF
-
-    for name, overloads in _OF.items():
-        assert set(overloads) <= set(getattr(torch.ops.aten, name).overloads()), name
-        assert getattr(rushlight.ops.aten, name).overloads() == overloads
-
-
 def test_torch_ops_in_programs_for_pytorch(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(

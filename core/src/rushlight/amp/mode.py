@@ -1,9 +1,8 @@
-"""Autocast: an interpreter that sees every op of a region and casts its inputs by the op's name.
+"""Autocast: an interpreter that sees every op of a region and casts its inputs as declared.
 
-The lists are what PyTorch 2.13 does on the CPU; on a GPU softmax, norms, powers, exponentials and
-sums get float32 too. Products and convolutions get the low dtype;
-losses, transforms and what sums over many terms get float32; ops on several tensors at once get
-the widest dtype among them; all others run in the dtype they are given.
+What an op's option ``autocast`` says (`RULES`) is what PyTorch 2.13 does on the CPU;
+``autocast_on_gpu="float32"`` says where a GPU differs: softmax, norms, powers, exponentials and
+sums. All others run in the dtype they are given; of a composite the ops inside are seen.
 """
 
 from __future__ import annotations
@@ -19,37 +18,6 @@ from rushlight.autograd.mode import mode
 from rushlight.dtypes import FLOAT, bfloat16, dtype, float16, float32, float64, promote_types
 from rushlight.tensor.dispatch import Interpreter, pop, push, stack
 from rushlight.tensor.tensor import EXACT, Tensor
-
-LOWER = frozenset(
-    "matmul mm bmm addmm addbmm baddbmm linear linalg_matmul linalg_multi_dot linalg_vecdot "
-    "chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
-    "conv_transpose3d _convolution scaled_dot_product_attention _recurrence".split()
-)
-HIGHER = frozenset(
-    "_cross_entropy _ctc_loss _logits_entropy _squared_error _smooth_l1 _huber "
-    "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss prod cdist _cdist trace "
-    "_pdist quantile nanquantile grid_sample grid_sampler grid_sampler_2d grid_sampler_3d "
-    "avg_pool3d max_pool3d adaptive_avg_pool3d polar stft view_as_complex "
-    "fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 fft_rfft2 "
-    "fft_irfft2 fft_hfft2 fft_ihfft2 fft_fftn fft_ifftn fft_rfftn fft_irfftn fft_hfftn fft_ihfftn "
-    "linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals "
-    "linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq "
-    "linalg_matrix_rank linalg_qr linalg_solve linalg_solve_ex linalg_svd linalg_svdvals "
-    "linalg_tensorinv linalg_tensorsolve cholesky cholesky_inverse cholesky_solve inverse lu_solve "
-    "geqrf orgqr ormqr pinverse qr svd svd_lowrank pca_lowrank triangular_solve".split()
-)
-WIDEST = frozenset("cat stack index_copy".split())
-# Written with products, but not products to PyTorch; and normalizations, whose weights may be wider
-# than their input.
-APART = frozenset("outer bilinear mv addmv dot vdot addr kron".split())
-NORMS = frozenset("_layer_norm _batch_norm _group_norm _rms_norm".split())
-
-# On a GPU these are computed in, and give, float32.
-HIGHER_ON_GPU = frozenset(
-    "_softmax _log_softmax _layer_norm _group_norm exp log log2 log10 log1p expm1 pow rsqrt "
-    "reciprocal acos asin cosh sinh tan erfinv softplus sum cumsum cumprod renorm norm _norm2 "
-    "_norm_power dist cosine_similarity pdist logsumexp".split()
-)
 
 _DTYPES = {"cpu": bfloat16, "cuda": float16, "mps": float16, "xpu": float16}
 _ALLOWED = (bfloat16, float16)
@@ -78,22 +46,17 @@ class AutocastInterpreter(Interpreter):
         return any(state.enabled.values())
 
     def process(self, function, types, args, kwargs):
-        """Run an op with its inputs cast as its name says."""
+        """Run an op with its inputs cast as it declares."""
         op = getattr(function, "op", None)
         if op is None or not self.casts or kwargs.get("out") is not None:
             return function(*args, **kwargs)
-        name = op.name
-        if name in HIGHER_ON_GPU and _on_gpu((*args, *kwargs.values())):
+        options = op.options
+        if "autocast_on_gpu" in options and _on_gpu((*args, *kwargs.values())):
             return _cast_call(function, args, kwargs, _higher)
-        if name in LOWER:
-            return _cast_call(function, args, kwargs, _lower)
-        if name in HIGHER:
-            return _cast_call(function, args, kwargs, _higher)
-        if name in WIDEST:
-            return _widest_call(function, args, kwargs)
-        if name in NORMS:
-            return _norm_call(function, args, kwargs)
-        if op.kind == "composite" and name not in APART:
+        rule = options.get("autocast")
+        if rule is not None:
+            return RULES[rule](function, args, kwargs)
+        if op.kind == "composite":
             return self._open(op, function, args, kwargs)
         return function(*args, **kwargs)
 
@@ -194,6 +157,28 @@ def _norm_call(function, args, kwargs):
     if isinstance(result, Tensor):
         return result.to(wanted)
     return (result[0].to(wanted), *result[1:])
+
+
+def _lower_call(function, args, kwargs):
+    return _cast_call(function, args, kwargs, _lower)
+
+
+def _higher_call(function, args, kwargs):
+    return _cast_call(function, args, kwargs, _higher)
+
+
+def _call_as_given(function, args, kwargs):
+    return function(*args, **kwargs)
+
+
+# What the option `autocast` of an op may say, and how its call is made.
+RULES = {
+    "lower": _lower_call,  # in the low dtype: products, convolutions
+    "float32": _higher_call,  # losses, transforms, what sums over many terms
+    "widest": _widest_call,  # in the widest dtype among the inputs: what joins tensors
+    "input": _norm_call,  # in float32, the result in the input's dtype: norms with wide weights
+    "as_given": _call_as_given,  # written with products, but not a product to PyTorch
+}
 
 
 # ------------------------------------------------------------------------------------- the region

@@ -26,7 +26,7 @@ def _from_channels(tensor, size):
     return split.transpose(0, 1)
 
 
-@rule("_convolution")
+@rule
 def _convolution(level, op, values):
     input, weight, bias, stride, padding, dilation, groups = values
     size, settings = level.size, (stride, padding, dilation)
@@ -55,7 +55,7 @@ def _shaped(bias, out):
     return bias.reshape((bias._array.shape[0], 1, -1, *(1,) * (out._array.ndim - 3)))
 
 
-@rule("_convolution_input")
+@rule
 def _convolution_input(level, op, values):
     output, weight, shape, stride, padding, dilation, groups = values[:7]  # no bias in transforms
     size, settings = level.size, (stride, padding, dilation)
@@ -73,7 +73,7 @@ def _convolution_input(level, op, values):
     return _from_channels(found, size)
 
 
-@rule("_convolution_weight")
+@rule
 def _convolution_weight(level, op, values):
     """The examples' weights have gradients of their own: one group for each example."""
     output, input, shape, stride, padding, dilation, groups = values

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.dtypes import bool_, uint8
+from rushlight.ops import comparison, gathering
 from rushlight.ops._batching import batched, front, in_rows, is_batched
 from rushlight.ops._batching_rules import rule, shifted
-from rushlight.ops._op import TABLE
 from rushlight.ops._wrappers import Wrapped, call_op
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
-
-
-def _function(name):
-    return TABLE[name].function
 
 
 def _range(level, ndim):
@@ -37,14 +33,14 @@ def _width(index):
     return len(np.broadcast_shapes(*shapes))
 
 
-@rule("_index")
+@rule
 def _index(level, op, values):
     inner, index = values[0]._inner, values[1]
     found = op.function(inner, (slice(None), *index))
     return found.movedim(_width(index), 0) if _separated(index) else found
 
 
-@rule("_index_put")
+@rule
 def _index_put(level, op, values):
     input, new, index, accumulate = values
     base = front(input, level)
@@ -63,7 +59,7 @@ def _index_put(level, op, values):
 
 
 # --------------------------------------------------------------------------- dim, index and values
-@rule("gather scatter_add scatter_reduce _scatter _scatter_multiply")
+@rule
 def _along(level, op, values):
     """Indices of the shape of the values: one more dimension."""
     found = list(values)
@@ -74,7 +70,7 @@ def _along(level, op, values):
             found[p] = found[p].unsqueeze(1)
     found[op.index["dim"]] = shifted(values[op.index["dim"]], max(ndim, 1))
     result = call_op(op, found)
-    shape = values[op.index["index"] if op.name == "gather" else 0]._array
+    shape = values[op.index["index"] if op is gathering.gather.op else 0]._array
     return result if shape.ndim else result.squeeze(1)
 
 
@@ -88,7 +84,7 @@ def _spread(index, dim, shape):
     )
 
 
-@rule("index_select")
+@rule
 def _index_select(level, op, values):
     input, dim, index = values
     ndim = input._array.ndim
@@ -102,10 +98,10 @@ def _index_select(level, op, values):
     dim = wrap_dim(dim, ndim)
     flat = in_rows(index._inner, level)
     spread = _spread(flat, dim, input._array.shape)
-    return _function("gather")(front(input, level), dim + 1, spread)
+    return gathering.gather(front(input, level), dim + 1, spread)
 
 
-@rule("index_add index_copy index_reduce _index_fill")
+@rule
 def _index_writes(level, op, values):
     input, dim, index = values[:3]
     ndim = input._array.ndim
@@ -125,19 +121,19 @@ def _index_writes(level, op, values):
     shape = list(input._array.shape)
     shape[dim] = flat._array.shape[1]
     spread = _spread(flat, dim, shape)
-    if op.name == "_index_fill":
+    if op is gathering._index_fill.op:
         source = base.detach().new_full((level.size, *shape), source)
-        return _function("_scatter")(base, dim + 1, spread, source)
+        return gathering._scatter(base, dim + 1, spread, source)
     source = front(source, level).reshape((level.size, *shape))
-    if op.name == "index_copy":
-        return _function("_scatter")(base, dim + 1, spread, source)
-    if op.name == "index_add":
+    if op is gathering.index_copy.op:
+        return gathering._scatter(base, dim + 1, spread, source)
+    if op is gathering.index_add.op:
         source = source if values[4] == 1 else source * values[4]
-        return _function("scatter_add")(base, dim + 1, spread, source)
+        return gathering.scatter_add(base, dim + 1, spread, source)
     return NotImplemented
 
 
-@rule("take")
+@rule
 def _take(level, op, values):
     input, index = values
     if not is_batched(input, level):
@@ -145,21 +141,21 @@ def _take(level, op, values):
     flat = in_rows(input._inner, level)
     places = front(index, level)
     count = flat._array.shape[1]
-    places = _function("where")(places < 0, places + count, places)
-    found = _function("gather")(flat, 1, in_rows(places, level))
+    places = comparison.where(places < 0, places + count, places)
+    found = gathering.gather(flat, 1, in_rows(places, level))
     return found.reshape(tuple(places.shape))
 
 
-@rule("put")
+@rule
 def _put(level, op, values):
     input, index, source, accumulate = values
     flat, index = input.reshape(-1), index.reshape(-1)
-    places = _function("where")(index < 0, index + flat.numel(), index)
-    write = _function("scatter_add" if accumulate else "_scatter")
+    places = comparison.where(index < 0, index + flat.numel(), index)
+    write = gathering.scatter_add if accumulate else gathering._scatter
     return write(flat, 0, places, source.reshape(-1)).reshape(tuple(input.shape))
 
 
-@rule("masked_scatter")
+@rule
 def _masked_scatter(level, op, values):
     input, mask, source = values
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
@@ -168,10 +164,10 @@ def _masked_scatter(level, op, values):
         return input
     places = (mask.long().cumsum(0) - 1).clamp(0, source._array.size - 1)
     found = source.reshape(-1).gather(0, places)
-    return _function("where")(mask, found, input.reshape(-1)).reshape(shape)
+    return comparison.where(mask, found, input.reshape(-1)).reshape(shape)
 
 
-@rule("_embedding")
+@rule
 def _embedding(level, op, values):
     weight, indices, padding_idx, scale = values
     if not is_batched(weight, level):
@@ -186,10 +182,10 @@ def _embedding(level, op, values):
     if padding_idx is None or padding_idx < 0:
         return found
     padded = (indices == padding_idx).unsqueeze(-1)
-    return _function("where")(padded, found.detach(), found)
+    return comparison.where(padded, found.detach(), found)
 
 
-@rule("_embedding_backward")
+@rule
 def _embedding_backward(level, op, values):
     output, indices, count, padding_idx, scale = values
     if scale:
@@ -202,7 +198,7 @@ def _embedding_backward(level, op, values):
     return found.reshape((level.size, count, *found._array.shape[1:]))
 
 
-@rule("_searchsorted")
+@rule
 def _searchsorted(level, op, values):
     ordered, input = values[:2]
     if not is_batched(ordered, level) and values[-1] is None and ordered._array.ndim == 1:
@@ -222,7 +218,7 @@ def _searchsorted_rows(level, op, values, rows):
     )
 
 
-@rule("masked_select")
+@rule
 def _masked_select(level, op, values):
     input, mask = values
     if is_batched(mask, level):
@@ -232,7 +228,7 @@ def _masked_select(level, op, values):
     return input.expand(shape).reshape(-1).index_select(0, places)
 
 
-@rule("_nonzero")
+@rule
 def _dynamic(level, op, values):
     raise RuntimeError(
         f"vmap: We do not support batching operators that can output dynamic shape. Attempted to "
@@ -341,7 +337,7 @@ def put_at(self, items, value, accumulate):
                 "writing several values by a mask inside of vmap: use torch.where"
             )
         new = value + self if accumulate else value
-        return _function("where")(mask, new, self).to(self._dtype)
+        return comparison.where(mask, new, self).to(self._dtype)
     places = arange(self.numel()).reshape(tuple(self.shape))[tuple(items)]
     if not isinstance(value, Tensor):
         value = full((), value, dtype=self._dtype)
@@ -349,5 +345,5 @@ def put_at(self, items, value, accumulate):
     while value.dim() > places.dim() and value.shape[0] == 1:
         value = value.squeeze(0)
     value = value.expand(tuple(places.shape)).reshape(-1)
-    write = _function("scatter_add" if accumulate else "_scatter")
+    write = gathering.scatter_add if accumulate else gathering._scatter
     return write(self.reshape(-1), 0, places.reshape(-1), value).reshape(tuple(self.shape))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from rushlight.ops import arithmetic, matrix
 from rushlight.ops._batching import front, is_batched
 from rushlight.ops._batching_rules import rule
-from rushlight.ops._op import TABLE
 
 
 def _product(a, b):
-    return TABLE["matmul"].function(a, b)
+    return matrix.matmul(a, b)
 
 
-@rule("mm")
+@rule
 def _mm(level, op, values):
     a, b = values
     if not is_batched(b, level):
@@ -23,11 +23,11 @@ def _mm(level, op, values):
     if a._array.shape[1] == 1 == b._array.shape[0]:
         # Outer products, as in gradients of a layer by each example: bound by memory, and a product
         # of elements writes past the caches.
-        return TABLE["mul"].function(a._inner, b._inner)
-    return TABLE["bmm"].function(a._inner, b._inner)
+        return arithmetic.mul(a._inner, b._inner)
+    return matrix.bmm(a._inner, b._inner)
 
 
-@rule("bmm")
+@rule
 def _bmm(level, op, values):
     a, b = (front(v, level) for v in values)
     shape, count = tuple(a.shape), a._array.shape[1]
@@ -36,17 +36,17 @@ def _bmm(level, op, values):
     return op.function(a, b).reshape(level.size, count, shape[2], b.shape[2])
 
 
-@rule("dot")
+@rule
 def _dot(level, op, values):
     a, b = values
     if is_batched(a, level) and is_batched(b, level):
-        found = TABLE["bmm"].function(a._inner.unsqueeze(1), b._inner.unsqueeze(2))
+        found = matrix.bmm(a._inner.unsqueeze(1), b._inner.unsqueeze(2))
         return found.reshape(level.size)
     batch, other = (a, b) if is_batched(a, level) else (b, a)
-    return TABLE["mm"].function(batch._inner, other.unsqueeze(1)).squeeze(1)
+    return matrix.mm(batch._inner, other.unsqueeze(1)).squeeze(1)
 
 
-@rule("linear")
+@rule
 def _linear(level, op, values):
     """One product for all examples where the weight is the same for all."""
     input, weight, bias = values

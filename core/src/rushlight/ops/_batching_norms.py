@@ -6,7 +6,7 @@ from rushlight.ops._batching import front, in_rows, is_batched
 from rushlight.ops._batching_rules import rule
 
 
-@rule("_batch_norm")
+@rule
 def _batch_norm(level, op, values):
     """All examples' channels side by side."""
     input, weight, bias, eps = values
@@ -35,7 +35,7 @@ def _channels_split(tensor, size, channels):
     return tensor.reshape((shape[0], size, channels, *shape[2:])).transpose(0, 1)
 
 
-@rule("_batch_norm_backward")
+@rule
 def _batch_norm_backward(level, op, values):
     grad, input, weight, mean, invstd = values
     size, channels = level.size, input._array.shape[1]
@@ -49,7 +49,7 @@ def _batch_norm_backward(level, op, values):
     )
 
 
-@rule("_layer_norm")
+@rule
 def _layer_norm(level, op, values):
     input, size, weight, bias, eps = values
     inner = front(input, level)
@@ -66,7 +66,7 @@ def _layer_norm(level, op, values):
     return rows.reshape(tuple(out.shape)), mean, rstd
 
 
-@rule("_layer_norm_backward")
+@rule
 def _layer_norm_backward(level, op, values):
     """Written out: the kernel adds the gradients of weight and bias up over all rows."""
     grad, input, weight, mean, rstd, size = values
@@ -90,7 +90,7 @@ def _affine(rows, level, shape, weight, bias):
     return rows
 
 
-@rule("_rms_norm")
+@rule
 def _rms_norm(level, op, values):
     input, size, weight, eps = values
     batched_weight = is_batched(weight, level)
@@ -101,7 +101,7 @@ def _rms_norm(level, op, values):
     return out, in_rows(rstd, level)
 
 
-@rule("_rms_norm_backward")
+@rule
 def _rms_norm_backward(level, op, values):
     """Written out: the kernel adds the gradient of the weight up over all rows."""
     grad, input, weight, rstd, size = values
@@ -114,7 +114,7 @@ def _rms_norm_backward(level, op, values):
     return (inner * rstd).reshape(whole), (grad * normal).sum(1)
 
 
-@rule("_group_norm")
+@rule
 def _group_norm(level, op, values):
     """The examples join the images."""
     input, groups, weight, bias, eps = values
@@ -130,7 +130,7 @@ def _group_norm(level, op, values):
     return out, in_rows(mean, level), in_rows(rstd, level)
 
 
-@rule("_group_norm_backward")
+@rule
 def _group_norm_backward(level, op, values):
     """Written out: the kernel adds the gradients of weight and bias up over all images."""
     grad, input, groups, weight, mean, rstd = values

@@ -1,15 +1,19 @@
-"""Batching rules: those of kinds, which declarations name, and those of single ops in `RULES`.
+"""Batching rules, which declarations name: those of kinds of ops, and those of single ones.
 
 A rule takes ``(level, op, values)`` with the bound arguments and gives inner results with all
 examples in dimension 0, or NotImplemented where one call for each example has to do. A declaration
 says ``batching="elements"`` for what aligns like elementwise ops, ``"dims"`` for ops with
 dimensions as arguments, ``"trailing"`` for those over the last dimensions of one tensor,
 ``"trailing of several"`` for those of more, ``"rows"`` for those over (N, C, ...). What has a
-reason to be computed differently is written out here.
+reason to be computed differently names the function that does, here or in another file
+`_batching_*`: ``"view"`` is :func:`_view`.
 """
 
 from __future__ import annotations
 
+from rushlight.ops import comparison, slicing, sorting, squared_errors, turning
+from rushlight.ops import reduction as reductions
+from rushlight.ops import shape as shaping
 from rushlight.ops._batching import (
     Batched,
     aligned,
@@ -20,7 +24,6 @@ from rushlight.ops._batching import (
     is_batched,
     unbatched,
 )
-from rushlight.ops._op import TABLE
 from rushlight.ops._wrappers import Wrapped, call_op, in_form
 from rushlight.tensor.memory_format import contiguous_format, preserve_format
 from rushlight.tensor.shape import normalize_size, wrap_dim
@@ -29,15 +32,10 @@ from rushlight.tensor.tensor import Tensor
 RULES = {}
 
 
-def rule(names):
-    """Declare the rule of the ops named in a text."""
-
-    def declare(function):
-        for name in names.split():
-            RULES[name] = function
-        return function
-
-    return declare
+def rule(function):
+    """Register a rule under its name, dashes around it left out, which declarations give."""
+    RULES[function.__name__.strip("_")] = function
+    return function
 
 
 def shifted(dim, ndim):
@@ -64,10 +62,10 @@ def same_ndim(level, op, values, count=None):
 
 
 # ------------------------------------------------------------------------ dimensions as arguments
-_FLATTENING = ("argmax", "argmin", "roll", "prod")
+_FLATTENING = (reductions.argmax.op, reductions.argmin.op, turning.roll.op, reductions.prod.op)
 
 
-@rule("_masked_fill")
+@rule
 def _masked_fill(level, op, values):
     ndim = max(t._array.ndim for t in values[:2])
     input = aligned(values[0], level, ndim)
@@ -88,11 +86,11 @@ def with_dims(level, op, values):
         if at is None:
             continue
         dim = found[at]
-        if dim is None or dim == () and op.name != "flip":
-            if op.name in _FLATTENING:
+        if dim is None or dim == () and op is not turning.flip.op:
+            if op in _FLATTENING:
                 whole = tuple(found[first]._array.shape)
                 found[first] = in_rows(found[first], level)
-                found[at] = 1 if op.name != "roll" else (1,)
+                found[at] = 1 if op is not turning.roll.op else (1,)
                 continue
             found[at] = tuple(range(1, ndim + 1))
         else:
@@ -103,7 +101,7 @@ def with_dims(level, op, values):
 
 def _unflattened(op, result, values, shape):
     """The result of an op over all elements, flattened for the call."""
-    if op.name == "roll":
+    if op is turning.roll.op:
         return result.reshape(shape)
     if values[op.index["keepdim"]]:
         return result.reshape((shape[0], *(1,) * (len(shape) - 1)))
@@ -116,17 +114,17 @@ def _of_scalars(level, op, values):
     for p in op.tensor_positions:
         if isinstance(values[p], Tensor):
             found[p] = front(values[p], level).unsqueeze(1)
-    if op.name == "transpose":
+    if op is shaping.transpose.op:
         return found[0].squeeze(1)
     for name in ("dim", "dims"):
         at = op.index.get(name)
         if at is not None:
             many = isinstance(values[at], (tuple, list)) or values[at] is None
-            many = many and op.name not in _FLATTENING
+            many = many and op not in _FLATTENING
             found[at] = (1,) if many else 1
-    if op.name == "flip" and values[op.index["dims"]] == ():
+    if op is turning.flip.op and values[op.index["dims"]] == ():
         return found[0].squeeze(1)
-    if op.name == "unfold":
+    if op is slicing.unfold.op:
         return call_op(op, [found[0], 1, *values[2:]]).reshape(level.size, values[2])
     result = call_op(op, found)
     if isinstance(result, Tensor):
@@ -135,26 +133,26 @@ def _of_scalars(level, op, values):
     return in_form(result, items)
 
 
-@rule("clone")
+@rule
 def _clone(level, op, values):
     """Formats count dimensions, so the examples keep the order they have in memory."""
     whole = values[1] if values[1] is contiguous_format else None
     return values[0]._inner.clone(memory_format=whole or preserve_format)
 
 
-@rule("_median_of_all")
+@rule
 def _median_of_all(level, op, values):
     rows = in_rows(values[0]._inner, level)
-    median = TABLE["_nanmedian" if values[1] else "_median"].function
+    median = sorting._nanmedian if values[1] else sorting._median
     return median(rows, 1, False)[0]
 
 
-@rule("unsqueeze")
+@rule
 def _unsqueeze(level, op, values):
     return values[0]._inner.unsqueeze(wrap_dim(values[1], values[0]._array.ndim + 1) + 1)
 
 
-@rule("squeeze")
+@rule
 def _squeeze(level, op, values):
     shape, dim = values[0]._array.shape, values[1]
     dims = range(len(shape)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
@@ -163,7 +161,7 @@ def _squeeze(level, op, values):
     return call_op(op, [values[0]._inner, chosen])
 
 
-@rule("permute")
+@rule
 def _permute(level, op, values):
     dims = (values[1],) if isinstance(values[1], int) else tuple(values[1])
     ndim = values[0]._array.ndim
@@ -172,7 +170,7 @@ def _permute(level, op, values):
     return call_op(op, [values[0]._inner, (0, *[wrap_dim(d, ndim) + 1 for d in dims])])
 
 
-@rule("t")
+@rule
 def _t(level, op, values):
     inner = values[0]._inner
     if inner._array.ndim > 3:
@@ -180,7 +178,7 @@ def _t(level, op, values):
     return inner.transpose(1, 2) if inner._array.ndim == 3 else inner.view_as(inner)
 
 
-@rule("expand")
+@rule
 def _expand(level, op, values):
     size = values[1]
     size = normalize_size((size,) if not isinstance(size, (tuple, list)) else (tuple(size),))
@@ -194,7 +192,7 @@ def _expand(level, op, values):
     return inner.expand((level.size, *kept))
 
 
-@rule("view reshape")
+@rule
 def _view(level, op, values):
     from rushlight.ops.shape import infer_size
 
@@ -202,13 +200,13 @@ def _view(level, op, values):
     return call_op(op, [values[0]._inner, (level.size, *shape)])
 
 
-@rule("repeat")
+@rule
 def _repeat(level, op, values):
     repeats = (values[1],) if isinstance(values[1], int) else tuple(values[1])
     return call_op(op, [aligned(values[0], level, len(repeats)), (1, *repeats)])
 
 
-@rule("sum_to_size")
+@rule
 def _sum_to_size(level, op, values):
     size, ndim = tuple(values[1]), values[0]._array.ndim
     lead = (1,) * (ndim - len(size))
@@ -216,7 +214,7 @@ def _sum_to_size(level, op, values):
     return found.reshape((level.size, *size)) if lead else found
 
 
-@rule("_slice")
+@rule
 def _slice(level, op, values):
     return call_op(op, [values[0]._inner, (slice(None), *values[1])])
 
@@ -236,17 +234,17 @@ def _spread(base, value):
     return batched(inner.expand((value._level.size, *inner.shape)).clone(), value._level)
 
 
-@rule("_copy")
+@rule
 def _copy(level, op, values):
     return op.function(front(values[0], level), aligned(values[1], level, values[0]._array.ndim))
 
 
-@rule("_fill")
+@rule
 def _fill(level, op, values):
     return op.function(values[0]._inner, values[1])
 
 
-@rule("view_scatter")
+@rule
 def _view_scatter(level, op, values):
     base, value, path = values
     value = front(value, level)
@@ -258,21 +256,21 @@ def _view_scatter(level, op, values):
     return out
 
 
-@rule("diag_embed")
+@rule
 def _diag_embed(level, op, values):
     inner, offset, dim1, dim2 = values[0]._inner, *values[1:]
     ndim = values[0]._array.ndim + 1
     return call_op(op, [inner, offset, wrap_dim(dim1, ndim) + 1, wrap_dim(dim2, ndim) + 1])
 
 
-@rule("cat")
+@rule
 def _cat(level, op, values):
     tensors = [t for t in values[0] if t._array.shape != (0,)] or list(values[0])
     fronts = [front(t, level) for t in tensors]
     return call_op(op, [fronts, shifted(values[1], tensors[0]._array.ndim)])
 
 
-@rule("stack")
+@rule
 def _stack(level, op, values):
     fronts = [front(t, level) for t in values[0]]
     return call_op(op, [fronts, shifted(values[1], values[0][0]._array.ndim + 1)])
@@ -306,7 +304,7 @@ def aligned_front(value, level, ndim):
     return front(value, level).reshape((level.size, *(1,) * (ndim - len(shape)), *shape))
 
 
-@rule("linalg_ldl_solve")
+@rule
 def _ldl_solve(level, op, values):
     """Matrices, their pivots and right sides, with equally many dimensions before the last."""
     ndim = max(values[0]._array.ndim, values[2]._array.ndim)
@@ -317,7 +315,7 @@ def _ldl_solve(level, op, values):
     return op.function(LD, pivots, B, hermitian=values[3])
 
 
-@rule("linalg_solve_ex")
+@rule
 def _solve(level, op, values):
     A, B, left, check = values
     shape = tuple(B._array.shape)
@@ -333,7 +331,7 @@ def _solve(level, op, values):
     return type(result)(solution, info)
 
 
-@rule("_lstsq")
+@rule
 def _lstsq(level, op, values):
     found, _ = same_ndim(level, op, values)
     result = call_op(op, found)
@@ -362,7 +360,7 @@ def _split_first(result, size, rows):
     return tuple(None if r is None else _split_first(r, size, rows) for r in result)
 
 
-@rule("_attention")
+@rule
 def _attention(level, op, values):
     """(B, N, H, L, E) as (B * N, H, L, E), the mask too."""
     found, rows = list(values), values[0]._array.shape[0]
@@ -385,7 +383,7 @@ def _attention(level, op, values):
     return _split_first(call_op(op, found), level.size, rows)
 
 
-@rule("_cross_entropy")
+@rule
 def _cross_entropy(level, op, values):
     """Written out with other ops: each example has a mean of its own."""
     from rushlight.ops.losses import _target_probabilities
@@ -398,7 +396,7 @@ def _cross_entropy(level, op, values):
     kept = target != ignore_index
     counts = kept.to(input.dtype)
     if weight is not None:
-        counts = weight[TABLE["_where"].function(kept, target, 0)] * counts
+        counts = weight[comparison._where(kept, target, 0)] * counts
     count = counts.sum()
     if reduction == "sum":
         losses = losses.sum()
@@ -408,46 +406,48 @@ def _cross_entropy(level, op, values):
     return tuple(p if is_batched(p, level) else front(p, level) for p in parts)
 
 
-@rule("_diagonal_copy")
+@rule
 def _diagonal_copy(level, op, values):
     return values[0].diagonal(values[1]).clone()
 
 
-@rule("_trace")
+@rule
 def _trace(level, op, values):
     return values[0].diagonal().sum()
 
 
-@rule("_squared_errors")
+@rule
 def _squared_errors(level, op, values):
     input, target, mean = values
-    losses = TABLE["_squared_error"].function(input, target)
+    losses = squared_errors._squared_error(input, target)
     return losses.mean() if mean else losses.sum()
 
 
-@rule("_nll_mean")
+@rule
 def _nll_mean(level, op, values):
     """Written out with other ops, likewise."""
     input, target, ignore_index = values
-    kept, where = target != ignore_index, TABLE["_where"].function
+    kept, where = target != ignore_index, comparison._where
     picked = input.gather(1, where(kept, target, 0).unsqueeze(1)).squeeze(1)
     mean = -(picked * kept.to(input.dtype)).sum() / kept.sum()
     return mean if is_batched(mean, level) else front(mean, level)
 
 
-KINDS = {
-    "elements": elementwise,
-    "dims": with_dims,
-    "trailing": trailing,
-    "trailing of several": trailing_of_several,
-    "rows": _folded,
-}
+RULES.update(
+    {
+        "elements": elementwise,
+        "dims": with_dims,
+        "trailing": trailing,
+        "trailing of several": trailing_of_several,
+        "rows": _folded,
+    }
+)
 
 
 def rule_of(op):
-    """The rule of an op, or None: its own, or that of the kind its declaration names."""
-    found = RULES.get(op.name)
-    return KINDS.get(op.options.get("batching")) if found is None else found
+    """The rule that an op's declaration names, or None."""
+    name = op.options.get("batching")
+    return None if name is None else RULES[name]
 
 
 def families():

@@ -6,7 +6,7 @@ from rushlight.ops._batching import is_batched
 from rushlight.ops._batching_rules import rule
 
 
-@rule("_spmm")
+@rule
 def _spmm(level, op, values):
     """One product for all examples that share the matrix: their columns side by side."""
     elements, other, pattern, rows = values

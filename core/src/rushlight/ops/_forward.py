@@ -25,9 +25,6 @@ from rushlight.ops._wrappers import (
 from rushlight.ops.creation import ones_like, zeros_like
 from rushlight.tensor.tensor import Tensor
 
-_FILLING = {"_masked_fill": "value", "_fill": "value", "_index_fill": "value",
-            "_constant_pad": "value"}  # fmt: skip
-
 
 def _zeros(tensor):
     return zeros_like(tensor.detach())
@@ -193,7 +190,7 @@ def _linear(level, op, values, primals):
             ]
         else:
             found[position] = _or_zero(tangent_of(values[position], level), primals[position])
-    if op.name in _FILLING:
+    if "fills" in op.options:  # the number it writes has no tangent
         found[op.index["value"]] = 0.0
     return call_op(op, found)
 

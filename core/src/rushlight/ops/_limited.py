@@ -1,10 +1,17 @@
 """Dtypes that few ops compute in: ``uint16``, ``uint32``, ``uint64`` and ``complex32``.
 
 PyTorch has kernels of few ops for them: those that move elements, compare them for equality,
-multiply or join them. Which ops those are is said here, and each runs on a dtype that kernels
-have. No op that takes unsigned integers asks for the sign of a number, so their bits pass for
-signed numbers of that width; complex32 is computed in complex64 and rounded once. Where an op
-computes in another dtype (floats above all), its operands are converted first.
+multiply or join them. A declaration says so:
+
+- ``limited="unsigned complex"`` names those of the two kinds that an op computes in. Without it
+  kernels take none; views, and what is written with other ops, pass all on; False refuses all.
+- ``moves=True``: its kernel only moves elements, so it takes complex32 as it is.
+- ``barred=`` names the kinds that PyTorch refuses before it looks for a kernel: a RuntimeError.
+
+Each op runs on a dtype that kernels have. None that takes unsigned integers asks for the sign of a
+number (but for ``reads_sign=True``), so their bits pass for signed numbers of that width; complex32
+is computed in complex64 and rounded once. Where an op computes in another dtype (floats above all),
+its operands are converted first.
 """
 
 from __future__ import annotations
@@ -33,57 +40,33 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 SIGNED = {uint16: int16, uint32: int32, uint64: int64}
 STORED_AS = SIGNED | {complex32: complex64}  # what kernels compute in
 
-# Ops of the table that compute in these dtypes; views, and what is written with other ops, follow.
-UNSIGNED_TAKEN = frozenset(
-    "mul eq ne bitwise_and bitwise_or bitwise_xor _where _conj isnan isinf isfinite "
-    "isposinf isneginf signbit floor ceil trunc round "
-    "cat stack clone repeat roll sort diag_embed _cast _transfer _copy _fill sum_to_size "
-    "view_scatter _index _index_rows index_select _embedding _constant_pad flip sum prod all any "
-    "cumsum cumprod count_nonzero _log_sum_exp _diagonal_copy".split()
-)
-# Those whose kernels take arrays of complex32 as they are, since they only move elements.
-MOVED = frozenset("_cast _transfer _copy _fill clone view_scatter".split())
-COMPLEX_TAKEN = MOVED | frozenset(
-    "mul add sub rsub neg abs sgn eq ne addcmul _where _conj _conj_physical isnan isinf isfinite "
-    "cat stack repeat roll flip diag_embed sum_to_size _index _index_rows _index_put index_select "
-    "index_add index_copy _index_fill _masked_fill masked_select _constant_pad _embedding tril "
-    "triu _nonzero all any count_nonzero linalg_vector_norm _norm2 _diagonal_copy".split()
-)
-# Ops that PyTorch refuses before it looks for a kernel: those of floats, those of real numbers.
-UNSIGNED_BARRED = frozenset(
-    "mean _variance linalg_vector_norm _linalg_svd linalg_solve_ex linalg_matrix_exp frexp "
-    "_embedding_bag _sddmm nanmean linalg_vecdot".split()
-)
-COMPLEX_BARRED = frozenset(
-    "frexp _embedding_bag _sddmm nanmean sort topk argmax argmin _max_dim _min_dim _fft_c2r "
-    "renorm _linalg_svd _linalg_eigh linalg_inv_ex linalg_slogdet "
-    "_lstsq".split()
-)
-
 
 def takes(op, dtype):
-    """Whether an op computes in one of these dtypes, or passes it on to ops that say so. Its option
-    ``limited`` leaves some out: False for all of them, or the kind that it does take."""
-    kind, taken = ("complex", COMPLEX_TAKEN) if dtype is complex32 else ("unsigned", UNSIGNED_TAKEN)
-    if op.options.get("limited", kind) != kind:
-        return False
-    return op.kind in ("view", "composite") or op.name in taken
+    """Whether an op computes in one of these dtypes, or passes it on to ops that say so."""
+    taken = op.options.get("limited")
+    if taken is None:
+        return op.kind in ("view", "composite")
+    return taken is not False and _kind(dtype) in taken
+
+
+def _kind(dtype):
+    return "complex" if dtype is complex32 else "unsigned"
 
 
 def first_refused(op):
     """The first of these dtypes' codes that an op's kernel does not take as it is, or None."""
     if op.kind in ("view", "composite"):
         return None
-    if op.name not in UNSIGNED_TAKEN:
+    if not takes(op, uint16):
         return FIRST_LIMITED
-    return None if op.name in MOVED else complex32.code
+    return None if "moves" in op.options else complex32.code
 
 
 def refuse(op, dtype):
     """The error for an op that has no kernel for a dtype."""
     whole = dtype is not complex32
-    barred = UNSIGNED_BARRED if whole else COMPLEX_BARRED
-    kind = RuntimeError if op.name in barred else NotImplementedError
+    barred = _kind(dtype) in op.options.get("barred", ())
+    kind = RuntimeError if barred else NotImplementedError
     raise kind(
         f'"{op.name.strip("_")}" not implemented for dtype {dtype}: convert the tensor first, for '
         f"example to {'int64 or float32' if whole else 'complex64'}"
@@ -107,7 +90,7 @@ def with_kernel_operands(call):
     the op computes in, and those of a limited one in what stands for it."""
     call.values, call.tensors = list(call.values), list(call.tensors)
     op, operand = call.op, call.operand
-    if op.name == "signbit":  # the one answer that hangs on the sign: no number here has one
+    if "reads_sign" in op.options:  # the one answer that hangs on the sign: no number here has one
         operand = call.operand = bool_
     stored = STORED_AS.get(operand)
     if stored is not None and not takes(op, operand) or op.options.get("limited") is False:
@@ -181,13 +164,13 @@ def in_complex64(op, found, values):
     if complex32 in found and _wanted(op, values) is not None:
         return True
     check(op, *found)
-    return op.name not in MOVED and complex32 in found
+    return "moves" not in op.options and complex32 in found
 
 
 def _wanted(op, values):
     """The dtype that a call names to compute in, if it is one that kernels have."""
     position = op.index.get("dtype")
-    dtype = None if position is None or op.name in MOVED else values[position]
+    dtype = None if position is None or "moves" in op.options else values[position]
     return None if dtype is None or dtype.code >= FIRST_LIMITED else dtype
 
 

@@ -17,6 +17,20 @@ from rushlight.ops import _former_calls as former
 from rushlight.ops._numpy_names import NUMPY_NAMES
 from rushlight.ops._rules import same
 
+# What a declaration may say beside the kind, rule and samples, each read by the mechanism that is
+# named; a default by kind holds where it is left out.
+#   autocast, autocast_on_gpu        dtype of inputs under autocast       amp/mode.py
+#   limited, moves, barred           unsigned integers and complex32      ops/_limited.py
+#   aten, aten_inplace, aten_aliases overload names in torch.ops.aten     library/aten.py
+#   batching                         name of a rule of vmap               ops/_batching_rules.py
+#   linear, fills                    tangents of forward mode             ops/_forward.py
+#   sparse, sparse_slope             acts on stored elements alone        ops/sparse_elementwise.py
+#   nested                           acts on each element of nested ones  ops/nested_tensors.py
+#   foreach                          forms of calls on lists of tensors   foreach.py
+#   flops                            word for a count of operations       utils/flop_counter.py
+#   runs_as                          ops that PyTorch runs for it         selective_checkpoint.py
+#   exported                         public at the top level, with a dash ops/_deferred_names.py
+#   oracle                           where PyTorch has it, if elsewhere   ops/_deferred.py
 TABLE = {}
 REQUIRED = type("REQUIRED", (), {"__repr__": lambda self: "REQUIRED", "__slots__": ()})()
 # Annotations that declarations use beside Tensor.
@@ -205,6 +219,16 @@ class Op:
 
     def __repr__(self):
         return f"<op {self.name}>"
+
+
+def names_of(ops, inplace=False):
+    """The names of ops given by their functions, aliases too, or those of the forms that write into
+    their first argument; a text stands for itself, where there is no op."""
+    names = []
+    for each in ops:
+        op = getattr(each, "op", None)
+        names += [each] if op is None else [op.name, *op.aliases]
+    return [name + "_" for name in names] if inplace else names
 
 
 def _refusing_limited(op, body):

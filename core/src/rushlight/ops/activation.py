@@ -10,8 +10,8 @@ from rushlight.ops._domains import away_from, nonzero, real
 from rushlight.ops._number_limits import OPERANDS, WIDE
 from rushlight.ops._op import elementwise
 from rushlight.ops._rules import floating, floating_only, real_floating_only, real_same
-from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import where
+from rushlight.ops.complex_views import conj_of
 from rushlight.ops.exponential import erf, exp, sigmoid
 from rushlight.ops.trigonometric import tanh
 from rushlight.tensor.tensor import Tensor
@@ -43,7 +43,9 @@ def _limits(input, min_val=-1.0, max_val=1.0):
         )
 
 
-@elementwise(rule=real_same, domain=nonzero, check=_no_bools, second_zero=("input",))
+@elementwise(
+    rule=real_same, domain=nonzero, check=_no_bools, second_zero=("input",), sparse="elements"
+)
 def relu(input):
     """``max(input, 0)``; NaN and the sign of zero stay.
 
@@ -57,7 +59,11 @@ relu.gradient(input=lambda grad, out: where(out <= 0, 0.0, grad))
 
 
 @_float(
-    domain=nonzero, inplace="_leaky_relu_", second_zero=("input",), fits={"negative_slope": WIDE}
+    domain=nonzero,
+    inplace="_leaky_relu_",
+    second_zero=("input",),
+    fits={"negative_slope": WIDE},
+    aten="default out",
 )
 def leaky_relu(input, negative_slope=0.01):
     """`input` where positive, else ``negative_slope * input``."""
@@ -122,7 +128,7 @@ def _known_form(input, approximate="none"):
         )
 
 
-@_float(domain=real, variants=({"approximate": "tanh"},), check=_known_form)
+@_float(domain=real, variants=({"approximate": "tanh"},), check=_known_form, aten="default out")
 def gelu(input, *, approximate="none"):
     """The Gaussian error linear unit ``input * Phi(input)`` (Hendrycks and Gimpel, 2016);
     `approximate` ``"tanh"`` is its tanh form."""
@@ -145,7 +151,7 @@ def _gelu_gradient(grad, input, approximate):
 gelu.gradient(input=_gelu_gradient)
 
 
-@_float(rule=floating_only, domain=real, inplace="_silu_")
+@_float(rule=floating_only, domain=real, inplace="_silu_", aten="default out")
 def silu(input):
     """``input * sigmoid(input)``, also called swish."""
     return input * xp.sigmoid(input)
@@ -154,7 +160,7 @@ def silu(input):
 silu.gradient(input=lambda grad, input: grad * sigmoid(input) * (1 + input * (1 - sigmoid(input))))
 
 
-@_float(domain=real, inplace="_mish_")
+@_float(domain=real, inplace="_mish_", aten="default out")
 def mish(input):
     """``input * tanh(softplus(input))`` (Misra, 2019)."""
     return input * xp.tanh(xp.logaddexp(input, 0))
@@ -168,7 +174,7 @@ def _mish_gradient(grad, input):
 mish.gradient(input=_mish_gradient)
 
 
-@_float(domain=real)
+@_float(domain=real, autocast_on_gpu="float32", aten="default out")
 def softplus(input, beta=1.0, threshold=20.0):
     """Smooth approximation of :func:`relu`, ``log(1 + exp(beta * input)) / beta``.
 
@@ -185,7 +191,7 @@ softplus.gradient(
 )
 
 
-@_float(domain=real)
+@_float(domain=real, aten_aliases={"log_sigmoid": "default out"})
 def logsigmoid(input):
     """``log(sigmoid(input))`` without underflow."""
     return xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.abs(input)))
@@ -203,6 +209,7 @@ logsigmoid.gradient(input=lambda grad, input: grad * sigmoid(-input))
     fits={"min_val": OPERANDS, "max_val": OPERANDS},
     check=_limits,
     **_NN,
+    aten="default out",
 )
 def hardtanh(input, min_val=-1.0, max_val=1.0):
     """`input` limited to ``[min_val, max_val]``."""
@@ -224,6 +231,7 @@ hardtanh.gradient(
     second_zero=("input",),
     check=_no_bools,
     **_NN,
+    aten="default",
 )
 def relu6(input):
     """``min(max(input, 0), 6)``."""
@@ -234,7 +242,10 @@ relu6.gradient(input=lambda grad, input: where((input > 0) & (input < 6), grad, 
 
 
 @_float(
-    domain=away_from(-3.0, 3.0, low=-5.0, high=5.0), inplace="_hardsigmoid_", second_zero=("input",)
+    domain=away_from(-3.0, 3.0, low=-5.0, high=5.0),
+    inplace="_hardsigmoid_",
+    second_zero=("input",),
+    aten="default out",
 )
 def hardsigmoid(input):
     """``relu6(input + 3) / 6``."""
@@ -246,7 +257,7 @@ hardsigmoid.gradient(
 )
 
 
-@_float(domain=away_from(-3.0, 3.0, low=-5.0, high=5.0), inplace="_hardswish_")
+@_float(domain=away_from(-3.0, 3.0, low=-5.0, high=5.0), inplace="_hardswish_", aten="default out")
 def hardswish(input):
     """``input * relu6(input + 3) / 6`` (Howard et al., 2019)."""
     return input * (xp.minimum(xp.maximum(input + 3, 0), 6) / 6)
@@ -299,6 +310,7 @@ def _not_negative(input, lambd=0.5):
     check=_not_negative,
     second_zero=("input",),
     fits={"lambd": OPERANDS},
+    aten="default out",
 )
 def softshrink(input, lambd=0.5):
     """`input` moved toward zero by `lambd`; zero within."""

@@ -14,8 +14,7 @@ from rushlight.kernels.alignment import labelled_states
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import beside, full, zeros
 from rushlight.ops.joining import cat, stack
-from rushlight.ops.reduction import logsumexp
-from rushlight.ops.softmax import softmax
+from rushlight.ops.softmax import logsumexp, softmax
 
 LOWEST = -1e300  # a path of 1e8 such steps is still finite in float64
 

@@ -22,6 +22,7 @@ from rushlight.tensor.tensor import Tensor
     tested_by="tests/nn/test_functions_agree.py",
     samples=lambda make: [],
     node="CtcLoss",
+    autocast="float32",
 )
 def _ctc_loss(log_probs: Tensor, labels, input_lengths, target_lengths, blank):
     """Losses (N,) of (T, N, C), and their derivative (T, N, C) as PyTorch defines it: that of the

@@ -12,8 +12,8 @@ from rushlight.ops._rules import (
     number_dtype,
     real_of_complex,
     real_same,
-    same,
 )
+from rushlight.ops.complex_views import conj_number, conj_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -59,6 +59,9 @@ def _no_zero(input, other, *rest):
     operators=("__add__",), reflected=("__radd__",), scales=("alpha",), numbers="all",
     fits={"alpha": OPERANDS},
     former=("input alpha other", "input other alpha"),
+    limited="complex", aten="Tensor Scalar out Scalar_out default", aten_inplace="Tensor Scalar",
+    foreach="scalar: number | scalars: numbers | other: tensor, *, alpha: number = 1"
+    " | other: tensors, *, alpha: number = 1",
 )  # fmt: skip
 def add(input, other, *, alpha=1):
     """``input + alpha * other``, broadcast.
@@ -79,20 +82,13 @@ add.gradient(
 )
 
 
-def conj_number(value):
-    """The conjugate of a Python number."""
-    return value.conjugate() if isinstance(value, complex) else value
-
-
 @elementwise(
-    operators=("__sub__",),
-    aliases=("subtract",),
-    scales=("alpha",),
-    fits={"alpha": OPERANDS},
-    check=_no_bools,
-    numbers="all",
-    former=("input alpha other", "input other alpha"),
-)
+    operators=("__sub__",), aliases=("subtract",), scales=("alpha",), fits={"alpha": OPERANDS},
+    check=_no_bools, numbers="all", former=("input alpha other", "input other alpha"),
+    limited="complex", aten="Tensor Scalar out Scalar_out default", aten_inplace="Tensor Scalar",
+    aten_aliases={"subtract": "Tensor out Scalar", "subtract_": "Tensor Scalar"},
+    foreach="scalar: number | scalars: numbers | other: tensors, *, alpha: number = 1",
+)  # fmt: skip
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``, broadcast."""
     return input - other if _is_one(alpha) else input - alpha * other
@@ -108,6 +104,7 @@ sub.gradient(
     reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools,
     fits={"alpha": OPERANDS},
     former=("input other alpha",),
+    limited="complex", aten="Tensor Scalar Tensor_out Scalar_out",
 )  # fmt: skip
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, broadcast."""
@@ -120,7 +117,12 @@ rsub.gradient(
 )
 
 
-@elementwise(operators=("__mul__",), reflected=("__rmul__",), aliases=("multiply",), numbers="all")
+@elementwise(
+    operators=("__mul__",), reflected=("__rmul__",), aliases=("multiply",), numbers="all",
+    limited="unsigned complex", foreach="factor",
+    aten="Tensor Scalar out Scalar_out left_t right_ default", aten_inplace="Tensor Scalar",
+    aten_aliases={"multiply": "Tensor Scalar out", "multiply_": "Tensor Scalar"},
+)  # fmt: skip
 def mul(input, other):
     """The product, broadcast."""
     return input * other
@@ -141,13 +143,9 @@ def _divide_check(input, other, rounding_mode=None):
 
 
 @elementwise(
-    rule=floating,
-    domain=nonzero,
-    inplace="_true_divide_",
-    operators=("__truediv__",),
-    node="Div",
-    numbers="all",
-)
+    rule=floating, domain=nonzero, inplace="_true_divide_", operators=("__truediv__",),
+    node="Div", numbers="all", aten="Tensor Scalar out", aten_inplace="Tensor Scalar",
+)  # fmt: skip
 def true_divide(input, other):
     """``input / other`` in floating point, broadcast."""
     return input / other
@@ -186,13 +184,10 @@ for _step in (_trunc_divide, _floor_divide):
 
 
 @elementwise(
-    rule=real_same,
-    operators=("__floordiv__",),
-    domain=nonzero,
-    check=_no_zero,
-    differentiable=False,
-    numbers="all",
-)
+    rule=real_same, operators=("__floordiv__",), domain=nonzero, check=_no_zero,
+    differentiable=False, numbers="all", aten="default Scalar out Scalar_out",
+    aten_inplace="Tensor Scalar",
+)  # fmt: skip
 def floor_divide(input, other):
     """The quotient rounded down, in the promoted dtype, broadcast."""
     return xp.floor_divide(input, other)
@@ -206,7 +201,18 @@ def _rfloor_divide(input, other):
     return xp.floor_divide(other, input)
 
 
-@composite(aliases=("divide",), numbers="all")
+@composite(
+    aliases=("divide",),
+    numbers="all",
+    aten="Tensor Scalar Tensor_mode Scalar_mode out out_mode Scalar_out Scalar_mode_out default",
+    aten_inplace="Tensor Tensor_mode Scalar Scalar_mode",
+    aten_aliases={
+        "divide": "Tensor Scalar Tensor_mode Scalar_mode out out_mode",
+        "divide_": "Tensor Tensor_mode Scalar_mode Scalar",
+    },
+    nested="elements",
+    foreach="factor",
+)
 def div(input: Tensor, other, *, rounding_mode=None):
     """``input / other``, broadcast. `rounding_mode` ``"trunc"`` or ``"floor"`` rounds the quotient
     and keeps integer dtypes; None divides in floating point.
@@ -270,12 +276,11 @@ _rdiv.gradient(
 
 
 @elementwise(
-    rule=real_same,
-    operators=("__mod__",),
-    domain=away_from(0.0, 1.0, -1.0, 2.0),
-    check=_no_zero,
+    rule=real_same, operators=("__mod__",), domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero,
     numbers=True,
-)
+    aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out default",
+    aten_inplace="Tensor Scalar",
+)  # fmt: skip
 def remainder(input, other):
     """The remainder with the sign of `other`, as Python's ``%``."""
     return xp.remainder(input, other)
@@ -287,7 +292,10 @@ remainder.gradient(
 )
 
 
-@elementwise(rule=real_same, domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero)
+@elementwise(
+    rule=real_same, domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero,
+    aten="Tensor Scalar Tensor_out Scalar_out default", aten_inplace="Tensor Scalar",
+)  # fmt: skip
 def fmod(input, other):
     """The remainder with the sign of `input`, as C's ``fmod``."""
     return xp.fmod(input, other)
@@ -299,7 +307,10 @@ fmod.gradient(
 )
 
 
-@elementwise(operators=("__neg__",), aliases=("negative",), check=_no_bool)
+@elementwise(
+    operators=("__neg__",), aliases=("negative",), check=_no_bool, limited="complex",
+    aten="default out Scalar", sparse="linear", sparse_slope=-1, foreach="",
+)  # fmt: skip
 def neg(input):
     """``-input``."""
     return -input
@@ -308,7 +319,10 @@ def neg(input):
 neg.gradient(input=lambda grad: -grad)
 
 
-@elementwise(rule=real_of_complex, operators=("__abs__",), aliases=("absolute",), domain=nonzero)
+@elementwise(
+    rule=real_of_complex, operators=("__abs__",), aliases=("absolute",), domain=nonzero,
+    limited="complex", sparse="elements", foreach="",
+)  # fmt: skip
 def abs(input):
     """The absolute value."""
     return xp.abs(input)
@@ -317,7 +331,7 @@ def abs(input):
 abs.gradient(input=lambda grad, input: grad * sgn(input))
 
 
-@elementwise(rule=real_same, domain=nonzero)
+@elementwise(rule=real_same, domain=nonzero, sparse="elements", sparse_slope=0, foreach="")
 def sign(input):
     """-1, 0 or 1 by the sign."""
     return xp.sign(input)
@@ -326,7 +340,7 @@ def sign(input):
 sign.gradient(input=lambda grad: grad * 0)
 
 
-@elementwise(domain=nonzero)
+@elementwise(domain=nonzero, limited="complex", sparse="elements")
 def sgn(input):
     """The sign; of a complex number, the number over its absolute value."""
     return xp.sign(input)
@@ -351,7 +365,7 @@ def _not_bool(promoted):
     return found, found
 
 
-@elementwise(rule=_not_bool)
+@elementwise(rule=_not_bool, sparse="plain")
 def square(input):
     """``input * input``."""
     return input * input
@@ -360,7 +374,7 @@ def square(input):
 square.gradient(input=lambda grad, input: grad * (2 * conj_of(input)))
 
 
-@elementwise(rule=floating, domain=nonzero)
+@elementwise(rule=floating, domain=nonzero, autocast_on_gpu="float32", foreach="")
 def reciprocal(input):
     """``1 / input``."""
     return 1 / input
@@ -369,7 +383,9 @@ def reciprocal(input):
 reciprocal.gradient(input=lambda grad, out: -grad * conj_of(out * out))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(
+    rule=floating, domain=positive, aten="default out Scalar", sparse="elements", foreach=""
+)
 def sqrt(input):
     """The square root."""
     return xp.sqrt(input)
@@ -378,7 +394,7 @@ def sqrt(input):
 sqrt.gradient(input=lambda grad, out: grad / (2 * conj_of(out)))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32", foreach="")
 def rsqrt(input):
     """``1 / sqrt(input)``."""
     return 1 / xp.sqrt(input)
@@ -398,13 +414,12 @@ def _pow_check(input, exponent):
 
 
 @elementwise(
-    operators=("__pow__",),
-    domain=positive,
+    operators=("__pow__",), domain=positive,
     constants={"exponent": (2, 3, 0.5, -1, 1, 0, 2.0, 3.0, -1.0, 1.0, 0.0, -2, -2.0, -0.5)},
-    check=_pow_check,
-    fits={"exponent": LOW},
-    numbers=True,
-)
+    check=_pow_check, fits={"exponent": LOW}, numbers=True, autocast_on_gpu="float32",
+    aten_inplace="Scalar Tensor",
+    foreach="exponent: number | exponent: numbers | exponent: tensors",
+)  # fmt: skip
 def pow(input, exponent):
     """``input ** exponent``, broadcast."""
     return xp.power(input, exponent)
@@ -452,7 +467,7 @@ _rpow.gradient(
 )
 
 
-@elementwise(rule=real_same)
+@elementwise(rule=real_same, foreach="extreme")
 def maximum(input: Tensor, other: Tensor):
     """The larger element of each pair; nan if either is."""
     return xp.maximum(input, other)
@@ -468,7 +483,7 @@ maximum.gradient(
 )
 
 
-@elementwise(rule=real_same)
+@elementwise(rule=real_same, foreach="extreme")
 def minimum(input: Tensor, other: Tensor):
     """The smaller element of each pair; nan if either is."""
     return xp.minimum(input, other)
@@ -486,15 +501,13 @@ def _clamp_check(input, min=None, max=None):
 
 
 @elementwise(
-    rule=real_same,
-    aliases=("clip",),
-    promotes=("min", "max"),
-    fits={"min": OPERANDS, "max": OPERANDS},
-    check=_clamp_check,
-    variants=({"min": -0.5, "max": 0.5}, {"max": 0.7}, {"min": 0.1}),
-    only_variants=True,
-    domain=away_from(-0.5, 0.5, 0.7, 0.1),
-)
+    rule=real_same, aliases=("clip",), promotes=("min", "max"),
+    fits={"min": OPERANDS, "max": OPERANDS}, check=_clamp_check,
+    variants=({"min": -0.5, "max": 0.5}, {"max": 0.7}, {"min": 0.1}), only_variants=True,
+    domain=away_from(-0.5, 0.5, 0.7, 0.1), aten="default Tensor out Tensor_out",
+    aten_inplace="default Tensor",
+    aten_aliases={"clip": "default Tensor out Tensor_out", "clip_": "default Tensor"},
+)  # fmt: skip
 def clamp(input, min: Tensor | None = None, max: Tensor | None = None):
     """`input` limited to ``[min, max]``; either bound (number or tensor) may be left out."""
     out = input if min is None else xp.maximum(input, min)
@@ -518,13 +531,13 @@ clamp.gradient(
 )
 
 
-@composite()
+@composite(aten="default Tensor out Tensor_out", aten_inplace="default Tensor", foreach="extreme")
 def clamp_min(input: Tensor, min):
     """`input`, at least `min`."""
     return clamp(input, min)
 
 
-@composite()
+@composite(aten="default Tensor out Tensor_out", aten_inplace="default Tensor", foreach="extreme")
 def clamp_max(input: Tensor, max):
     """`input`, at most `max`."""
     return clamp(input, None, max)
@@ -543,29 +556,7 @@ def clamp_max_(self, max):
 Tensor.clamp_min_, Tensor.clamp_max_ = clamp_min_, clamp_max_
 
 
-@elementwise(rule=same, method=False, inplace=False, node="Conj", tested_by="conj")
-def _conj(input):
-    """The complex conjugate."""
-    return xp.conj(input)
-
-
-_conj.gradient(input=lambda grad: _conj(grad))
-
-
-@composite(samples=lambda make: [((make(2, 3),), {}), ((make(),), {})])
-def conj(input: Tensor):
-    """The complex conjugate; real tensors are returned as they are."""
-    return _conj(input) if input._dtype.category == COMPLEX else input
-
-
-def conj_of(value):
-    """The conjugate in a gradient formula; free for real tensors, symbols and numbers."""
-    if isinstance(value, Tensor):
-        return _conj(value) if value._dtype.category == COMPLEX else value
-    return conj_number(value)
-
-
-@composite(operators=("__pos__",))
+@composite(operators=("__pos__",), sparse="linear", sparse_slope=1, nested="elements")
 def positive(input: Tensor):
     """`input` itself."""
     return input

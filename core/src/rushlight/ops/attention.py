@@ -103,6 +103,9 @@ def _attention_meta(query, key, value, *_options):
     samples=_attention_samples,
     rule=floating_only,
     node="ScaledDotProductFlashAttentionForCpu",
+    batching="attention",
+    runs_as="scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu"
+    " _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention",
 )
 def _attention(
     query: Tensor,
@@ -181,7 +184,9 @@ def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
     return all(have in (1, want) for have, want in pairs)
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(
+    method=False, oracle="nn.functional", autocast="lower", aten="default", flops="attention"
+)
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -34,6 +34,7 @@ def _samples(make):
     linear=True,
     meta=lambda input, target, ignore_index: ((), dtype_of(input)),
     samples=_samples,
+    batching="nll_mean",
 )
 def _nll_mean(input: Tensor, target: Tensor, ignore_index):
     """The mean of minus the log-probabilities (N, C) of target classes (N,)."""

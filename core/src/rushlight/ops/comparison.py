@@ -19,7 +19,12 @@ _ORDERED = {"rule": real_boolean, "differentiable": False}
 
 
 @elementwise(
-    operators=("__eq__",), beside_array=lambda input, array: eq(input, from_numpy(array)), **_PLAIN
+    operators=("__eq__",),
+    beside_array=lambda input, array: eq(input, from_numpy(array)),
+    **_PLAIN,
+    limited="unsigned complex",
+    aten="Tensor Scalar Scalar_out Tensor_out default Tensor_list",
+    aten_inplace="Scalar Tensor",
 )
 def eq(input, other):
     """``input == other``, element by element."""
@@ -31,49 +36,90 @@ def eq(input, other):
     aliases=("not_equal",),
     beside_array=lambda input, array: ne(input, from_numpy(array)),
     **_PLAIN,
+    limited="unsigned complex",
+    aten="Tensor Scalar Scalar_out Tensor_out default Tensor_list",
+    aten_inplace="Scalar Tensor",
+    aten_aliases={
+        "not_equal": "Tensor Scalar Scalar_out Tensor_out",
+        "not_equal_": "Scalar Tensor",
+    },
 )
 def ne(input, other):
     """``input != other``, element by element."""
     return input != other
 
 
-@elementwise(operators=("__lt__",), aliases=("less",), **_ORDERED)
+@elementwise(
+    operators=("__lt__",),
+    aliases=("less",),
+    **_ORDERED,
+    aten="Tensor Scalar Scalar_out Tensor_out default",
+    aten_inplace="Scalar Tensor",
+    aten_aliases={"less": "Tensor Scalar Scalar_out Tensor_out", "less_": "Scalar Tensor"},
+)
 def lt(input, other):
     """``input < other``, element by element."""
     return input < other
 
 
-@elementwise(operators=("__le__",), aliases=("less_equal",), **_ORDERED)
+@elementwise(
+    operators=("__le__",),
+    aliases=("less_equal",),
+    **_ORDERED,
+    aten="Tensor Scalar Scalar_out Tensor_out default",
+    aten_inplace="Scalar Tensor",
+    aten_aliases={
+        "less_equal": "Tensor Scalar Scalar_out Tensor_out",
+        "less_equal_": "Scalar Tensor",
+    },
+)
 def le(input, other):
     """``input <= other``, element by element."""
     return input <= other
 
 
-@elementwise(operators=("__gt__",), aliases=("greater",), **_ORDERED)
+@elementwise(
+    operators=("__gt__",),
+    aliases=("greater",),
+    **_ORDERED,
+    aten="Tensor Scalar Scalar_out Tensor_out default",
+    aten_inplace="Scalar Tensor",
+    aten_aliases={"greater": "Tensor Scalar Scalar_out Tensor_out", "greater_": "Scalar Tensor"},
+)
 def gt(input, other):
     """``input > other``, element by element."""
     return input > other
 
 
-@elementwise(operators=("__ge__",), aliases=("greater_equal",), **_ORDERED)
+@elementwise(
+    operators=("__ge__",),
+    aliases=("greater_equal",),
+    **_ORDERED,
+    aten="Tensor Scalar Scalar_out Tensor_out default",
+    aten_inplace="Scalar Tensor",
+    aten_aliases={
+        "greater_equal": "Tensor Scalar Scalar_out Tensor_out",
+        "greater_equal_": "Scalar Tensor",
+    },
+)
 def ge(input, other):
     """``input >= other``, element by element."""
     return input >= other
 
 
-@elementwise(inplace=False, **_PLAIN)
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex", sparse="elements")
 def isnan(input):
     """True where an element is not a number."""
     return xp.isnan(input)
 
 
-@elementwise(inplace=False, **_PLAIN)
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex", sparse="elements")
 def isinf(input):
     """True where an element is an infinity."""
     return xp.isinf(input)
 
 
-@elementwise(inplace=False, **_PLAIN)
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex")
 def isfinite(input):
     """True where an element is neither infinite nor nan."""
     return xp.isfinite(input)
@@ -108,19 +154,40 @@ _BITS = {
 }  # fmt: skip
 
 
-@elementwise(operators=("__and__",), reflected=("__rand__",), **_BITS)
+@elementwise(
+    operators=("__and__",),
+    reflected=("__rand__",),
+    **_BITS,
+    limited="unsigned",
+    aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out",
+    aten_inplace="Tensor Scalar",
+)
 def bitwise_and(input, other):
     """Bitwise and of integers; logical and of bools."""
     return xp.bitwise_and(input, other)
 
 
-@elementwise(operators=("__or__",), reflected=("__ror__",), **_BITS)
+@elementwise(
+    operators=("__or__",),
+    reflected=("__ror__",),
+    **_BITS,
+    limited="unsigned",
+    aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out",
+    aten_inplace="Tensor Scalar",
+)
 def bitwise_or(input, other):
     """Bitwise or of integers; logical or of bools."""
     return xp.bitwise_or(input, other)
 
 
-@elementwise(operators=("__xor__",), reflected=("__rxor__",), **_BITS)
+@elementwise(
+    operators=("__xor__",),
+    reflected=("__rxor__",),
+    **_BITS,
+    limited="unsigned",
+    aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out",
+    aten_inplace="Tensor Scalar",
+)
 def bitwise_xor(input, other):
     """Bitwise exclusive or of integers; logical of bools."""
     return xp.bitwise_xor(input, other)
@@ -143,7 +210,7 @@ def _where_samples(make):
 @elementwise(
     aside=(0,), method=False, inplace=False, samples=_where_samples,
     fits={"input": FULL, "other": FULL},
-)  # fmt: skip
+ limited="unsigned complex")  # fmt: skip
 def _where(condition, input, other):
     """The ternary choice; conditions are bool."""
     return xp.where(condition, input, other)
@@ -155,7 +222,9 @@ _where.gradient(
 )
 
 
-@composite(method=False)
+@composite(
+    method=False, aten="self ScalarOther ScalarSelf Scalar default self_out", nested="elements"
+)
 def where(condition: Tensor, input=None, other=None):
     """`input` where `condition` is true, else `other`; with one argument, the indices of the true.
 
@@ -179,7 +248,7 @@ def where(condition: Tensor, input=None, other=None):
 Tensor.where = lambda self, condition, other: where(condition, self, other)
 
 
-@composite()
+@composite(nested="elements")
 def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where ``|input - other| <= atol + rtol * |other|``."""
     for name, value in (("input", input), ("other", other)):

@@ -8,9 +8,9 @@ from rushlight.errors import argument_error
 from rushlight.ops._domains import nonzero
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._second_order import with_history
-from rushlight.ops.arithmetic import conj_of, mul
+from rushlight.ops.arithmetic import mul
 from rushlight.ops.comparison import where
-from rushlight.ops.complex_views import view_as_complex
+from rushlight.ops.complex_views import conj_of, view_as_complex
 from rushlight.ops.creation import _write, ones_like, zeros_like
 from rushlight.ops.joining import stack
 from rushlight.ops.shape import broadcast_tensors
@@ -25,7 +25,9 @@ def _angle_dtype(promoted):
     return found, found.to_real()
 
 
-@elementwise(rule=_angle_dtype, domain=nonzero, inplace=False)
+@elementwise(
+    rule=_angle_dtype, domain=nonzero, inplace=False, aten="default out Scalar", sparse="elements"
+)
 def angle(input):
     """The angle of complex numbers in radians; of real ones 0, or pi where negative.
 
@@ -77,7 +79,7 @@ def complex(real, imag, *, out=None):
     return made if out is None else _write(out, made)
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def polar(abs: Tensor, angle: Tensor):
     """``abs * (cos(angle) + i sin(angle))``, broadcast; both of one floating dtype.
 
@@ -101,7 +103,13 @@ def polar(abs: Tensor, angle: Tensor):
     return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
 
 
-@elementwise(method=False, inplace="conj_physical_", node="ConjPhysical", tested_by="conj_physical")
+@elementwise(
+    method=False,
+    inplace="conj_physical_",
+    node="ConjPhysical",
+    tested_by="conj_physical",
+    limited="complex",
+)
 def _conj_physical(input):
     """The complex conjugate."""
     return xp.conj(input)
@@ -110,19 +118,21 @@ def _conj_physical(input):
 _conj_physical.gradient(input=lambda grad: _conj_physical(grad))
 
 
-@composite(samples=lambda make: [((make(2, 3),), {}), ((make(),), {})])
+@composite(
+    samples=lambda make: [((make(2, 3),), {}), ((make(),), {})], sparse="linear", sparse_slope=1
+)
 def conj_physical(input: Tensor):
     """The complex conjugate in memory of its own; real tensors are returned as they are."""
     return _conj_physical(input) if input._dtype.category == COMPLEX else input
 
 
-@composite()
+@composite(sparse="linear", sparse_slope=1)
 def resolve_conj(input: Tensor):
     """`input`: conjugation is never pending here, so there is nothing to do."""
     return input
 
 
-@composite()
+@composite(sparse="linear", sparse_slope=1)
 def resolve_neg(input: Tensor):
     """`input`: negation is never pending here, so there is nothing to do."""
     return input
@@ -140,7 +150,7 @@ def is_neg(input: Tensor):
     return False
 
 
-@composite()
+@composite(nested="elements")
 def isreal(input: Tensor):
     """True where an element has no imaginary part."""
     if input._dtype.category == COMPLEX:

@@ -1,13 +1,16 @@
-"""Complex tensors as real ones with the two parts side by side, and back."""
+"""Complex tensors as real ones with the two parts side by side, and back; their conjugates."""
 
 from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, MetaArray, dtype_of, meta_array
+from rushlight.compiler import xp
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
 from rushlight.ops._numpy_names import numpy_names
+from rushlight.ops._op import composite, elementwise
 from rushlight.ops._op import view as declare_view
+from rushlight.ops._rules import same
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
@@ -39,7 +42,11 @@ def view_as_real(input: Tensor):
 
 
 @declare_view(
-    linear=True, batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py"
+    linear=True,
+    batching="trailing",
+    samples=lambda make: [],
+    tested_by="tests/ops/test_complex.py",
+    autocast="float32",
 )
 def view_as_complex(input: Tensor):
     """A real tensor whose last dimension holds two parts, as a complex one; shares memory."""
@@ -97,3 +104,43 @@ def real(input):
 def imag(input):
     """The imaginary part of a complex tensor."""
     return input.imag
+
+
+# ---------------------------------------------------------------------------------- conjugates
+@elementwise(
+    rule=same,
+    method=False,
+    inplace=False,
+    node="Conj",
+    tested_by="conj",
+    limited="unsigned complex",
+)
+def _conj(input):
+    """The complex conjugate."""
+    return xp.conj(input)
+
+
+_conj.gradient(input=lambda grad: _conj(grad))
+
+
+@composite(
+    samples=lambda make: [((make(2, 3),), {}), ((make(),), {})],
+    sparse="linear",
+    sparse_slope=1,
+    nested="elements",
+)
+def conj(input: Tensor):
+    """The complex conjugate; real tensors are returned as they are."""
+    return _conj(input) if input._dtype.category == COMPLEX else input
+
+
+def conj_of(value):
+    """The conjugate in a gradient formula; free for real tensors, symbols and numbers."""
+    if isinstance(value, Tensor):
+        return _conj(value) if value._dtype.category == COMPLEX else value
+    return conj_number(value)
+
+
+def conj_number(value):
+    """The conjugate of a Python number."""
+    return value.conjugate() if isinstance(value, complex) else value

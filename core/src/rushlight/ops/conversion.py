@@ -43,6 +43,8 @@ from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
     samples=lambda make: [((make(2, 3), dtypes.float64), {})],
     tested_by="dtypes",
     meta=lambda input, dtype: (input.shape, dtype),
+    limited="unsigned complex",
+    moves=True,
 )
 def _cast(input: Tensor, dtype):
     """`input` in another dtype."""
@@ -104,6 +106,8 @@ def _move(tensor, device, non_blocking=False):
     samples=lambda make: [],
     tested_by="tests/cuda/test_tensors.py",
     meta=lambda input, source, device: (input.shape, dtype_of(input)),
+    limited="unsigned complex",
+    moves=True,
 )
 def _transfer(input: Tensor, source, device):
     """`input` on another device: a copy."""
@@ -263,6 +267,9 @@ Tensor.type_as = lambda self, other: self.to(other._dtype)
     method=False,
     tested_by="tests/autograd/test_inplace.py",
     samples=lambda make: [],
+    limited="unsigned complex",
+    moves=True,
+    batching="copy",
 )
 def _copy(input: Tensor, src: Tensor):
     """The values of `src` in the shape and dtype of `input`."""
@@ -347,6 +354,10 @@ def copy_(self, other, non_blocking=False):
     method=False,
     tested_by="tests/autograd/test_inplace.py",
     samples=lambda make: [],
+    limited="unsigned complex",
+    moves=True,
+    batching="fill",
+    fills=True,
 )
 def _fill(input: Tensor, value):
     """Every element replaced by a number."""

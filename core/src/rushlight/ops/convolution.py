@@ -43,6 +43,10 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
     meta=_meta,
     node="Convolution",
     keeps_format=(4, 5),
+    autocast="lower",
+    batching="convolution",
+    flops="convolution",
+    runs_as="conv2d convolution conv1d conv3d",
 )
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation, groups
@@ -60,6 +64,7 @@ def _convolution(
         ((make(2, 3, 4, 4), make(3, 4, 3, 3), (2, 4, 4, 4), (1, 1), (1, 1), (1, 1), 1), {}),
         ((make(2, 4, 3), make(4, 2, 3), (2, 4, 7), (2,), (0,), (1,), 2), {}),
     ],
+    batching="convolution_input",
 )
 def _convolution_input(
     output: Tensor,
@@ -89,6 +94,7 @@ def _convolution_input(
         ((make(2, 3, 4, 4), make(2, 4, 4, 4), (3, 4, 3, 3), (1, 1), (1, 1), (1, 1), 1), {}),
         ((make(2, 4, 3), make(2, 4, 7), (4, 2, 3), (2,), (0,), (1,), 2), {}),
     ],
+    batching="convolution_weight",
 )
 def _convolution_weight(output: Tensor, input: Tensor, shape, stride, padding, dilation, groups):
     """The gradient of a convolution's weight."""
@@ -314,7 +320,7 @@ def _convolve(name, count, input, weight, bias, stride, padding, dilation, group
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower", aten="default padding", flops="convolution")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -328,7 +334,7 @@ def conv1d(
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower", aten="default padding", flops="convolution")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -342,7 +348,7 @@ def conv2d(
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower", aten="default padding", flops="convolution")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -405,7 +411,7 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower", flops="transposed convolution")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -431,7 +437,7 @@ def conv_transpose1d(
     )
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower", aten="input", flops="transposed convolution")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -457,7 +463,7 @@ def conv_transpose2d(
     )
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower", aten="input", flops="transposed convolution")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
@@ -483,7 +489,7 @@ def conv_transpose3d(
     )
 
 
-@composite()
+@composite(autocast="lower")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad=0):
     """:func:`conv1d` of (T, B, C) with weight (K, C, O): (T', B, O)."""
     if input.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:

@@ -29,6 +29,11 @@ _ndarray = np.ndarray
     linear=True,
     samples=lambda make: [((make(2, 3),), {})],
     meta=lambda input, memory_format=None: (input.shape, dtype_of(input)),
+    limited="unsigned complex",
+    moves=True,
+    nested="elements",
+    batching="clone",
+    foreach="*, memory_format: any = None",
 )
 def clone(input: Tensor, *, memory_format=None):
     """A copy with memory of its own; dense inputs keep their strides."""

@@ -82,6 +82,7 @@ linalg_det.gradient(A=_det_gradient)
     samples=_samples,
     sweep=(2, 3),
     meta=lambda A: [(A.shape[:-2], dtype_of(A)), (A.shape[:-2], dtype_of(A).to_real())],
+    barred="complex",
 )
 def linalg_slogdet(A: Tensor):
     """``(sign, logabsdet)``: the sign (phase) and the logarithm of the absolute determinant."""

@@ -177,7 +177,11 @@ def _spacings(spacing, count, dims):
     return list(spacing)
 
 
-@composite(method=False, limited=False)
+@composite(
+    method=False,
+    limited=False,
+    aten="scalarint scalararray array scalarrayint scalarrayarray tensorarrayint tensorarray",
+)
 def gradient(input: Tensor, *, spacing=None, dim=None, edge_order=1):
     """Slopes along each of `dim` (all by default), as a tuple, by second-order central differences.
     `spacing`: the distance of neighbours, one per dimension, or tensors of coordinates.
@@ -242,7 +246,7 @@ def _panels(name, y, x, dx, dim):
     return gaps * sums / 2.0
 
 
-@composite(method=False)
+@composite(method=False, aten="x dx")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """The integral along `dim` by the trapezoidal rule, at points `x` or `dx` (1) apart."""
     if dx is not None and x is not None:
@@ -253,13 +257,13 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     return areas.sum(dim)
 
 
-@composite(method=False)
+@composite(method=False, aten="x dx")
 def trapz(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """An older name of :func:`rushlight.trapezoid`."""
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
-@composite(method=False)
+@composite(method=False, aten="x dx")
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """The running integral along `dim` by the trapezoidal rule, one element fewer than `y` has."""
     if dx is not None and x is not None:

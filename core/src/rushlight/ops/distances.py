@@ -50,7 +50,13 @@ def _cdist_meta(x1, x2, p, mode):
     return (*batch, x1.shape[-2], x2.shape[-2]), dtype_of(x1)
 
 
-@op(batching="trailing of several", method=False, samples=_cdist_samples, meta=_cdist_meta)
+@op(
+    batching="trailing of several",
+    method=False,
+    samples=_cdist_samples,
+    meta=_cdist_meta,
+    autocast="float32",
+)
 def _cdist(x1: Tensor, x2: Tensor, p, mode):
     """The norm of order p of all differences of rows, ``(*, P, M)`` and ``(*, R, M)``."""
     return _distances(x1, x2, p, mode)
@@ -146,7 +152,7 @@ def _check_rows(name, letter, value):
         )
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -184,6 +190,7 @@ def _pairs_meta(input):
     method=False,
     meta=_pairs_meta,
     samples=lambda make: [((make(5, 3),), {}), ((make(2, 4, 2),), {})],
+    autocast="float32",
 )
 def _pdist(input: Tensor):
     """The Euclidean distances of all pairs of the rows of ``(*, N, M)``, packed."""
@@ -216,7 +223,7 @@ def _pairs_of(count, device):
     return [tensor(i.astype(np.int64), device=device) for i in np.triu_indices(count, 1)]
 
 
-@composite(method=False)
+@composite(method=False, autocast_on_gpu="float32")
 def pdist(input: Tensor, p=2.0):
     """The distances of order `p` between all pairs of rows of ``(N, M)``, ``N * (N - 1) / 2`` of
     them, in the order (0, 1), (0, 2), ..., (1, 2), ..."""
@@ -244,7 +251,7 @@ def _scaled_slices(array, p, dim, maxnorm):
 _renormed = by_layout(folds.renormed, _scaled_slices)
 
 
-@composite(inplace=False, limited="unsigned")
+@composite(inplace=False, limited="unsigned", autocast_on_gpu="float32", barred="complex")
 def renorm(input: Tensor, p, dim, maxnorm):
     """Slices along `dim` scaled down to a norm of order `p` of at most `maxnorm`."""
     if isinstance(p, complex) or not p > 0:

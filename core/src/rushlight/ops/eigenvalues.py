@@ -86,6 +86,7 @@ def _svd_meta(A, full_matrices=False, compute_uv=True, driver=None):
     tested_by=_TESTED,
     meta=_svd_meta,
     node="LinalgSvd",
+    barred="unsigned complex",
 )
 def _linalg_svd(A: Tensor, full_matrices=False, compute_uv=True, driver=None):
     """``(U, S, Vh)``; without `compute_uv` the vectors are empty."""
@@ -185,7 +186,7 @@ def _check_phase(turned_u, turned_v):
 _linalg_svd.gradient(A=_svd_gradient)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_svd(A: Tensor, full_matrices=True, *, driver=None):
     """``(U, S, Vh)`` with ``A = U @ diag(S) @ Vh``, S descending; A ``(*, m, n)``. U and Vh are
     square with `full_matrices`, else they have min(m, n) columns and rows."""
@@ -196,13 +197,13 @@ def _is_recorded(tensor):
     return mode.recording and tensor.requires_grad
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_svdvals(A: Tensor, *, driver=None):
     """The singular values of ``(*, m, n)`` matrices, descending; stable to differentiate."""
     return _linalg_svd(A, False, _is_recorded(A), driver)[1]
 
 
-@composite()
+@composite(autocast="float32", aten="default U")
 def svd(input: Tensor, some=True, compute_uv=True):
     """``(U, S, V)``, reduced if `some`; without `compute_uv` U and V are zeros. New programs use
     :func:`rushlight.linalg.svd`, whose last result is V's adjoint."""
@@ -233,6 +234,7 @@ def _check_triangle(name, UPLO):
         (A.shape[:-1], dtype_of(A).to_real()),
         (A.shape if compute_v else (0,), dtype_of(A)),
     ],
+    barred="complex",
 )
 def _linalg_eigh(A: Tensor, UPLO="L", compute_v=True):
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices."""
@@ -275,14 +277,14 @@ def _eigh_gradient(grad, out0, out1):
 _linalg_eigh.gradient(A=_eigh_gradient)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_eigh(input: Tensor, UPLO="L"):
     """``(eigenvalues, eigenvectors)`` of Hermitian matrices ``(*, n, n)``, values ascending; only
     the lower triangle is read, or the upper with ``UPLO="U"``."""
     return _linalg_eigh(input, UPLO, True)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_eigvalsh(input: Tensor, UPLO="L"):
     """The eigenvalues of Hermitian matrices, ascending."""
     return _linalg_eigh(input, UPLO, _is_recorded(input))[0]
@@ -298,6 +300,7 @@ def linalg_eigvalsh(input: Tensor, UPLO="L"):
     tested_by=_TESTED,
     oracle="_C._linalg",
     meta=lambda A: [(A.shape[:-1], dtype_of(A).to_complex()), (A.shape, dtype_of(A).to_complex())],
+    autocast="float32",
 )
 def linalg_eig(input: Tensor):
     """``(eigenvalues, eigenvectors)`` of square matrices ``(*, n, n)``, complex, in no order."""
@@ -355,7 +358,7 @@ def _linalg_eigvals(A: Tensor):
     return _decompose("linalg.eigvals", np.linalg.eigvals, A).astype(kind, copy=False)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_eigvals(input: Tensor):
     """The eigenvalues of square matrices ``(*, n, n)``, complex, in no order."""
     if _is_recorded(input):

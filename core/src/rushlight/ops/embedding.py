@@ -29,13 +29,22 @@ from rushlight.tensor.tensor import EXACT, Tensor
         ((make(5, 3), make.integers(0, 5, (2, 4)), -1, False), {}),
         ((make(5, 3), make.integers(0, 5, (6,)), -1, False), {}),
     ],
+    limited="unsigned complex",
+    batching="embedding",
 )
 def _embedding(weight: Tensor, indices: Tensor, padding_idx, scale_grad_by_freq):
     """Rows of `weight`."""
     return kernels.embedding_forward(weight, indices)
 
 
-@op(linear=True, meta=table_gradient, method=False, tested_by="_embedding", samples=lambda make: [])
+@op(
+    linear=True,
+    meta=table_gradient,
+    method=False,
+    tested_by="_embedding",
+    samples=lambda make: [],
+    batching="embedding_backward",
+)
 def _embedding_backward(output: Tensor, indices: Tensor, count, padding_idx, scale_grad_by_freq):
     """Gradients of rows added up at their indices."""
     return kernels.embedding_backward(output, indices, count, padding_idx, scale_grad_by_freq)
@@ -172,6 +181,7 @@ def embedding(
         ((make(6, 3), make.integers(0, 6, (7,)), _offsets(), "sum", None, False, 2, False), {}),
         ((make(6, 3), make.integers(0, 6, (4, 3)), None, "max", None, False, -1, False), {}),
     ],
+    barred="unsigned complex",
 )
 def _embedding_bag(
     weight: Tensor,

@@ -10,12 +10,14 @@ from rushlight.ops._domains import above_minus_one, positive, probability, real,
 from rushlight.ops._number_limits import OPERANDS
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._rules import floating, real_floating
-from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import where
+from rushlight.ops.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(
+    rule=floating, domain=real, autocast_on_gpu="float32", aten="default out Scalar", foreach=""
+)
 def exp(input):
     """``e ** input``.
 
@@ -37,7 +39,14 @@ def exp2(input):
 exp2.gradient(input=lambda grad, out: grad * (conj_of(out) * math.log(2)))
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(
+    rule=floating,
+    domain=real,
+    autocast_on_gpu="float32",
+    aten="default out Scalar",
+    sparse="elements",
+    foreach="",
+)
 def expm1(input):
     """``exp(input) - 1``, accurate near 0."""
     return xp.expm1(input)
@@ -46,7 +55,13 @@ def expm1(input):
 expm1.gradient(input=lambda grad, out: grad * (conj_of(out) + 1))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(
+    rule=floating,
+    domain=positive,
+    autocast_on_gpu="float32",
+    aten="default out Scalar int_int float_float complex_complex",
+    foreach="",
+)
 def log(input):
     """The natural logarithm."""
     return xp.log(input)
@@ -55,7 +70,7 @@ def log(input):
 log.gradient(input=lambda grad, input: grad / conj_of(input))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32", foreach="")
 def log2(input):
     """The logarithm to base 2."""
     return xp.log2(input)
@@ -64,7 +79,9 @@ def log2(input):
 log2.gradient(input=lambda grad, input: grad / (conj_of(input) * math.log(2)))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(
+    rule=floating, domain=positive, autocast_on_gpu="float32", aten="default out Scalar", foreach=""
+)
 def log10(input):
     """The logarithm to base 10."""
     return xp.log10(input)
@@ -73,7 +90,14 @@ def log10(input):
 log10.gradient(input=lambda grad, input: grad / (conj_of(input) * math.log(10)))
 
 
-@elementwise(rule=floating, domain=above_minus_one)
+@elementwise(
+    rule=floating,
+    domain=above_minus_one,
+    autocast_on_gpu="float32",
+    aten="default out Scalar",
+    sparse="elements",
+    foreach="",
+)
 def log1p(input):
     """``log(1 + input)``, accurate near 0."""
     return xp.log1p(input)
@@ -82,7 +106,7 @@ def log1p(input):
 log1p.gradient(input=lambda grad, input: grad / (conj_of(input) + 1))
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=floating, domain=real, foreach="")
 def sigmoid(input):
     """``1 / (1 + exp(-input))``."""
     return xp.sigmoid(input)
@@ -134,7 +158,13 @@ logaddexp2.gradient(
 )
 
 
-@elementwise(rule=real_floating, domain=positive, numbers=True)
+@elementwise(
+    rule=real_floating,
+    domain=positive,
+    numbers=True,
+    aten="Tensor Scalar_Other Scalar_Self OutTensor OutScalar_Self OutScalar_Other",
+    aten_inplace="Tensor Scalar_Other",
+)
 def xlogy(input, other):
     """``input * log(other)``, which is 0 where `input` is 0."""
     return xp.where(xp.isnan(other), math.nan, xp.where(input == 0, 0, input * xp.log(other)))
@@ -146,7 +176,9 @@ xlogy.gradient(
 )
 
 
-@elementwise(rule=real_floating, domain=real)
+@elementwise(
+    rule=real_floating, domain=real, aten="default out Scalar", sparse="elements", foreach=""
+)
 def erf(input):
     """The error function."""
     return xp.erf(input)
@@ -155,7 +187,7 @@ def erf(input):
 erf.gradient(input=lambda grad, input: grad * (2 / math.sqrt(math.pi) * exp(-input * input)))
 
 
-@elementwise(rule=real_floating, domain=real)
+@elementwise(rule=real_floating, domain=real, aten="default out Scalar", foreach="")
 def erfc(input):
     """``1 - erf(input)``, accurate for large inputs."""
     return xp.erfc(input)
@@ -164,7 +196,7 @@ def erfc(input):
 erfc.gradient(input=lambda grad, input: grad * (-2 / math.sqrt(math.pi) * exp(-input * input)))
 
 
-@elementwise(rule=real_floating, domain=unit)
+@elementwise(rule=real_floating, domain=unit, autocast_on_gpu="float32", sparse="elements")
 def erfinv(input):
     """The inverse of :func:`erf` on (-1, 1)."""
     return xp.erfinv(input)
@@ -214,7 +246,7 @@ def _trigamma(input):
 _trigamma.gradient(input=lambda grad, input: grad * polygamma(2, input))
 
 
-@elementwise(rule=real_floating, domain=positive)
+@elementwise(rule=real_floating, domain=positive, aten="default out Scalar", foreach="")
 def lgamma(input):
     """The logarithm of the absolute value of the gamma function."""
     return xp.lgamma(input)

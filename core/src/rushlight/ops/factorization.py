@@ -80,6 +80,7 @@ def _cholesky_samples(make):
         (A.shape, dtype_of(A)),
         (A.shape[:-2], int32),
     ],
+    autocast="float32",
 )
 def linalg_cholesky_ex(input: Tensor, *, upper=False, check_errors=False):
     """``(L, info)`` with ``A = L @ L.mH`` (``U.mH @ U`` if `upper`); `info` is 0 or, where A is not
@@ -104,7 +105,7 @@ def _cholesky_gradient(grad, out, upper):
 linalg_cholesky_ex.gradient(input=_cholesky_gradient)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_cholesky(input: Tensor, *, upper=False):
     """The Cholesky factor of Hermitian positive-definite matrices ``(*, n, n)``: lower, or upper.
 
@@ -120,7 +121,7 @@ def _checked_cholesky(name, input, upper):
     return factor
 
 
-@composite()
+@composite(autocast="float32")
 def cholesky(input: Tensor, upper=False):
     """The Cholesky factor; see :func:`rushlight.linalg.cholesky`."""
     return _checked_cholesky("cholesky", input, upper)
@@ -148,6 +149,7 @@ def _check_cholesky_solve(B, L):
     ],
     sweep=(2, 3),
     meta=lambda B, L, upper=False: (_check_cholesky_solve(B, L)[0].shape, dtype_of(B)),
+    autocast="float32",
 )
 def cholesky_solve(input: Tensor, input2: Tensor, upper=False):
     """X of ``A @ X = B`` with ``A = L @ L.mH`` (``L.mH @ L`` if `upper`)."""
@@ -166,7 +168,7 @@ def _cholesky_solve_gradient(grad, input2, out, upper, needs):
     return turned, grad_factor
 
 
-@composite()
+@composite(autocast="float32")
 def cholesky_inverse(input: Tensor, upper=False):
     """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` if `upper`)."""
     check_input("cholesky_inverse", input, "L")
@@ -457,6 +459,7 @@ def _qr_samples(make):
     samples=_qr_samples,
     meta=_qr_meta,
     sweep=(2, 3),
+    autocast="float32",
 )
 def linalg_qr(A: Tensor, mode="reduced"):
     """``(Q, R)`` with ``A = Q @ R``, Q unitary and R upper triangular. `mode`: ``"reduced"``,
@@ -523,7 +526,7 @@ def _wide_qr_gradient(grad_q, grad_r, q, r):
 linalg_qr.gradient(A=_qr_gradient)
 
 
-@composite()
+@composite(autocast="float32", aten="default Q")
 def qr(input: Tensor, some=True):
     """``(Q, R)``; reduced, or complete if not `some`. See :func:`rushlight.linalg.qr`."""
     return linalg_qr(input, "reduced" if some else "complete")
@@ -544,6 +547,8 @@ def _check_geqrf(input):
         (input.shape, dtype_of(input)),
         ((*input.shape[:-2], min(input.shape[-2:])), dtype_of(input)),
     ],
+    autocast="float32",
+    aten="default a",
 )
 def geqrf(input: Tensor):
     """``(a, tau)``, the QR factorization as LAPACK leaves it: R above, reflectors below."""

@@ -24,8 +24,9 @@ from rushlight.ops._rules import (
     result_type,
     same,
 )
-from rushlight.ops.arithmetic import conj_of, mul, pow, remainder
+from rushlight.ops.arithmetic import mul, pow, remainder
 from rushlight.ops.comparison import isfinite, isnan, where
+from rushlight.ops.complex_views import conj_of
 from rushlight.ops.exponential import exp2
 from rushlight.tensor.tensor import Tensor
 
@@ -88,7 +89,7 @@ def _most(dtype):
     return dtypes.finfo(dtype.to_real()).max
 
 
-@composite(limited="unsigned")
+@composite(limited="unsigned", sparse="elements", nested="elements")
 def nan_to_num(input: Tensor, nan=None, posinf=None, neginf=None):
     """`input` with nan replaced by `nan` (0), and the infinities by `posinf` and `neginf` (the
     largest and smallest numbers of the dtype); of a complex number, both parts.
@@ -120,26 +121,34 @@ Tensor.nan_to_num_ = nan_to_num_
 _TEST = {"rule": boolean, "differentiable": False, "inplace": False}
 
 
-@elementwise(check=refuse_complex("isposinf"), **_TEST)
+@elementwise(check=refuse_complex("isposinf"), **_TEST, limited="unsigned", sparse="elements")
 def isposinf(input):
     """True where an element is plus infinity."""
     return xp.isposinf(input)
 
 
-@elementwise(check=refuse_complex("isneginf"), **_TEST)
+@elementwise(check=refuse_complex("isneginf"), **_TEST, limited="unsigned", sparse="elements")
 def isneginf(input):
     """True where an element is minus infinity."""
     return xp.isneginf(input)
 
 
-@elementwise(check=refuse_complex("signbit"), **_TEST)
+@elementwise(
+    check=refuse_complex("signbit"), **_TEST, limited="unsigned", reads_sign=True, sparse="elements"
+)
 def signbit(input):
     """True where the sign bit is set: negative numbers, -0.0 included."""
     return xp.signbit(input)
 
 
 # -------------------------------------------------------------------------------------------- signs
-@elementwise(rule=floating, domain=nonzero, check=refuse_complex("copysign", 1))
+@elementwise(
+    rule=floating,
+    domain=nonzero,
+    check=refuse_complex("copysign", 1),
+    aten="Tensor Scalar out Scalar_out default",
+    aten_inplace="Tensor Scalar",
+)
 def copysign(input, other):
     """The size of `input` with the sign of `other`, broadcast."""
     return xp.copysign(input, other)
@@ -246,6 +255,8 @@ nextafter.gradient(input=lambda grad: grad, other=lambda grad: grad * 0)
     result=MantissaExponent,
     samples=lambda make: [((make(3, 4),), {}), ((make(),), {})],
     sweep=(2,),
+    barred="unsigned complex",
+    aten="Tensor Tensor_out default",
 )
 def frexp(input: Tensor):
     """Mantissa and exponent: ``input == mantissa * 2 ** exponent``, ``0.5 <= |mantissa| < 1``."""
@@ -273,7 +284,7 @@ _scaled_by_power.gradient(
 )
 
 
-@composite()
+@composite(aten="Tensor out default")
 def ldexp(input: Tensor, other: Tensor):
     """``input * 2 ** other``, broadcast; of a float tensor and integers, in its dtype and without
     overflow on the way."""
@@ -313,7 +324,10 @@ def _to_double(value):
     return value
 
 
-@composite()
+@composite(
+    aten="Tensor_Tensor Tensor_Scalar Scalar Tensor_Tensor_out Scalar_out Tensor_Scalar_out",
+    aten_inplace="Tensor Scalar",
+)
 def float_power(input, exponent):
     """``input ** exponent`` computed and returned in double precision (complex128 for complex)."""
     values = (input, exponent)
@@ -397,13 +411,25 @@ def _integers(promoted):
 _SHIFT = {"rule": _integers, "differentiable": False, "domain": "integers", "numbers": True}
 
 
-@elementwise(operators=("__lshift__",), samples=lambda make: _shift_samples(make), **_SHIFT)
+@elementwise(
+    operators=("__lshift__",),
+    samples=lambda make: _shift_samples(make),
+    **_SHIFT,
+    aten="Tensor Tensor_Scalar Scalar_Tensor Tensor_out Tensor_Scalar_out Scalar_Tensor_out",
+    aten_inplace="Tensor_Scalar Tensor",
+)
 def bitwise_left_shift(input, other):
     """The bits of integers moved left by `other` places; what leaves is lost."""
     return xp.left_shift(input, other)
 
 
-@elementwise(operators=("__rshift__",), samples=lambda make: _shift_samples(make), **_SHIFT)
+@elementwise(
+    operators=("__rshift__",),
+    samples=lambda make: _shift_samples(make),
+    **_SHIFT,
+    aten="Tensor Tensor_Scalar Scalar_Tensor Tensor_out Tensor_Scalar_out Scalar_Tensor_out",
+    aten_inplace="Tensor_Scalar Tensor",
+)
 def bitwise_right_shift(input, other):
     """The bits of integers moved right by `other` places, the sign bit repeated."""
     return xp.right_shift(input, other)

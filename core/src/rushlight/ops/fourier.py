@@ -152,7 +152,14 @@ def _back_meta(input, dim, normalization, last_dim_size):
     return tuple(shape), dtype_of(input).to_real()
 
 
-@op(linear=True, batching="dims", method=False, samples=_back_samples, meta=_back_meta)
+@op(
+    linear=True,
+    batching="dims",
+    method=False,
+    samples=_back_samples,
+    meta=_back_meta,
+    barred="complex",
+)
 def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
     """Real numbers from the first half of their transform."""
     with np.errstate(all="ignore"):
@@ -341,7 +348,7 @@ def _at_once(calls, input, n, dim, norm):
     return found if found is NotImplemented else tensor_of(found)
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_fft(input: Tensor, n=None, dim=-1, norm=None):
     """The transform along `dim`, cut or padded with zeros to `n` points. `norm` says which
     direction is scaled by 1/n: ``"backward"`` (default), ``"forward"``; ``"ortho"``: both by its
@@ -357,7 +364,7 @@ def fft_fft(input: Tensor, n=None, dim=-1, norm=None):
     return _fft_c2c(values, (axis,), norm, True)
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_ifft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`fft`."""
     found = _at_once(_IFFT, input, n, dim, norm)
@@ -368,7 +375,7 @@ def fft_ifft(input: Tensor, n=None, dim=-1, norm=None):
     return _fft_c2c(values, (axis,), norm, False)
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_rfft(input: Tensor, n=None, dim=-1, norm=None):
     """The first ``n // 2 + 1`` elements of the transform of real numbers."""
     found = _at_once(_RFFT, input, n, dim, norm)
@@ -389,7 +396,7 @@ def _to_real(name, input, n, dim, norm):
     return _fft_c2r(_resized(values, axis, _half(size)), (axis,), norm, size)
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_irfft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`rfft`: `n` real numbers (default: twice the input's size less two)."""
     found = _at_once(_IRFFT, input, n, dim, norm)
@@ -398,7 +405,7 @@ def fft_irfft(input: Tensor, n=None, dim=-1, norm=None):
     return _to_real("irfft", input, n, dim, _check_norm("irfft", norm))
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_hfft(input: Tensor, n=None, dim=-1, norm=None):
     """The real transform of numbers with Hermitian symmetry, given their first half."""
     norm = _opposite(_check_norm("hfft", norm))
@@ -406,7 +413,7 @@ def fft_hfft(input: Tensor, n=None, dim=-1, norm=None):
     return _to_real("hfft", values.conj(), n, dim, norm)
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_ihfft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`hfft`: the first half of what real numbers are the transform of."""
     norm = _opposite(_check_norm("ihfft", norm))
@@ -415,13 +422,13 @@ def fft_ihfft(input: Tensor, n=None, dim=-1, norm=None):
 
 
 # --------------------------------------------------------------------------- several dimensions
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_fftn(input: Tensor, s=None, dim=None, norm=None):
     """The transform over `dim` (all by default, or the last ``len(s)``), resized to `s`."""
     return _complex_many("fftn", input, s, dim, norm, True)
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_ifftn(input: Tensor, s=None, dim=None, norm=None):
     """The inverse of :func:`fftn`."""
     return _complex_many("ifftn", input, s, dim, norm, False)
@@ -434,7 +441,7 @@ def _complex_many(name, input, s, dim, norm, forward):
     return _fft_c2c(_all_resized(values, axes, sizes), axes, norm, forward)
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_rfftn(input: Tensor, s=None, dim=None, norm=None):
     """The transform of real numbers over several dimensions; half of the last of them."""
     return _half_many("rfftn", input, s, dim, _check_norm("rfftn", norm))
@@ -448,7 +455,7 @@ def _half_many(name, input, s, dim, norm):
     return _fft_r2c(_all_resized(values, axes, sizes), axes, norm, True)
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_irfftn(input: Tensor, s=None, dim=None, norm=None):
     """The inverse of :func:`rfftn`; the last size is ``s[-1]``, or twice the input's less two."""
     return _real_many("irfftn", input, s, dim, _check_norm("irfftn", norm))
@@ -474,7 +481,7 @@ def _last_doubled(name, values, s, dim):
     return axes, sizes
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_hfftn(input: Tensor, s=None, dim=None, norm=None):
     """:func:`hfft` over several dimensions: the last one is halved, the others are whole."""
     norm = _check_norm("hfftn", norm)
@@ -486,7 +493,7 @@ def fft_hfftn(input: Tensor, s=None, dim=None, norm=None):
     return _fft_c2r(values.conj(), axes[-1:], _opposite(norm), sizes[-1])
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(method=False, oracle="_C._fft", autocast="float32")
 def fft_ihfftn(input: Tensor, s=None, dim=None, norm=None):
     """The inverse of :func:`hfftn`."""
     norm = _check_norm("ihfftn", norm)
@@ -505,7 +512,7 @@ def _two(name, function):
 
     call.__name__ = "fft_" + name
     call.__doc__ = f":func:`{name[:-1]}n` over two dimensions, the last ones by default."
-    return composite(method=False, oracle="_C._fft", name="fft_" + name)(call)
+    return composite(method=False, oracle="_C._fft", name="fft_" + name, autocast="float32")(call)
 
 
 fft_fft2 = _two("fft2", fft_fftn)

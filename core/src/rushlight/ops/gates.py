@@ -22,7 +22,7 @@ from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
-@composite(method=False, oracle="nn.functional", limited=False)
+@composite(method=False, oracle="nn.functional", limited=False, aten="default out")
 def glu(input: Tensor, dim=-1):
     """The first half along `dim` times the sigmoid of the second. (Dauphin et al., 2016.)"""
     if not input.dim():
@@ -54,7 +54,7 @@ _sloped.gradient(
 )
 
 
-@composite()
+@composite(autocast="lower")
 def prelu(input: Tensor, weight: Tensor):
     """`input` where positive, else ``weight * input``; `weight` has one value or one a channel.
 

@@ -19,8 +19,8 @@ from rushlight.ops._inplace import write_directly, write_out
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import number_dtype
-from rushlight.ops.arithmetic import conj_number
 from rushlight.ops.comparison import where
+from rushlight.ops.complex_views import conj_number
 from rushlight.ops.creation import zeros
 from rushlight.ops.indexing import _index_put
 from rushlight.tensor.dispatch import readable
@@ -105,7 +105,7 @@ def _meta_gather(input, dim, index, sparse_grad=False):
     return index.shape, dtype_of(input)
 
 
-@op(linear=True, samples=_gather_samples, meta=_meta_gather, exact_out=True)
+@op(linear=True, samples=_gather_samples, meta=_meta_gather, exact_out=True, batching="along")
 def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
     """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on.
 
@@ -190,6 +190,7 @@ def _add(out, dim, index, values):
     method=False,
     inplace="_scatter_",
     meta=meta_like_input,
+    batching="along",
 )
 def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
     """`input` with ``src`` written at the index."""
@@ -225,6 +226,7 @@ def zeros_for(grad, index):
     differentiable=False,
     meta=meta_like_input,
     tested_by="tests/ops/test_scattering.py",
+    batching="along",
 )
 def _scatter_multiply(input: Tensor, dim, index: Tensor, src: Tensor):
     """`input` multiplied by ``src`` at the index; repeated indices multiply again."""
@@ -252,7 +254,10 @@ def _check_reduce(reduce):
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}")
 
 
-@composite()
+@composite(
+    aten="value src reduce value_reduce src_out value_out reduce_out value_reduce_out",
+    aten_inplace="src value reduce value_reduce",
+)
 def scatter(input: Tensor, dim, index: Tensor, src=None, value=None, *, reduce=None):
     """A copy with ``src`` (or a number) written at ``index`` along `dim`; `reduce` ``"add"`` or
     ``"multiply"`` combines instead.
@@ -291,7 +296,13 @@ def _scatter_add_samples(make):
     ]
 
 
-@op(linear="+input,src", samples=_scatter_add_samples, inplace=True, meta=meta_like_input)
+@op(
+    linear="+input,src",
+    samples=_scatter_add_samples,
+    inplace=True,
+    meta=meta_like_input,
+    batching="along",
+)
 def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
     """A copy with ``src`` added at ``index`` along `dim`; repeated indices add up."""
     return scattered("scatter_add", input, dim, index, src, _add)
@@ -355,7 +366,13 @@ def _meta_select(input, dim, index):
     return tuple(count if i == dim else n for i, n in enumerate(input.shape)), dtype_of(input)
 
 
-@op(linear=True, samples=_select_samples, meta=_meta_select)
+@op(
+    linear=True,
+    samples=_select_samples,
+    meta=_meta_select,
+    limited="unsigned complex",
+    batching="index_select",
+)
 def index_select(input: Tensor, dim, index: Tensor):
     """The slices at `index` (a vector) along `dim`."""
     dim, index = check_vector_index("index_select", input, dim, index)
@@ -386,7 +403,14 @@ def _spread(array, dim, source):
     return line(source) if source.ndim or not array.ndim else source
 
 
-@op(linear="+input,source", samples=_index_add_samples, inplace=True, meta=meta_like_input)
+@op(
+    linear="+input,source",
+    samples=_index_add_samples,
+    inplace=True,
+    meta=meta_like_input,
+    limited="complex",
+    batching="index_writes",
+)
 def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
     """A copy with the slices of `source`, times `alpha`, added at `index` along `dim`."""
     dim, index = check_vector_index("index_add", input, dim, index, source)
@@ -414,7 +438,15 @@ def _index_copy_samples(make):
     return [((make(4, 3), 0, i, make(2, 3)), {})]
 
 
-@op(linear="+input,source", samples=_index_copy_samples, inplace=True, meta=meta_like_input)
+@op(
+    linear="+input,source",
+    samples=_index_copy_samples,
+    inplace=True,
+    meta=meta_like_input,
+    autocast="widest",
+    limited="complex",
+    batching="index_writes",
+)
 def index_copy(input: Tensor, dim, index: Tensor, source: Tensor):
     """A copy with the slices of `source` written at `index` along `dim`."""
     dim, index = check_vector_index("index_copy", input, dim, index, source)
@@ -441,6 +473,9 @@ index_copy.gradient(
     inplace="_index_fill_",
     meta=meta_like_input,
     oracle="Tensor",
+    limited="complex",
+    batching="index_writes",
+    fills=True,
 )
 def _index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to a number."""
@@ -471,7 +506,9 @@ _index_fill.gradient(input=lambda grad, dim, index: _index_fill(grad, dim, index
     samples=lambda make: [
         ((make(3, 4), 1, make.integers(0, 4, (2,)), 2.0), {}),
         ((make(3), 0, make.integers(0, 3, ()), -1.0), {}),
-    ]
+    ],
+    aten="int_Tensor int_Scalar int_Scalar_out int_Tensor_out",
+    aten_inplace="int_Tensor int_Scalar",
 )
 def index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to `value`, a number or 0-d tensor."""
@@ -509,46 +546,13 @@ def _index_fill_inplace(self, dim, index, value):
 Tensor.index_fill_ = _index_fill_inplace
 
 
-# ------------------------------------------------------------------------------ the flattened input
-def flat_places(name, index, count):
-    """Places in a flattened tensor, negative ones counted from its end."""
-    if index.dtype not in _INDEX_DTYPES:
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtype_of(index)}")
-    read = distinct(index) if index.size else index
-    if index.size and (read.min() < -count or read.max() >= count):
-        bad = read[(read < -count) | (read >= count)].flat[0]
-        raise IndexError(
-            f"{name}(): out of range: tried to access index {bad} on a tensor of {count} elements."
-        )
-    return np.where(index < 0, index + count, index)
-
-
 @op(
-    linear=True,
-    samples=lambda make: [
-        ((make(3, 4), make.integers(-12, 12, (5,))), {}),
-        ((make(), make.integers(0, 1, (2, 1))), {}),
-    ],
-    meta=lambda input, index: (index.shape, dtype_of(input)),
+    method=False,
+    samples=lambda make: [((make(3, 4),), {})],
+    differentiable=False,
+    limited="complex",
+    batching="dynamic",
 )
-def take(input: Tensor, index: Tensor):
-    """The elements of the flattened input at `index`; negative ones count from the end."""
-    return np.take(input, flat_places("take", index, input.size))
-
-
-take.cpu(index_kernels.checked(index_kernels.take_flat, take.op.body))
-
-
-def _take_gradient(grad, input_shape, index):
-    flat = zeros(input_shape, dtype=grad._dtype, device=grad._device).reshape(-1)
-    places = where(index < 0, index + flat.numel(), index).reshape(-1)
-    return flat.index_add(0, places, grad.reshape(-1)).reshape(input_shape)
-
-
-take.gradient(input=_take_gradient)
-
-
-@op(method=False, samples=lambda make: [((make(3, 4),), {})], differentiable=False)
 def _nonzero(input: Tensor):
     """The indices of the nonzero elements, one row each."""
     if not input.ndim:

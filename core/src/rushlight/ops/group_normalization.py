@@ -29,7 +29,15 @@ def _samples(make):
     ]
 
 
-@op(meta=group_normalized, method=False, samples=_samples, node="NativeGroupNorm")
+@op(
+    meta=group_normalized,
+    method=False,
+    samples=_samples,
+    node="NativeGroupNorm",
+    autocast="input",
+    autocast_on_gpu="float32",
+    batching="group_norm",
+)
 def _group_norm(input: Tensor, groups, weight: Tensor | None, bias: Tensor | None, eps):
     """Groups of channels normalized; also their mean and inverse deviation, (N * groups,)."""
     return kernels.group_norm_forward(input, groups, weight, bias, eps)
@@ -45,6 +53,7 @@ def _gradient_shapes(grad, input, *_options):
     differentiable=False,
     tested_by="_group_norm",
     samples=lambda make: [],
+    batching="group_norm_backward",
 )
 def _group_norm_backward(
     grad: Tensor, input: Tensor, groups, weight: Tensor | None, mean: Tensor, rstd: Tensor

@@ -129,7 +129,7 @@ def _check_edges(name, input, edges):
     return np.ascontiguousarray(edges._array)
 
 
-@composite()
+@composite(aten="bins_tensor bins_tensor_out bin_ct bin_ct_out")
 def histogram(input: Tensor, bins=100, *, range=None, weight=None, density=False):
     """Counts per bin and the bins' edges, as ``(hist, bin_edges)``.
 
@@ -161,7 +161,7 @@ def _range_edges(name, values, bins, low, high):
     return _edges(values, bins, low, high)
 
 
-@composite(method=False)
+@composite(method=False, aten="default int_bins TensorList_bins")
 def histogramdd(input: Tensor, bins, range=None, weight=None, density=False):
     """A histogram over the last dimension's coordinates, as ``(hist, bin_edges)``, the edges a
     tuple with one vector per coordinate.

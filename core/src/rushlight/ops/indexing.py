@@ -52,6 +52,7 @@ from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
         ((make(4, 5), (None, ..., 2)), {}),
     ],
     tested_by="tests/tensor/test_indexing.py",
+    batching="slice",
 )
 def _slice(input: Tensor, index):
     """Basic indexing: a view."""
@@ -106,6 +107,8 @@ construction.slices_by(_slice.op)
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
+    limited="unsigned complex",
+    batching="index",
 )
 def _index(input: Tensor, index):
     """Advanced indexing: a copy."""
@@ -170,6 +173,8 @@ _index.gradient(input=_index_gradient)
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
+    limited="complex",
+    batching="index_put",
 )
 def _index_put(input: Tensor, values: Tensor, index, accumulate):
     """A copy of `input` with `values` written (or added) at an index."""
@@ -221,6 +226,7 @@ _index_put.gradient(
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
+    limited="unsigned complex",
 )
 def _index_rows(input: Tensor, index: Tensor, dim=0):
     """``input[index]`` for an index of int64: slices along a dimension."""
@@ -456,7 +462,6 @@ from rushlight.ops.gathering import (  # noqa: E402, F401 - they build on what i
     nonzero,
     scatter,
     scatter_add,
-    take,
 )
 from rushlight.ops.masking import masked_fill, masked_select  # noqa: E402, F401
-from rushlight.ops.taking import take_along_dim  # noqa: E402, F401
+from rushlight.ops.taking import take, take_along_dim  # noqa: E402, F401

@@ -55,6 +55,9 @@ def _cat_samples(make):
     samples=_cat_samples,
     method=False,
     aliases=("concat", "concatenate"),
+    autocast="widest",
+    limited="unsigned complex",
+    batching="cat",
 )
 def cat(tensors: TensorList, dim=0):
     """The tensors joined along an existing dimension.
@@ -163,7 +166,16 @@ def _stack_samples(make):
     return [(([make(2, 3), make(2, 3)], 0), {}), (([make(2), make(2)], -1), {})]
 
 
-@op(linear="+tensors", meta=stacked, rule=same, samples=_stack_samples, method=False)
+@op(
+    linear="+tensors",
+    meta=stacked,
+    rule=same,
+    samples=_stack_samples,
+    method=False,
+    autocast="widest",
+    limited="unsigned complex",
+    batching="stack",
+)
 def stack(tensors: TensorList, dim=0):
     """The tensors, all of one shape, joined along a new dimension."""
     if not tensors:

@@ -75,6 +75,8 @@ def _divided(total, count):
     method=False,
     samples=_entropy_samples,
     first_dtype=True,
+    autocast="float32",
+    batching="cross_entropy",
 )
 def _cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction, ignore_index, label_smoothing
@@ -249,7 +251,7 @@ def _pair(**options):
     return elementwise(rule=real_floating_only, method=False, inplace=False, **options)
 
 
-@_pair(domain=real, variants=({"beta": 0.7},))
+@_pair(domain=real, variants=({"beta": 0.7},), autocast="float32")
 def _smooth_l1(input, target, beta=1.0):
     """Quadratic below `beta`, linear above."""
     error = xp.abs(input - target)
@@ -267,7 +269,7 @@ _smooth_l1.gradient(
 )
 
 
-@_pair(domain=real, variants=({"delta": 0.7},))
+@_pair(domain=real, variants=({"delta": 0.7},), autocast="float32")
 def _huber(input, target, delta=1.0):
     """Quadratic below `delta`, linear above."""
     error = xp.abs(input - target)
@@ -285,7 +287,7 @@ _huber.gradient(
 )
 
 
-@_pair(domain=away_from(0.0))
+@_pair(domain=away_from(0.0), autocast="float32")
 def _logits_entropy(input, target):
     """Binary cross entropy of a logit, ``(1 - y) * x - log(sigmoid(x))``: finite terms alone where
     the logit is infinite."""

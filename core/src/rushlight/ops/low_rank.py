@@ -32,7 +32,7 @@ def _basis(matrix, q, niter):
     return columns
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def svd_lowrank(A: Tensor, q=6, niter=2, M: Tensor | None = None):
     """``(U, S, V)`` with ``A - M`` close to ``U @ diag(S) @ V.mH``: `q` singular values by random
     projection and `niter` subspace iterations. Draws from the default generator."""
@@ -47,7 +47,7 @@ def svd_lowrank(A: Tensor, q=6, niter=2, M: Tensor | None = None):
     return (v, s, u) if wide else (u, s, v)
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def pca_lowrank(A: Tensor, q=None, center=True, niter=2):
     """``(U, S, V)`` of the (centred) data in A's rows: V's columns are `q` (default: up to 6)
     principal directions, ``S ** 2 / (m - 1)`` their variances."""

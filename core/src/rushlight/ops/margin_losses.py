@@ -42,7 +42,7 @@ def _check_classes(name, input, target, weight):
     return rows, classes
 
 
-@composite(**_NN)
+@composite(**_NN, autocast="float32")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -73,7 +73,7 @@ def multi_margin_loss(
     return _reduce(losses.reshape(tuple(target.shape)), reduction)
 
 
-@composite(**_NN)
+@composite(**_NN, autocast="float32")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean"
 ):
@@ -110,7 +110,7 @@ def multilabel_margin_loss(
     return _reduce(losses if input.dim() == 2 else losses.squeeze(0), reduction)
 
 
-@composite(**_NN)
+@composite(**_NN, autocast="float32")
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,

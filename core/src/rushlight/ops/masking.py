@@ -51,6 +51,9 @@ def _meta_masked(input, mask, value):
     method=False,
     inplace="_masked_fill_",
     meta=_meta_masked,
+    limited="complex",
+    batching="masked_fill",
+    fills=True,
 )
 def _masked_fill(input: Tensor, mask: Tensor, value):
     """A copy with a number where `mask` is true."""
@@ -88,7 +91,10 @@ _masked_fill.gradient(input=lambda grad, mask: _masked_fill(grad, mask, 0))
     samples=lambda make: [
         ((make(3, 4), make.mask(3, 4), 2.0), {}),
         ((make(2, 3, 4), make.mask(4), -1.0), {}),
-    ]
+    ],
+    aten="Scalar Scalar_out Tensor Tensor_out",
+    aten_inplace="Scalar Tensor",
+    nested="elements",
 )
 def masked_fill(input: Tensor, mask: Tensor, value):
     """A copy with `value`, a number or 0-d tensor, where `mask` is true.
@@ -120,6 +126,8 @@ Tensor.masked_fill_ = _masked_fill_inplace
 @op(
     linear=True,
     samples=lambda make: [((make(3, 4), make.mask(3, 4)), {}), ((make(4), make.mask(3, 1)), {})],
+    limited="complex",
+    batching="masked_select",
 )
 def masked_select(input: Tensor, mask: Tensor):
     """The elements where `mask` is true, as a vector."""

@@ -19,7 +19,7 @@ from rushlight.ops._former_calls import orders_of_scaled_sum
 from rushlight.ops._number_limits import OPERANDS, WIDE, check_factors
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
-from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.complex_views import conj_of
 from rushlight.ops.creation import ones
 from rushlight.ops.shape import broadcast_shapes
 from rushlight.tensor.dispatch import STATE
@@ -50,7 +50,17 @@ def _mm_meta(input, mat2):
     return (*input.shape[:-1], mat2.shape[-1]), dtype_of(input)
 
 
-@op(linear="*input,mat2", samples=_mm_samples, meta=_mm_meta)
+@op(
+    linear="*input,mat2",
+    samples=_mm_samples,
+    meta=_mm_meta,
+    autocast="lower",
+    aten="default out dtype_out dtype",
+    batching="mm",
+    foreach="mat2: tensors",
+    flops="product",
+    runs_as="matmul",
+)
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices, ``(n, m) @ (m, p)``."""
     if input.ndim != 2 or mat2.ndim != 2:
@@ -79,7 +89,16 @@ def _bmm_samples(make):
     return [((make(2, 3, 4), make(2, 4, 5)), {}), ((make(0, 3, 4), make(0, 4, 5)), {})]
 
 
-@op(linear="*input,mat2", samples=_bmm_samples, meta=_mm_meta)
+@op(
+    linear="*input,mat2",
+    samples=_bmm_samples,
+    meta=_mm_meta,
+    autocast="lower",
+    aten="default out dtype_out dtype",
+    batching="bmm",
+    flops="product",
+    runs_as="matmul",
+)
 def bmm(input: Tensor, mat2: Tensor):
     """Products of two batches of matrices, ``(b, n, m) @ (b, m, p)``."""
     if input.ndim != 3 or mat2.ndim != 3:
@@ -124,7 +143,7 @@ _mv.gradient(
 )
 
 
-@composite(operators=("__matmul__",))
+@composite(operators=("__matmul__",), autocast="lower", flops="product")
 def matmul(input: Tensor, other: Tensor):
     """The matrix product with NumPy's broadcasting over leading dimensions; vectors are promoted.
 
@@ -176,6 +195,9 @@ Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
     linear="*input,tensor",
     meta=scalar,
     samples=lambda make: [((make(4), make(4)), {}), ((make(0), make(0)), {})],
+    autocast="as_given",
+    batching="dot",
+    flops="vector product",
 )
 def dot(input: Tensor, tensor: Tensor):
     """The inner product of two vectors."""
@@ -201,7 +223,7 @@ dot.gradient(
 )
 
 
-@composite()
+@composite(autocast="as_given", flops="vector product")
 def mv(input: Tensor, vec: Tensor):
     """The product of a matrix and a vector."""
     rows, columns = input._array.shape, vec._array.shape
@@ -212,7 +234,7 @@ def mv(input: Tensor, vec: Tensor):
     return mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
-@composite(aliases=("ger",))
+@composite(aliases=("ger",), autocast="as_given")
 def outer(input: Tensor, vec2: Tensor):
     """The outer product of two vectors."""
     if input.dim() != 1 or vec2.dim() != 1:
@@ -222,7 +244,12 @@ def outer(input: Tensor, vec2: Tensor):
     return input.unsqueeze(1) * vec2
 
 
-@composite(former=orders_of_scaled_sum("mat1 mat2"))
+@composite(
+    former=orders_of_scaled_sum("mat1 mat2"),
+    autocast="lower",
+    aten="default out dtype_out dtype",
+    flops="added product",
+)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
     if beta == 1 == alpha and mat1._dtype.category >= FLOAT and mat1._dtype.itemsize > 2:
@@ -232,14 +259,14 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     return _scaled_sum("addmm", input, mm, mat1, mat2, beta, alpha)
 
 
-@composite(former=orders_of_scaled_sum("mat vec"))
+@composite(former=orders_of_scaled_sum("mat vec"), autocast="as_given")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
     check_factors("addmv", OPERANDS, mat._dtype, beta=beta, alpha=alpha)
     return _scaled_sum("addmv", input, mv, mat, vec, beta, alpha)
 
 
-@composite(former=orders_of_scaled_sum("batch1 batch2"))
+@composite(former=orders_of_scaled_sum("batch1 batch2"), autocast="lower", flops="summed products")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * sum_i batch1[i] @ batch2[i]``, as one product."""
     if batch1.dim() != 3 or batch2.dim() != 3 or batch1.shape[::2] != batch2.shape[:2]:
@@ -250,7 +277,12 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     return _scaled_sum("addbmm", input, mm, left, right, beta, alpha)
 
 
-@composite(former=orders_of_scaled_sum("batch1 batch2"))
+@composite(
+    former=orders_of_scaled_sum("batch1 batch2"),
+    autocast="lower",
+    aten="default out dtype_out dtype",
+    flops="added product",
+)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (batch1 @ batch2)``."""
     return _scaled_sum("baddbmm", input, bmm, batch1, batch2, beta, alpha)
@@ -314,7 +346,17 @@ def _linear_meta(input, weight, bias=None):
     return (*input.shape[:-1], *weight.shape[:-1]), dtype_of(input)
 
 
-@op(samples=_linear_samples, oracle="nn.functional", method=False, meta=_linear_meta)
+@op(
+    samples=_linear_samples,
+    oracle="nn.functional",
+    method=False,
+    meta=_linear_meta,
+    autocast="lower",
+    aten="default out",
+    batching="linear",
+    flops="product",
+    runs_as="mm addmm",
+)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``; `input` (*, in), `weight` (out, in), `bias` (out)."""
     found = kernels.planned_linear(input, weight, bias)
@@ -379,7 +421,7 @@ def linear_gradient(grad, input, weight, input_shape, needs):
     return grad_input, grad_weight, grad_bias
 
 
-@composite(method=False)
+@composite(method=False, autocast="as_given", flops="bilinear")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input1 @ weight[k] @ input2`` for every output k, plus `bias`."""
     lead = input1.shape[:-1]

@@ -80,7 +80,7 @@ def linalg_pinv(input: Tensor, rcond=None, hermitian=False, *, atol=None, rtol=N
     return _pinv(input, atol, rtol, hermitian)
 
 
-@composite()
+@composite(autocast="float32")
 def pinverse(input: Tensor, rcond=1e-15):
     """The Moore-Penrose inverse; see :func:`rushlight.linalg.pinv`."""
     return linalg_pinv(input, rcond)
@@ -129,6 +129,7 @@ _PADE = [
     meta=lambda A: (A.shape, dtype_of(A)),
     sweep=(3,),  # PyTorch's half-precision series overflows
     rtol=1e-5,
+    barred="unsigned",
 )
 def linalg_matrix_exp(input: Tensor):
     """The exponential of square matrices, by scaling and squaring of a Pade approximant (Higham,
@@ -203,7 +204,7 @@ def _chain_order(sizes):
     return split
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="lower")
 def linalg_multi_dot(tensors: TensorList):
     """The product of two or more matrices in the order that costs least; the first and the last may
     be vectors."""
@@ -236,7 +237,7 @@ def linalg_multi_dot(tensors: TensorList):
     return out.squeeze(0) if row else out
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower")
 def chain_matmul(matrices: Several):
     """The product of matrices ``(a, b, c, ...)``; see :func:`rushlight.linalg.multi_dot`."""
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
@@ -267,7 +268,7 @@ def _householder_product(input: Tensor, tau: Tensor):
     return lapack.householder_product(input, tau)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_householder_product(input: Tensor, tau: Tensor):
     """The first n columns of a product of k Householder reflectors, as :func:`rushlight.geqrf`
     leaves them: `input` ``(*, m, n)``, `tau` ``(*, k)``."""
@@ -303,7 +304,7 @@ def _ones_on_diagonal(like, rows, columns):
     return eye(rows, columns, dtype=like._dtype, device=like._device)
 
 
-@composite()
+@composite(autocast="float32")
 def orgqr(input: Tensor, input2: Tensor):
     """See :func:`rushlight.linalg.householder_product`."""
     return linalg_householder_product(input, input2)
@@ -322,7 +323,7 @@ def _ormqr(input: Tensor, tau: Tensor, other: Tensor, left, transpose):
     return lapack.multiply_reflectors(input, tau, other, left, transpose)
 
 
-@composite()
+@composite(autocast="float32")
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left=True, transpose=False):
     """``Q @ other`` (``other @ Q`` if not `left`; Q's adjoint if `transpose`) with Q given by the
     reflectors of :func:`rushlight.geqrf`."""
@@ -347,7 +348,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left=True, transpose=Fa
 
 
 # ---------------------------------------------------------------------------- tensors as matrices
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_tensorinv(input: Tensor, ind=2):
     """The inverse of A seen as a matrix from its last dimensions to its first `ind` ones."""
     if ind <= 0:
@@ -362,7 +363,7 @@ def linalg_tensorinv(input: Tensor, ind=2):
     return linalg_inv(input.reshape(rows, columns)).reshape(*shape[ind:], *shape[:ind])
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_tensorsolve(input: Tensor, other: Tensor, dims=None):
     """X of ``tensordot(A, X, X.dim()) = B``; `dims` of A are moved to its end first."""
     if dims is not None:
@@ -416,7 +417,7 @@ def vander(x: Tensor, N=None, increasing=False):
     return powers if increasing else powers.flip(-1)
 
 
-@composite(method=False, oracle="_C._linalg", limited=False)
+@composite(method=False, oracle="_C._linalg", limited=False, autocast="lower", barred="unsigned")
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim=-1):
     """``sum(x.conj() * y)`` along `dim`, broadcast."""
     if x._dtype is not y._dtype:
@@ -438,7 +439,7 @@ def linalg_diagonal(A: Tensor, *, offset=0, dim1=-2, dim2=-1):
     return A.diagonal(offset, dim1, dim2)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="lower")
 def linalg_matmul(input: Tensor, other: Tensor):
     """The matrix product; see :func:`rushlight.matmul`."""
     return matmul(input, other)

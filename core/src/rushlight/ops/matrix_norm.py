@@ -78,6 +78,8 @@ def _vector_meta(x, ord=2, dim=None, keepdim=False, dtype=None):
     samples=_vector_samples,
     meta=_vector_meta,
     sweep=(2, 3),
+    limited="complex",
+    barred="unsigned",
 )
 def linalg_vector_norm(input: Tensor, ord=2, dim=None, keepdim=False, *, dtype=None):
     """``sum(|x| ** ord) ** (1 / ord)`` over `dim` (all elements by default); for infinite `ord` the
@@ -272,7 +274,7 @@ def cut(name, input, values, atol, rtol):
     return where(scaled > absolute, scaled, float(absolute))
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_matrix_rank(input: Tensor, tol=None, hermitian=False, *, atol=None, rtol=None):
     """The number of singular values above ``max(atol, rtol * largest)``; of eigenvalues by size if
     `hermitian`. `tol` is an absolute tolerance."""
@@ -290,7 +292,7 @@ def linalg_matrix_rank(input: Tensor, tol=None, hermitian=False, *, atol=None, r
     return (values > cut("torch.linalg.matrix_rank", input, values, atol, rtol)).sum(-1)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_cond(input: Tensor, p=None):
     """The condition number with respect to a matrix norm: ``norm(A) * norm(inv(A))``; by singular
     values for `p` None, 2 and -2. Singular matrices give inf."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rushlight.ops import joining, rearranging, reduction, repetition
+from rushlight.ops import shape as shapes
 from rushlight.ops.joining import stack as stack_dense
 from rushlight.ops.nested_rules import _inner, _over_each
 from rushlight.ops.nested_tensors import (
@@ -109,7 +111,7 @@ NestedTensor.__copy__ = lambda self: self.with_elements(self._elements)
 
 
 # ----------------------------------------------------------------------------------------- joining
-@rule("stack")
+@rule(joining.stack)
 def stack(tensors, dim=0):
     """Nested tensors of the same lengths along a new dimension behind the ragged one."""
     tensors = list(tensors)
@@ -122,7 +124,7 @@ def stack(tensors, dim=0):
     return first.with_elements(stack_dense([t._elements for t in tensors], dim - 1))
 
 
-@rule("repeat_interleave")
+@rule(repetition.repeat_interleave)
 def repeat_interleave(input, repeats, dim=None, *, output_size=None):
     """Elements repeated along a dimension behind the ragged one."""
     if dim is None:
@@ -136,7 +138,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
 
 
 # -------------------------------------------------------------------------------------- arrangement
-@rule("permute")
+@rule(shapes.permute)
 def permute(input, *dims):
     """Dimensions in another order; the batch stays in front."""
     dims = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
@@ -153,7 +155,7 @@ def permute(input, *dims):
     return input.with_elements(moved, wanted.index(input._ragged))
 
 
-@rule("movedim", "moveaxis")
+@rule(shapes.movedim)
 def movedim(input, source, destination):
     """Dimensions behind the batch moved to other places."""
     sources = [source] if isinstance(source, int) else list(source)
@@ -166,7 +168,7 @@ def movedim(input, source, destination):
     return permute(input, *order)
 
 
-@rule("view_as", "reshape_as", "expand_as", "broadcast_to")
+@rule(shapes.broadcast_to, "view_as", "reshape_as", "expand_as")
 def of_shape(input, other):
     """The tensor itself where the other shape is its own; there is no other one to go to."""
     shape = other.shape if isinstance(other, Tensor) else other
@@ -176,7 +178,7 @@ def of_shape(input, other):
     raise missing("another shape than its own")
 
 
-@rule("is_same_size")
+@rule(rearranging.is_same_size)
 def is_same_size(input, other):
     """Whether two tensors have sequences of the same lengths and shapes."""
     if not isinstance(input, NestedTensor) or not isinstance(other, NestedTensor):
@@ -187,7 +189,9 @@ def is_same_size(input, other):
 
 
 # --------------------------------------------------------------------------------------- reductions
-def _extreme(name):
+def _extreme(op):
+    name = op.label
+
     def call(input, dim, keepdim=False):
         inner = _inner(input, dim, name)
         if inner != input._ragged - 1:
@@ -201,8 +205,8 @@ def _extreme(name):
             results = [r.unsqueeze(input._ragged) for r in results]
         return ValuesIndices(*results)
 
-    return rule(f"_{name}_dim")(call)
+    return rule(op.function)(call)
 
 
-_extreme("max")
-_extreme("min")
+_extreme(reduction._max_dim.op)
+_extreme(reduction._min_dim.op)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
-from rushlight.ops._deferred import find
+from rushlight.ops import joining, matrix, normalization, reduction, slicing, softmax
+from rushlight.ops import shape as shapes
+from rushlight.ops.attention import scaled_dot_product_attention
 from rushlight.ops.creation import empty_like, from_numpy, full_like, ones_like, zeros, zeros_like
 from rushlight.ops.joining import cat as cat_dense
 from rushlight.ops.joining import stack
@@ -49,7 +51,7 @@ for _make in (empty_like, zeros_like, ones_like, full_like):
 
 
 # ---------------------------------------------------------------------------------------- products
-@rule("linear")
+@rule(matrix.linear)
 def linear(input, weight, bias=None):
     """``input @ weight.T + bias`` along the last dimension."""
     if input._ragged == input.dim() - 1:
@@ -57,7 +59,7 @@ def linear(input, weight, bias=None):
     return input.with_elements(_linear(input._elements, weight, bias))
 
 
-@rule("matmul", "__matmul__")
+@rule(matrix.matmul, "__matmul__")
 def matmul(input, other):
     """A product with a dense matrix, or of each sequence with its partner."""
     if not isinstance(input, NestedTensor):
@@ -87,7 +89,7 @@ def _dense_or_nested(products, layout):
     return stack(products) if layout is jagged else as_nested_tensor(products, layout=layout)
 
 
-@rule("bmm")
+@rule(matrix.bmm)
 def bmm(input, mat2):
     """The product of each matrix with its partner, of a nested or a dense tensor (B, N, K)."""
     if input.dim() != 3 or mat2.dim() != 3:
@@ -95,14 +97,14 @@ def bmm(input, mat2):
     return matmul(input, mat2)
 
 
-@rule("_layer_norm")
+@rule(normalization._layer_norm)
 def layer_norm(input, size, weight, bias, eps):
     """Normalised over the last dimensions, behind the ragged one; also means and deviations."""
     out, mean, deviation = _layer_norm(input._elements, size, weight, bias, eps)
     return input.with_elements(out), mean, deviation
 
 
-@rule("scaled_dot_product_attention")
+@rule(scaled_dot_product_attention)
 def attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
@@ -114,12 +116,12 @@ def attention(
         raise missing("attention between nested and dense tensors")
     if any(t._ragged != 2 or t.dim() != 4 for t in tensors):
         raise missing("attention of shapes other than (B, heads, j, E)")
-    from rushlight.ops.attention import scaled_dot_product_attention as function
-
     for t in tensors:
         without_gaps(t, "scaled_dot_product_attention")
     parts = [
-        function(q, k, v, None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        scaled_dot_product_attention(
+            q, k, v, None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+        )
         for q, k, v in zip(*map(unbind, tensors), strict=True)
     ]
     return make_nested(cat_dense(parts, 1), query._offsets, 2, query._layout)
@@ -131,22 +133,24 @@ def _segments(input):
     return from_numpy(np.repeat(np.arange(len(lengths)), lengths))
 
 
-def _over_sequences(input, name, keepdim, dtype=None):
+def _over_sequences(input, op, keepdim, dtype=None):
     """Reduced over the ragged dimension: (B, *)."""
-    front = _to_front(without_gaps(input, f"{name} over the ragged dimension"))
+    front = _to_front(without_gaps(input, f"{op.name} over the ragged dimension"))
     elements, count = front._elements, len(front)
-    if name in ("sum", "mean") and elements.dtype.category >= FLOAT:
+    if op in _ADDING and elements.dtype.category >= FLOAT:
         out = zeros((count, *elements.shape[1:]), dtype=dtype or elements.dtype)
         out = out.index_add(0, _segments(front), elements.to(out.dtype))
-        if name == "mean":
+        if op is reduction.mean.op:
             lengths = from_numpy(front.sequence_lengths()).to(out.dtype)
             out = out / lengths.reshape(-1, *[1] * (out.dim() - 1))
     else:
-        function = find(name)
         options = {"dtype": dtype} if dtype is not None else {}
-        out = stack([function(part, 0, **options) for part in unbind(front)])
+        out = stack([op.function(part, 0, **options) for part in unbind(front)])
     out = out.movedim(0, 0) if input._ragged == 1 else out
     return out.unsqueeze(input._ragged) if keepdim else out
+
+
+_ADDING = (reduction.sum.op, reduction.mean.op)
 
 
 def _over_each(input, function):
@@ -155,11 +159,10 @@ def _over_each(input, function):
     return [function(part) for part in unbind(front)]
 
 
-def _reduction(name):
-    whole = {"amax": "amax", "amin": "amin"}.get(name, name)
+def _reduction(function):
+    name = function.op.name
 
     def reduce(input, dim=None, keepdim=False, **options):
-        function = find(whole)
         if dim is None or (isinstance(dim, tuple | list) and not dim):
             return function(input._elements, **options)
         dims = [dim] if isinstance(dim, int) else list(dim)
@@ -171,7 +174,7 @@ def _reduction(name):
         if input._ragged - 1 in inner:
             if len(inner) > 1:
                 raise missing(f"{name} over the ragged dimension and others at once")
-            return _over_sequences(input, name, keepdim, **options)
+            return _over_sequences(input, function.op, keepdim, **options)
         out = input._elements
         for d in sorted(inner, reverse=True):
             out = function(out, d, keepdim, **options)
@@ -179,31 +182,36 @@ def _reduction(name):
         return input.with_elements(out, input._ragged - before)
 
     reduce.__name__ = name
-    return rule(name)(reduce)
+    return rule(function)(reduce)
 
 
-for _name in ("sum", "mean", "amax", "amin", "prod", "all", "any"):
-    _reduction(_name)
+for _function in (
+    reduction.sum, reduction.mean, reduction.amax, reduction.amin, reduction.prod, reduction.all,
+    reduction.any,
+):  # fmt: skip
+    _reduction(_function)
 
 
-def _normalised(name):
+def _normalised(function):
+    name = function.op.name
+
     def call(input, dim, *, dtype=None):
-        function, inner = find(name), _inner(input, dim, name)
+        inner = _inner(input, dim, name)
         if inner != input._ragged - 1:
             return input.with_elements(function(input._elements, inner, dtype=dtype))
         without_gaps(input, f"{name} over the ragged dimension")
         parts = [function(part, inner, dtype=dtype) for part in unbind(input)]
         return input.with_elements(cat_dense(parts, inner))
 
-    return rule(name)(call)
+    return rule(function)(call)
 
 
-_normalised("softmax")
-_normalised("log_softmax")
+_normalised(softmax.softmax)
+_normalised(softmax.log_softmax)
 
 
 # ------------------------------------------------------------------------------------------- shapes
-@rule("transpose", "swapaxes", "swapdims")
+@rule(shapes.transpose)
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged, neither of them the batch."""
     a, b = _inner(input, dim0, "transpose"), _inner(input, dim1, "transpose")
@@ -213,7 +221,7 @@ def transpose(input, dim0, dim1):
     return input.with_elements(out, ragged + 1)
 
 
-@rule("unsqueeze")
+@rule(shapes.unsqueeze)
 def unsqueeze(input, dim):
     """A new dimension of one element, anywhere behind the batch."""
     dim = dim % (input.dim() + 1)
@@ -223,7 +231,7 @@ def unsqueeze(input, dim):
     return input.with_elements(input._elements.unsqueeze(dim - 1), ragged)
 
 
-@rule("squeeze")
+@rule(shapes.squeeze)
 def squeeze(input, dim):
     """Without a dimension of one element."""
     inner = _inner(input, dim, "squeeze")
@@ -233,7 +241,7 @@ def squeeze(input, dim):
     return input.with_elements(input._elements.squeeze(inner), ragged)
 
 
-@rule("view", "reshape")
+@rule(shapes.view, shapes.reshape)
 def view(input, *shape):
     """Dimensions behind the ragged one in another shape; give ``x.size(1)`` or -1 for it."""
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
@@ -245,7 +253,7 @@ def view(input, *shape):
     return input.with_elements(input._elements.reshape(input._elements.shape[0], *rest))
 
 
-@rule("unflatten")
+@rule(shapes.unflatten)
 def unflatten(input, dim, sizes):
     """One dimension behind the ragged one as several."""
     inner = _inner(input, dim, "unflatten")
@@ -254,7 +262,7 @@ def unflatten(input, dim, sizes):
     return input.with_elements(input._elements.unflatten(inner, sizes))
 
 
-@rule("flatten")
+@rule(shapes.flatten)
 def flatten(input, start_dim=0, end_dim=-1):
     """Several dimensions behind the ragged one as one."""
     first, last = _inner(input, start_dim, "flatten"), _inner(input, end_dim, "flatten")
@@ -263,7 +271,7 @@ def flatten(input, start_dim=0, end_dim=-1):
     return input.with_elements(input._elements.flatten(first, last))
 
 
-@rule("chunk")
+@rule(slicing.chunk)
 def chunk(input, chunks, dim=0):
     """Parts along the batch or a dimension behind the ragged one, as equal as they can be."""
     if dim % input.dim() == 0:
@@ -278,7 +286,7 @@ def chunk(input, chunks, dim=0):
     return tuple(map(input.with_elements, input._elements.chunk(chunks, inner)))
 
 
-@rule("tensor_split")
+@rule(slicing.tensor_split)
 def tensor_split(input, indices_or_sections, dim=0):
     """Parts along a dimension behind the ragged one, by their number or where they end."""
     inner = _along(input, dim, "tensor_split")
@@ -294,7 +302,7 @@ def _along(input, dim, name):
     return inner
 
 
-@rule("split")
+@rule(slicing.split)
 def split(tensor, split_size_or_sections, dim=0):
     """Parts of given sizes along a dimension behind the ragged one."""
     inner = _along(tensor, dim, "split")
@@ -302,14 +310,14 @@ def split(tensor, split_size_or_sections, dim=0):
     return tuple(map(tensor.with_elements, parts))
 
 
-@rule("narrow")
+@rule(slicing.narrow)
 def narrow(input, dim, start, length):
     """A part of a dimension behind the ragged one."""
     inner = _along(input, dim, "narrow")
     return input.with_elements(input._elements.narrow(inner, start, length))
 
 
-@rule("select")
+@rule(slicing.select)
 def select(input, dim, index):
     """A sequence, or all of them at one index of a dimension behind the ragged one."""
     if dim % input.dim() == 0:
@@ -318,7 +326,7 @@ def select(input, dim, index):
     return input.with_elements(input._elements.select(inner, index))
 
 
-@rule("expand")
+@rule(shapes.expand)
 def expand(input, *sizes):
     """Dimensions of one element behind the ragged one repeated; -1 leaves one as it is."""
     sizes = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
@@ -347,25 +355,24 @@ def copy_(self, src, non_blocking=False):
 NestedTensor.copy_ = copy_
 
 
-def _index_of(name):
+def _index_of(function):
     def call(input, dim=None, keepdim=False):
-        function = find(name)
         if dim is None:
             return function(input._elements)
         if dim % input.dim() == input._ragged:
             out = stack(_over_each(input, lambda part: function(part, 0)))
             return out.unsqueeze(input._ragged) if keepdim else out
-        inner = _along(input, dim, name)
+        inner = _along(input, dim, function.op.name)
         return input.with_elements(function(input._elements, inner, keepdim))
 
-    return rule(name)(call)
+    return rule(function)(call)
 
 
-_index_of("argmax")
-_index_of("argmin")
+_index_of(reduction.argmax)
+_index_of(reduction.argmin)
 
 
-@rule("cat", "concat", "concatenate")
+@rule(joining.cat)
 def cat(tensors, dim=0):
     """Nested tensors of the same lengths side by side, or more sequences (dimension 0)."""
     tensors = list(tensors)

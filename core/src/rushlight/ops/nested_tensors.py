@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from rushlight import devices
 from rushlight.backends import np
+from rushlight.ops import slicing
+from rushlight.ops._op import names_of
 from rushlight.ops.creation import from_numpy, full, tensor
 from rushlight.ops.held_elements import ElementsTensor, hollow
 from rushlight.ops.joining import cat
@@ -21,12 +23,12 @@ RULES: dict = {}
 _new = object.__new__
 
 
-def rule(*names):
-    """Register a function as what the ops of these names do with nested tensors."""
+def rule(*ops):
+    """Register a function as what ops, given by their functions (or names of what is no op), do
+    with nested tensors."""
 
     def register(function):
-        for name in names:
-            RULES[name] = function
+        RULES.update(dict.fromkeys(names_of(ops), function))
         return function
 
     return register
@@ -62,14 +64,15 @@ class NestedTensor(ElementsTensor):
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        """Run the rule of the op, or an elementwise op on the elements."""
+        """Run the rule of the op; an elementwise op, or one that acts on every element alone (it
+        declares ``nested="elements"``), runs on the elements."""
         kwargs = dict(kwargs or {})
         name = getattr(function, "__name__", str(function))
         found = RULES.get(name)
         if found is not None:
             return found(*args, **kwargs)
         op = getattr(function, "op", None)
-        if op is not None and (op.kind == "elementwise" or op.name in _BY_ELEMENTS):
+        if op is not None and (op.kind == "elementwise" or "nested" in op.options):
             return _by_elements(function, name, args, kwargs)
         raise missing(name)
 
@@ -437,7 +440,7 @@ def sequences_between(input, start, stop):
     )
 
 
-@rule("unbind")
+@rule(slicing.unbind)
 def unbind(input, dim=0):
     """The sequences, as dense tensors that share memory with the elements."""
     if dim != 0:
@@ -447,14 +450,6 @@ def unbind(input, dim=0):
         input._elements.narrow(input._ragged - 1, a, n)
         for a, n in zip(starts[:-1], lengths, strict=True)
     )
-
-
-# Ops that are no elementwise ops of the table, but act on every element alone.
-_BY_ELEMENTS = frozenset(
-    "dropout clone gelu silu mish relu6 leaky_relu elu selu celu hardtanh hardswish hardsigmoid "
-    "softplus logsigmoid where clamp div softsign tanhshrink gelu_ nan_to_num masked_fill sigmoid "
-    "relu alpha_dropout feature_dropout type_as isclose isreal conj positive".split()
-)
 
 
 def _by_elements(function, name, args, kwargs):

@@ -42,13 +42,9 @@ def _batch_samples(make):
 
 
 @op(
-    second_none=("input", "weight"),
-    meta=batch_normalized,
-    method=False,
-    samples=_batch_samples,
-    node="NativeBatchNorm",
-    keeps_format=(4, 5),
-)
+    second_none=("input", "weight"), meta=batch_normalized, method=False, samples=_batch_samples,
+    node="NativeBatchNorm", keeps_format=(4, 5), autocast="input", batching="batch_norm",
+)  # fmt: skip
 def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
     """Normalized by the batch's own statistics; also their mean and inverse deviation."""
     if type(eps) is float and input.size <= _SMALL and type(input) is np.ndarray:
@@ -59,12 +55,9 @@ def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
 
 
 @op(
-    meta=batch_gradients,
-    method=False,
-    differentiable=False,
-    tested_by="_batch_norm",
-    samples=lambda make: [],
-)
+    meta=batch_gradients, method=False, differentiable=False, tested_by="_batch_norm",
+    samples=lambda make: [], batching="batch_norm_backward",
+)  # fmt: skip
 def _batch_norm_backward(
     grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, invstd: Tensor
 ):
@@ -421,24 +414,19 @@ def _layer_samples(make):
 
 
 @op(
-    meta=layer_normalized,
-    method=False,
-    samples=_layer_samples,
-    node="NativeLayerNorm",
-    second_none=("input", "weight"),
-)
+    meta=layer_normalized, method=False, samples=_layer_samples, node="NativeLayerNorm",
+    second_none=("input", "weight"), autocast="input", autocast_on_gpu="float32",
+    batching="layer_norm",
+)  # fmt: skip
 def _layer_norm(input: Tensor, size, weight: Tensor | None, bias: Tensor | None, eps):
     """Runs of the last `size` elements normalized; also their mean and inverse deviation."""
     return kernels.layer_norm_forward(input, size, weight, bias, eps)
 
 
 @op(
-    meta=layer_gradients,
-    method=False,
-    differentiable=False,
-    tested_by="_layer_norm",
-    samples=lambda make: [],
-)
+    meta=layer_gradients, method=False, differentiable=False, tested_by="_layer_norm",
+    samples=lambda make: [], batching="layer_norm_backward",
+)  # fmt: skip
 def _layer_norm_backward(
     grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, rstd: Tensor, size
 ):
@@ -522,19 +510,19 @@ def _rms_samples(make):
     return [((make(4, 3, 5), 5, make(5), 1e-5), {}), ((make(6, 2, 3), 6, None, 1e-3), {})]
 
 
-@op(meta=rms_normalized, method=False, samples=_rms_samples, node="FusedRmsNorm")
+@op(
+    meta=rms_normalized, method=False, samples=_rms_samples, node="FusedRmsNorm",
+    autocast="input", batching="rms_norm",
+)  # fmt: skip
 def _rms_norm(input: Tensor, size, weight: Tensor | None, eps):
     """Runs of the last `size` elements over their root mean square; also its inverse."""
     return rms_kernels.rms_norm_forward(input, size, weight, eps)
 
 
 @op(
-    meta=rms_gradients,
-    method=False,
-    differentiable=False,
-    tested_by="_rms_norm",
-    samples=lambda make: [],
-)
+    meta=rms_gradients, method=False, differentiable=False, tested_by="_rms_norm",
+    samples=lambda make: [], batching="rms_norm_backward",
+)  # fmt: skip
 def _rms_norm_backward(grad: Tensor, input: Tensor, weight: Tensor | None, rstd: Tensor, size):
     """Both gradients of RMS normalization by one kernel."""
     return rms_kernels.rms_norm_backward(grad, input, weight, rstd, size)

@@ -381,7 +381,7 @@ def max_pool2d(
     )
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def max_pool3d(
     input: Tensor,
     kernel_size,
@@ -431,7 +431,7 @@ def avg_pool2d(
     )
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(method=False, oracle="nn.functional", autocast="float32")
 def avg_pool3d(
     input: Tensor,
     kernel_size,
@@ -516,7 +516,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size):
     return _adaptive("adaptive_avg_pool2d", _adaptive_avg_pool, 2, input, output_size)
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(method=False, oracle="nn.functional", autocast="float32")
 def adaptive_avg_pool3d(input: Tensor, output_size):
     """Means of equal parts of (N, C, D, H, W); None keeps a size."""
     return _adaptive("adaptive_avg_pool3d", _adaptive_avg_pool, 3, input, output_size)
@@ -539,7 +539,7 @@ def adaptive_max_pool2d(input: Tensor, output_size, return_indices=False):
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(method=False, oracle="nn.functional", autocast="float32")
 def adaptive_max_pool3d(input: Tensor, output_size, return_indices=False):
     """Maxima of equal parts of (N, C, D, H, W); None keeps a size."""
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, return_indices)

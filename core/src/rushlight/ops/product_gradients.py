@@ -6,7 +6,7 @@ from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.line import prepare_others
 from rushlight.kernels.prepared import by_layouts
 from rushlight.ops._direct import on_arrays, tensor_of
-from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.complex_views import conj_of
 from rushlight.ops.joining import cat
 from rushlight.ops.reduction import restore
 from rushlight.tensor.shape import wrap_dim

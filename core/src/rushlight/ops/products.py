@@ -31,7 +31,7 @@ def _kronecker_by_ops(input, other):
 _kronecker = by_layouts(vectors.kronecker, _kronecker_by_ops)
 
 
-@composite()
+@composite(autocast="as_given")
 def kron(input: Tensor, other: Tensor):
     """The Kronecker product: every element of `input` times the whole of `other`."""
     if unrecorded(input, other):
@@ -59,7 +59,7 @@ def inner(input: Tensor, other: Tensor):
     return tensordot(input, other, ([-1], [-1]))
 
 
-@composite()
+@composite(autocast="as_given")
 def vdot(input: Tensor, other: Tensor):
     """The inner product of two vectors, the first one conjugated."""
     if not (input.is_complex() and input._dtype is other._dtype):
@@ -126,7 +126,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | list = 2):
     return mm(first, second).reshape(shape)
 
 
-@composite(limited=False)
+@composite(limited=False, autocast="float32")
 def trace(input: Tensor):
     """The sum of a matrix's diagonal."""
     if input.dim() != 2:
@@ -149,6 +149,7 @@ def trace(input: Tensor):
     samples=lambda make: [((make(3, 4),), {}), ((make(0, 2),), {})],
     tested_by="trace",
     meta=lambda input: ((), dtype_of(input)),
+    batching="trace",
 )
 def _trace(input: Tensor):
     """The sum of a matrix's diagonal, one element after the other in float64."""
@@ -174,7 +175,7 @@ def _check_factors(dtype, **factors):
         check_factors("addr", OPERANDS, dtype, **{name: value})
 
 
-@composite(limited="unsigned", former=orders_of_scaled_sum("vec1 vec2"))
+@composite(limited="unsigned", former=orders_of_scaled_sum("vec1 vec2"), autocast="as_given")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if vec1.dim() != 1 or vec2.dim() != 1:

@@ -80,7 +80,7 @@ def diagflat(input: Tensor, offset=0):
     return diag_embed(input.reshape(-1), offset)
 
 
-@composite()
+@composite(aten="Scalar Scalar_out Tensor Tensor_out", aten_inplace="Scalar Tensor")
 def fill(input: Tensor, value):
     """`input`'s shape and dtype filled with `value`, a number or 0-d tensor."""
     return input.clone().fill_(value)
@@ -167,7 +167,7 @@ def is_same_size(input: Tensor, other: Tensor):
     return input._array.shape == other._array.shape
 
 
-@composite(method=False)
+@composite(method=False, aten="step default out out_")
 def range(
     start=0,
     end=None,

@@ -70,7 +70,16 @@ def _meta(gates, hidden, cell, weight, bias, kind, _backwards):
     return [states, ((rows, width), dtype), gated, states]
 
 
-@op(method=False, outputs=2, samples=_samples, meta=_meta, rule=floating_only, node="Recurrence")
+@op(
+    method=False,
+    outputs=2,
+    samples=_samples,
+    meta=_meta,
+    rule=floating_only,
+    node="Recurrence",
+    autocast="lower",
+    flops="recurrence",
+)
 def _recurrence(
     gates: Tensor,
     hidden: Tensor,

@@ -11,7 +11,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.backends.quiet import quietly
-from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT
 from rushlight.errors import argument_error
 from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
@@ -90,7 +90,15 @@ def _meta_same(input, dim=None, keepdim=False, dtype=None):
     return reduced_shape(input.shape, dim, keepdim), dtype or dtype_of(input)
 
 
-@op(linear=True, batching="dims", samples=_sizes, meta=_meta_sum)
+@op(
+    linear=True,
+    batching="dims",
+    samples=_sizes,
+    meta=_meta_sum,
+    autocast_on_gpu="float32",
+    limited="unsigned",
+    aten="dim_IntList default IntList_out out",
+)
 def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim` (an int, several, or None for all). Bools and integers sum to int64.
 
@@ -161,7 +169,14 @@ def _need_float(name, array, dtype):
         )
 
 
-@op(linear=True, batching="dims", samples=_sizes, meta=_meta_same)
+@op(
+    linear=True,
+    batching="dims",
+    samples=_sizes,
+    meta=_meta_same,
+    barred="unsigned",
+    aten="default dim out dtype_out",
+)
 def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` (an int, several, or None for all); floating-point and complex only."""
     if dim is None and dtype is None and not keepdim and input.size and input.dtype in _WIDE_FLOATS:
@@ -205,7 +220,7 @@ def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     return where(isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
 
 
-@composite(limited=False)
+@composite(limited=False, barred="unsigned complex")
 def nanmean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` of the elements that are not nan."""
     count = (~isnan(input)).sum(dim, keepdim)
@@ -217,7 +232,14 @@ def _prod_sizes(make):
     return [((x,), {}), ((x, 1), {}), ((x, 0, True), {}), ((make(),), {})]
 
 
-@op(batching="dims", meta=_meta_sum, samples=_prod_sizes)
+@op(
+    batching="dims",
+    meta=_meta_sum,
+    samples=_prod_sizes,
+    autocast="float32",
+    limited="unsigned",
+    aten="default dim_int int_out out",
+)
 def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or over one dimension. Bools and integers give int64."""
     code = _sum_dtype(input, dtype)
@@ -339,13 +361,19 @@ def _arg_extreme(name, function, input, dim, keepdim):
     return by_rows(np.asarray(function(input, axis=axis, keepdims=keepdim)))
 
 
-@op(batching="dims", meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
+_INDEX = {
+    "batching": "dims", "meta": reduced_to(dtypes.int64), "samples": _index_sizes,
+    "differentiable": False, "barred": "complex",
+}  # fmt: skip
+
+
+@op(**_INDEX)
 def argmax(input: Tensor, dim=None, keepdim=False):
     """Index of the largest element, of all or over `dim`."""
     return _arg_extreme("argmax", np.argmax, input, dim, keepdim)
 
 
-@op(batching="dims", meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
+@op(**_INDEX)
 def argmin(input: Tensor, dim=None, keepdim=False):
     """Index of the smallest element, of all or over `dim`."""
     return _arg_extreme("argmin", np.argmin, input, dim, keepdim)
@@ -429,13 +457,13 @@ _SELECTING = {
 }  # fmt: skip
 
 
-@op(batching="dims", node="Max", label="max", **_SELECTING)
+@op(batching="dims", node="Max", label="max", **_SELECTING, barred="complex")
 def _max_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     """The largest elements over a dimension and where they are."""
     return _selected("max", amax, np.argmax, input, dim, keepdim)
 
 
-@op(batching="dims", node="Min", label="min", **_SELECTING)
+@op(batching="dims", node="Min", label="min", **_SELECTING, barred="complex")
 def _min_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     """The smallest elements over a dimension and where they are."""
     return _selected("min", amin, np.argmin, input, dim, keepdim)
@@ -456,14 +484,20 @@ for _function, _name in ((max, "max"), (min, "min")):
     setattr(Tensor, _name, _function)
 
 
-@op(batching="dims", meta=truth, samples=_sizes, differentiable=False)
+_TRUTHS = {
+    "batching": "dims", "meta": truth, "samples": _sizes, "differentiable": False,
+    "limited": "unsigned complex", "aten": "default dim dims out dims_out all_out",
+}  # fmt: skip
+
+
+@op(**_TRUTHS)
 def all(input: Tensor, dim=None, keepdim=False):
     """Whether all elements are true (nonzero), of all or over `dim`."""
     found = (input != 0).all(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
     return by_rows(np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_))
 
 
-@op(batching="dims", meta=truth, samples=_sizes, differentiable=False)
+@op(**_TRUTHS)
 def any(input: Tensor, dim=None, keepdim=False):
     """Whether any element is true (nonzero), of all or over `dim`."""
     found = (input != 0).any(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
@@ -489,6 +523,8 @@ any.cpu(by_layout(of_copies(_prepared_truth(False)), any.op.body))
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
     differentiable=False,
     spread=True,
+    limited="unsigned complex",
+    aten="default dim_IntList dim_IntList_out out",
 )
 def count_nonzero(input: Tensor, dim=None):
     """How many elements are not zero."""
@@ -496,54 +532,6 @@ def count_nonzero(input: Tensor, dim=None):
         truth = input if input.dtype == np.bool_ else input != 0
         return np.array(np.count_nonzero(truth), np.int64)
     return by_rows(np.asarray((input != 0).sum(axis=wrap_dims(dim, input.ndim)), np.int64))
-
-
-@op(
-    batching="dims",
-    method=False,
-    tested_by="logsumexp",
-    samples=lambda make: [((make(3, 4), 1, False), {}), ((make(2, 3, 2), (0, 1), True), {})],
-    meta=lambda input, dim, keepdim: (reduced_shape(input.shape, dim, keepdim), dtype_of(input)),
-)
-def _log_sum_exp(input: Tensor, dim, keepdim):
-    """``log(sum(exp(input), dim))`` of real floating-point numbers."""
-    axes = wrap_dims(dim, input.ndim)
-    wide = _wide(input)
-    with np.errstate(all="ignore"):
-        top = wide.max(axis=axes, keepdims=True)
-        top = np.where(np.isfinite(top), top, wide.dtype.type(0))
-        total = np.exp(wide - top).sum(axis=axes, keepdims=keepdim, dtype=np.float64)
-        out = np.log(total) + top.reshape(total.shape)
-    return by_rows(np.asarray(out, input.dtype))
-
-
-def _log_sum_exp_gradient(grad, input, out, dim, keepdim):
-    shape = tuple(input.shape)
-    grad, out = restore(grad, shape, dim, keepdim), restore(out, shape, dim, keepdim)
-    return grad * (input - where(out == -math.inf, 0.0, out)).exp()
-
-
-def _prepared_log_sum_exp(input, dim, keepdim):
-    return folds.folded("logsumexp", input, wrap_dims(dim, input.ndim), keepdim)
-
-
-_log_sum_exp.cpu(by_layout(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.body))
-_log_sum_exp.gradient(input=_log_sum_exp_gradient)
-
-
-@composite()
-def logsumexp(input: Tensor, dim, keepdim=False):
-    """``log(sum(exp(input), dim))`` without overflow."""
-    if input._dtype.category < FLOAT:
-        input = input.to(default.float)
-    if input._dtype.category == FLOAT and input.numel():
-        return _log_sum_exp(input, dim, keepdim)
-    if not input.numel():  # no largest element: the logarithm of an empty sum
-        return input.exp().sum(dim, keepdim).log()
-    top = (input.real if input.is_complex() else input).detach().amax(dim, True)
-    top = where(top.isfinite(), top, 0.0)
-    out = (input - top).exp().sum(dim, True).log() + top
-    return out if keepdim else out.squeeze(dim if isinstance(dim, tuple) else dim)
 
 
 def _norm_power(x, p, dim, keepdim):
@@ -554,7 +542,14 @@ def _norm_power(x, p, dim, keepdim):
     return linalg_vector_norm(x, p, dim, keepdim)
 
 
-@op(batching="dims", meta=real_reduced, method=False, samples=_sizes)
+@op(
+    batching="dims",
+    meta=real_reduced,
+    method=False,
+    samples=_sizes,
+    autocast_on_gpu="float32",
+    limited="complex",
+)
 def _norm2(input: Tensor, dim=None, keepdim=False):
     """The Euclidean norm over `dim`; its gradient at 0 is 0."""
     axes = wrap_dims(dim, input.ndim)
@@ -580,7 +575,7 @@ _norm2.cpu(by_layout(of_copies(_prepared_norm), _norm2.op.body))
 _norm2.gradient(input=_norm2_gradient)
 
 
-@composite()
+@composite(autocast_on_gpu="float32", foreach="size")
 def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     """The vector norm of order `p` over `dim` (all elements by default); ``"fro"`` is order 2."""
     if input._dtype.category == BOOL or input._dtype.category not in (FLOAT, COMPLEX):
@@ -594,7 +589,7 @@ def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     return _norm_power(input, 2 if p in ("fro", None) else float(p), dim, keepdim)
 
 
-@composite()
+@composite(autocast_on_gpu="float32")
 def dist(input: Tensor, other: Tensor, p=2):
     """The norm of order `p` of ``input - other``."""
     return (input - other).norm(p)

@@ -99,7 +99,7 @@ def _meta_same(input, generator=None):
     return input.shape, dtype_of(input)
 
 
-@op(method=False, meta=_meta_same, batching="trailing")
+@op(method=False, meta=_meta_same, batching="trailing", exported=True)
 def _standard_gamma(input: Tensor, generator=None):
     """Gamma samples of rate 1 with the concentrations in `input`, in its dtype; the gradient is
     the implicit one."""
@@ -109,7 +109,7 @@ def _standard_gamma(input: Tensor, generator=None):
     return np.maximum(_draw(input, generator, kind), tiny).astype(input.dtype)
 
 
-@op(method=False, meta=_meta_same, batching="trailing")
+@op(method=False, meta=_meta_same, batching="trailing", exported=True)
 def _sample_dirichlet(input: Tensor, generator=None):
     """Dirichlet samples with the concentrations in the last dimension of `input`; the gradient is
     the implicit one."""
@@ -245,7 +245,7 @@ def _meta_gamma(input, output):
     return np.broadcast_shapes(input.shape, output.shape), dtype_of(input)
 
 
-@op(method=False, meta=_meta_gamma, batching="trailing of several")
+@op(method=False, meta=_meta_gamma, batching="trailing of several", exported=True)
 def _standard_gamma_grad(input: Tensor, output: Tensor):
     """The derivative of the gamma samples `output` with regard to their concentrations `input`."""
     _check_floating("_standard_gamma_grad", input, output)
@@ -256,7 +256,7 @@ def _meta_dirichlet(x, alpha, total):
     return x.shape, dtype_of(x)
 
 
-@op(method=False, meta=_meta_dirichlet, batching="trailing of several")
+@op(method=False, meta=_meta_dirichlet, batching="trailing of several", exported=True)
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor):
     """The derivative of the first share `x` of a beta variable with concentrations `alpha` and
     ``total - alpha`` with regard to `alpha`, over ``1 - x``."""

@@ -18,6 +18,8 @@ from rushlight.tensor.tensor import Tensor
     meta=repeated,
     samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})],
     oracle="Tensor",
+    limited="unsigned complex",
+    batching="repeat",
 )
 def repeat(input: Tensor, repeats: Sizes):
     """`input` tiled `repeats` times along each dimension."""
@@ -62,7 +64,7 @@ def tile(input: Tensor, dims: Sizes):
     return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
 
 
-@composite()
+@composite(aten="Tensor self_Tensor self_int Tensor_out")
 def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
     """Each element (or slice along `dim`) repeated in place."""
     from rushlight.ops.creation import arange, beside

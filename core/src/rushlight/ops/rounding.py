@@ -10,25 +10,60 @@ from rushlight.ops._rules import real_same
 _DOMAIN = away_from(-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN)
+@elementwise(
+    rule=real_same,
+    domain=_DOMAIN,
+    limited="unsigned",
+    aten="default out Scalar",
+    sparse="elements",
+    sparse_slope=0,
+    foreach="",
+)
 def floor(input):
     """The largest whole number not above each element."""
     return xp.floor(input)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN)
+@elementwise(
+    rule=real_same,
+    domain=_DOMAIN,
+    limited="unsigned",
+    aten="default out Scalar",
+    sparse="elements",
+    sparse_slope=0,
+    foreach="",
+)
 def ceil(input):
     """The smallest whole number not below each element."""
     return xp.ceil(input)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN, aliases=("fix",))
+@elementwise(
+    rule=real_same,
+    domain=_DOMAIN,
+    aliases=("fix",),
+    limited="unsigned",
+    sparse="elements",
+    sparse_slope=0,
+    foreach="",
+)
 def trunc(input):
     """Each element without its fraction."""
     return xp.trunc(input)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN, variants=({"decimals": 1},), static=("decimals",))
+@elementwise(
+    rule=real_same,
+    domain=_DOMAIN,
+    variants=({"decimals": 1},),
+    static=("decimals",),
+    limited="unsigned",
+    aten="default decimals out decimals_out Scalar",
+    aten_inplace="default decimals",
+    sparse="elements",
+    sparse_slope=0,
+    foreach="",
+)
 def round(input, *, decimals=0):
     """The nearest whole number, halves to even; `decimals` keeps that many decimal places."""
     if decimals == 0:
@@ -37,7 +72,7 @@ def round(input, *, decimals=0):
     return xp.round(input * scale) / scale if decimals > 0 else xp.round(input / scale) * scale
 
 
-@elementwise(rule=real_same, domain=_DOMAIN)
+@elementwise(rule=real_same, domain=_DOMAIN, sparse="elements", sparse_slope=1, foreach="")
 def frac(input):
     """The fraction of each element, with its sign."""
     return input - xp.trunc(input)

@@ -227,7 +227,7 @@ def _is_plain(input, grid):
     return plain and kernels.is_compiled(x, places)
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(method=False, oracle="nn.functional", autocast="float32")
 def grid_sample(
     input: Tensor, grid: Tensor, mode="bilinear", padding_mode="zeros", align_corners=None
 ):
@@ -289,7 +289,7 @@ def affine_grid(theta: Tensor, size, align_corners=None):
     return grid.reshape(size[0], *size[2:], dims)
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode, padding_mode, align_corners):
     """:func:`grid_sample` with mode and padding by number, in the order of its documentation."""
     return grid_sample(
@@ -297,13 +297,13 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode, padding_mode, 
     )
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode, padding_mode, align_corners):
     """:func:`grid_sampler` of images."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode, padding_mode, align_corners):
     """:func:`grid_sampler` of volumes."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)

@@ -15,7 +15,7 @@ from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import op
 from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import same_length
-from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.complex_views import conj_of
 from rushlight.ops.reduction import ValuesIndices, _sum_dtype, _wide
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim
@@ -65,7 +65,15 @@ def _accumulate(function, input, dim, dtype):
         return by_rows(np.asarray(function(_wide(array), axis=axis), array.dtype))
 
 
-@op(linear=True, batching="dims", samples=_samples, inplace=True, meta=_meta_scan)
+@op(
+    linear=True,
+    batching="dims",
+    samples=_samples,
+    inplace=True,
+    meta=_meta_scan,
+    autocast_on_gpu="float32",
+    limited="unsigned",
+)
 def cumsum(input: Tensor, dim, *, dtype=None):
     """The running sum along `dim`."""
     return _accumulate(np.cumsum, input, dim, dtype)
@@ -77,7 +85,15 @@ cumsum.gradient(
 )
 
 
-@op(batching="dims", samples=_samples, domain="nonzero", inplace=True, meta=_meta_scan)
+@op(
+    batching="dims",
+    samples=_samples,
+    domain="nonzero",
+    inplace=True,
+    meta=_meta_scan,
+    autocast_on_gpu="float32",
+    limited="unsigned",
+)
 def cumprod(input: Tensor, dim, *, dtype=None):
     """The running product along `dim`."""
     return _accumulate(np.cumprod, input, dim, dtype)

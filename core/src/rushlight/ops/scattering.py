@@ -17,13 +17,12 @@ from rushlight.ops.gathering import (
     along,
     check_same_dtype,
     check_vector_index,
-    flat_places,
     line,
     meta_like_input,
     scattered,
-    take,
 )
 from rushlight.ops.masking import broadcast, check_mask
+from rushlight.ops.taking import flat_places, take
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _REDUCES = ("sum", "prod", "mean", "amax", "amin")
@@ -85,7 +84,16 @@ def _reduce_samples(make):
     ]
 
 
-@op(samples=_reduce_samples, inplace=True, domain="nonzero", meta=meta_like_input, sweep=(2,))
+@op(
+    samples=_reduce_samples,
+    inplace=True,
+    domain="nonzero",
+    meta=meta_like_input,
+    sweep=(2,),
+    aten="two two_out",
+    aten_inplace="two",
+    batching="along",
+)
 def scatter_reduce(input: Tensor, dim, index: Tensor, src: Tensor, reduce, *, include_self=True):
     """A copy in which the elements of ``src`` are combined at ``index`` along `dim` by `reduce`:
     sum, prod, mean, amax or amin; `include_self` counts what was there.
@@ -181,7 +189,14 @@ def _index_reduce_samples(make):
     ]
 
 
-@op(samples=_index_reduce_samples, inplace=True, domain="nonzero", meta=meta_like_input, sweep=(2,))
+@op(
+    samples=_index_reduce_samples,
+    inplace=True,
+    domain="nonzero",
+    meta=meta_like_input,
+    sweep=(2,),
+    batching="index_writes",
+)
 def index_reduce(input: Tensor, dim, index: Tensor, source: Tensor, reduce, *, include_self=True):
     """A copy in which the slices of `source` are combined at `index` along `dim` by `reduce`: prod,
     mean, amax or amin; `include_self` counts what was there."""
@@ -223,7 +238,11 @@ def _meta_masked_scatter(input, mask, source):
 
 
 @op(
-    linear="+input,source", samples=_masked_scatter_samples, inplace=True, meta=_meta_masked_scatter
+    linear="+input,source",
+    samples=_masked_scatter_samples,
+    inplace=True,
+    meta=_meta_masked_scatter,
+    batching="masked_scatter",
 )
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
     """A copy with the elements of `source`, one after the other, where `mask` is true.
@@ -269,7 +288,7 @@ def _put_samples(make):
     ]
 
 
-@op(samples=_put_samples, inplace=True, meta=meta_like_input)
+@op(samples=_put_samples, inplace=True, meta=meta_like_input, batching="put")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate=False):
     """A copy with `source` written (or added) at places of the flattened input."""
     check_same_dtype("put", input, source, "source")

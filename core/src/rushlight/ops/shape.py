@@ -68,7 +68,10 @@ def _view_samples(make):
     return [((x, (3, 4)), {}), ((x, (-1,)), {}), ((make(), (1, 1)), {}), ((make(0, 3), (0,)), {})]
 
 
-@declare_view(linear=True, samples=_view_samples, oracle="Tensor", made_by="reshaped")
+@declare_view(
+    linear=True, samples=_view_samples, oracle="Tensor", made_by="reshaped", aten="default dtype",
+    batching="view",
+)  # fmt: skip
 def view(input: Tensor, shape: Sizes):
     """The same memory with another shape; a dtype instead of a shape reinterprets the bytes.
 
@@ -157,7 +160,7 @@ def _shaped_as(made_by, general):
 Tensor.view_as = _shaped_as("reshaped", _view_op)
 
 
-@declare_view(linear=True, samples=_view_samples, made_by="reshaped", copies=True)
+@declare_view(linear=True, samples=_view_samples, made_by="reshaped", copies=True, batching="view")
 def reshape(input: Tensor, shape: Sizes):
     """`input` with another shape: a view where strides allow it, else a copy.
 
@@ -192,7 +195,9 @@ def _expand_samples(make):
     return [((make(3, 1), (3, 4)), {}), ((make(2), (3, -1)), {}), ((make(), (2, 2)), {})]
 
 
-@declare_view(linear=True, samples=_expand_samples, oracle="Tensor", made_by="expanded")
+@declare_view(
+    linear=True, samples=_expand_samples, oracle="Tensor", made_by="expanded", batching="expand"
+)
 def expand(input: Tensor, size: Sizes, *, implicit=False):
     """`input` repeated along dimensions of extent one (and new leading ones) without copying."""
     if _plain_size(size) is None:
@@ -268,11 +273,10 @@ def _sum_to_samples(make):
 
 
 @op(
-    linear=True,
-    samples=_sum_to_samples,
-    oracle="Tensor",
-    meta=lambda input, size: (tuple(size), dtype_of(input)),
-)
+    linear=True, samples=_sum_to_samples, oracle="Tensor",
+    meta=lambda input, size: (tuple(size), dtype_of(input)), limited="unsigned complex",
+    batching="sum_to_size",
+)  # fmt: skip
 def sum_to_size(input: Tensor, size: Sizes):
     """The sum over the dimensions in which `size` has extent one or none."""
     size = tuple(size)
@@ -310,6 +314,7 @@ sum_to_size.gradient(input=lambda grad, input_shape: grad.expand(input_shape))
     linear=True,
     made_by="permuted",
     samples=lambda make: [((make(2, 3, 4), (2, 0, 1)), {}), ((make(), ()), {})],
+    batching="permute",
 )
 def permute(input: Tensor, dims: Sizes):
     """The dimensions in another order."""
@@ -343,14 +348,11 @@ permute.gradient(input=lambda grad, dims: grad.permute(_inverse(dims)))
 
 
 @declare_view(
-    linear=True,
-    batching="dims",
+    linear=True, batching="dims",
     samples=lambda make: [((make(2, 3), 0, 1), {}), ((make(2, 3, 4), -1, 0), {})],
-    aliases=("swapaxes", "swapdims"),
-    keywords={"axis0": "dim0", "axis1": "dim1"},
-    inplace=True,
-    made_by="swapped",
-)
+    aliases=("swapaxes", "swapdims"), keywords={"axis0": "dim0", "axis1": "dim1"}, inplace=True,
+    made_by="swapped", aten="int",
+)  # fmt: skip
 def transpose(input: Tensor, dim0, dim1):
     """Two dimensions exchanged."""
     if not input.ndim:
@@ -369,11 +371,9 @@ def _swapped(input):
 
 
 @declare_view(
-    linear=True,
-    samples=lambda make: [((make(2, 3),), {}), ((make(3),), {}), ((make(),), {})],
-    inplace=True,
-    made_by=_swapped,
-)
+    linear=True, samples=lambda make: [((make(2, 3),), {}), ((make(3),), {}), ((make(),), {})],
+    inplace=True, made_by=_swapped, batching="t",
+)  # fmt: skip
 def t(input: Tensor):
     """The transpose of a matrix; vectors and scalars are returned as they are."""
     if input.ndim > 2:
@@ -415,7 +415,7 @@ Tensor.H = Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 _moved = ShortView()
 
 
-@composite(aliases=("moveaxis",))
+@composite(aliases=("moveaxis",), aten="intlist", aten_aliases={"moveaxis": "intlist"})
 def movedim(input: Tensor, source, destination):
     """Dimensions moved to new places; the others keep their order."""
     if (out := _moved.of_composite(input, source, destination)) is not NotImplemented:
@@ -448,13 +448,9 @@ def _squeezed(input, dim):
 
 
 @declare_view(
-    linear=True,
-    samples=_squeeze_samples,
-    inplace=True,
-    made_by=_squeezed,
-    known=ShortView(),
-    spread=True,
-)
+    linear=True, samples=_squeeze_samples, inplace=True, made_by=_squeezed, known=ShortView(),
+    spread=True, aten="default dim dims", aten_inplace="default dim dims", batching="squeeze",
+)  # fmt: skip
 def squeeze(input: Tensor, dim=None):
     """Without dimensions of extent one: all, or those named."""
     if dim is None:
@@ -479,10 +475,8 @@ def _unsqueezed(input, dim):
 @declare_view(
     linear=True,
     samples=lambda make: [((make(3), 0), {}), ((make(3, 2), -1), {}), ((make(), 0), {})],
-    inplace=True,
-    made_by=_unsqueezed,
-    known=ShortView(),
-)
+    inplace=True, made_by=_unsqueezed, known=ShortView(), batching="unsqueeze",
+)  # fmt: skip
 def unsqueeze(input: Tensor, dim):
     """With a new dimension of extent one at `dim`."""
     dim = wrap_dim(dim, input.ndim + 1)
@@ -504,7 +498,7 @@ unsqueeze.gradient(input=lambda grad, dim: grad.squeeze(dim))
 _WHOLE = (-1,)
 
 
-@composite()
+@composite(aten="using_ints")
 def flatten(input: Tensor, start_dim=0, end_dim=-1):
     """Dimensions `start_dim` to `end_dim` as one."""
     shape = input._array.shape
@@ -542,12 +536,10 @@ def unflatten(input: Tensor, dim, sizes):
 
 
 @op(
-    linear="+base,value",
-    meta=like,
-    method=False,
-    samples=lambda make: [],
-    tested_by="tests/autograd/test_inplace_views.py",
-)
+    linear="+base,value", meta=like, method=False, samples=lambda make: [],
+    tested_by="tests/autograd/test_inplace_views.py", limited="unsigned complex", moves=True,
+    batching="view_scatter",
+)  # fmt: skip
 def view_scatter(base: Tensor, value: Tensor, path):
     """A copy of `base`, with its strides, in which the view described by `path` holds `value`."""
     raw = any(step.name == "_as_strided" for step, _ in path)

@@ -38,6 +38,7 @@ def _narrowed(input, dim, start, length):
     batching="dims",
     samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})],
     made_by=_narrowed,
+    aten="default Tensor",
 )
 def narrow(input: Tensor, dim, start: Position, length):
     """The slice of `length` elements from `start` along `dim`."""
@@ -88,6 +89,7 @@ def _selected(input, dim, index):
     batching="dims",
     samples=lambda make: [((make(3, 4), 1, 2), {}), ((make(3, 4), 0, -1), {})],
     made_by=_selected,
+    aten="int",
 )
 def select(input: Tensor, dim, index):
     """The slice at one index of `dim`, without that dimension."""
@@ -334,7 +336,10 @@ Tensor.as_strided_ = _as_strided_inplace
 
 
 @declare_view(
-    linear=True, batching="dims", samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})]
+    linear=True,
+    batching="dims",
+    samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
+    aten="int",
 )
 def unbind(input: Tensor, dim=0):
     """The slices along `dim`, as a tuple of views."""
@@ -383,6 +388,7 @@ unbind.op.outputs = 0  # as many as the dimension is long
         ((make(2, 6), 4, 1), {}),
     ],
     keywords={"split_size": "split_size_or_sections", "tensor": "input"},
+    aten="Tensor sizes default",
 )
 def split(input: Tensor, split_size_or_sections: Whole, dim=0):
     """Pieces of a size, or of given sizes, along `dim`, as a tuple of views."""
@@ -480,7 +486,8 @@ def _equal_parts(extent, count):
     keywords={
         name: "indices_or_sections"
         for name in ("sections", "indices", "tensor_indices_or_sections")
-    }
+    },
+    aten="sections indices tensor_indices_or_sections",
 )
 def tensor_split(input: Tensor, indices_or_sections, dim=0):
     """Pieces at given indices, or a number of pieces whose sizes differ by at most one."""

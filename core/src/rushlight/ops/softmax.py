@@ -1,14 +1,23 @@
-"""Softmax and its logarithm."""
+"""Softmax, its logarithm, and the logarithm of sums of exponentials."""
 
 from __future__ import annotations
 
+import math
+
 from rushlight.autograd.mode import mode
+from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import FLOAT, default
+from rushlight.kernels import folds
 from rushlight.kernels import softmax as kernels
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import real_floating_only
-from rushlight.ops._shape_rules import like
+from rushlight.ops._shape_rules import like, reduced_shape
+from rushlight.ops.comparison import where
+from rushlight.ops.reduction import _wide, restore
+from rushlight.tensor.shape import wrap_dims
 from rushlight.tensor.tensor import Tensor
 
 
@@ -22,7 +31,11 @@ def _samples(make):
 
 
 @op(
-    batching="dims", rule=real_floating_only, samples=_samples, meta=lambda input, dim: _like(input)
+    batching="dims",
+    rule=real_floating_only,
+    samples=_samples,
+    meta=lambda input, dim: _like(input),
+    autocast_on_gpu="float32",
 )
 def _softmax(input: Tensor, dim):
     """``exp(input) / sum(exp(input))`` along `dim`."""
@@ -30,7 +43,11 @@ def _softmax(input: Tensor, dim):
 
 
 @op(
-    batching="dims", rule=real_floating_only, samples=_samples, meta=lambda input, dim: _like(input)
+    batching="dims",
+    rule=real_floating_only,
+    samples=_samples,
+    meta=lambda input, dim: _like(input),
+    autocast_on_gpu="float32",
 )
 def _log_softmax(input: Tensor, dim):
     """``log(softmax(input))`` along `dim`."""
@@ -100,7 +117,7 @@ def _default_dim(name, ndim):
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@composite()
+@composite(aten="int int_out")
 def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``exp(input) / sum(exp(input))`` along `dim`: positive numbers that sum to one.
 
@@ -116,7 +133,7 @@ def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     return _softmax(input if dtype is None else input.to(dtype), dim)
 
 
-@composite()
+@composite(aten="int int_out")
 def log_softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``log(softmax(input))`` along `dim`, without overflow."""
     if not isinstance(_stacklevel, int):
@@ -129,3 +146,53 @@ def log_softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
 def softmin(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``softmax(-input)``."""
     return softmax(-input, dim, dtype=dtype)
+
+
+# ------------------------------------------------------------------- sums of exponentials
+@op(
+    batching="dims",
+    method=False,
+    tested_by="logsumexp",
+    samples=lambda make: [((make(3, 4), 1, False), {}), ((make(2, 3, 2), (0, 1), True), {})],
+    meta=lambda input, dim, keepdim: (reduced_shape(input.shape, dim, keepdim), dtype_of(input)),
+    limited="unsigned",
+)
+def _log_sum_exp(input: Tensor, dim, keepdim):
+    """``log(sum(exp(input), dim))`` of real floating-point numbers."""
+    axes = wrap_dims(dim, input.ndim)
+    wide = _wide(input)
+    with np.errstate(all="ignore"):
+        top = wide.max(axis=axes, keepdims=True)
+        top = np.where(np.isfinite(top), top, wide.dtype.type(0))
+        total = np.exp(wide - top).sum(axis=axes, keepdims=keepdim, dtype=np.float64)
+        out = np.log(total) + top.reshape(total.shape)
+    return by_rows(np.asarray(out, input.dtype))
+
+
+def _log_sum_exp_gradient(grad, input, out, dim, keepdim):
+    shape = tuple(input.shape)
+    grad, out = restore(grad, shape, dim, keepdim), restore(out, shape, dim, keepdim)
+    return grad * (input - where(out == -math.inf, 0.0, out)).exp()
+
+
+def _prepared_log_sum_exp(input, dim, keepdim):
+    return folds.folded("logsumexp", input, wrap_dims(dim, input.ndim), keepdim)
+
+
+_log_sum_exp.cpu(by_layout(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.body))
+_log_sum_exp.gradient(input=_log_sum_exp_gradient)
+
+
+@composite(autocast_on_gpu="float32")
+def logsumexp(input: Tensor, dim, keepdim=False):
+    """``log(sum(exp(input), dim))`` without overflow."""
+    if input._dtype.category < FLOAT:
+        input = input.to(default.float)
+    if input._dtype.category == FLOAT and input.numel():
+        return _log_sum_exp(input, dim, keepdim)
+    if not input.numel():  # no largest element: the logarithm of an empty sum
+        return input.exp().sum(dim, keepdim).log()
+    top = (input.real if input.is_complex() else input).detach().amax(dim, True)
+    top = where(top.isfinite(), top, 0.0)
+    out = (input - top).exp().sum(dim, True).log() + top
+    return out if keepdim else out.squeeze(dim if isinstance(dim, tuple) else dim)

@@ -54,6 +54,8 @@ def _inverse_samples(make):
     samples=_inverse_samples,
     sweep=(2, 3),
     meta=lambda A, check_errors=False: [(A.shape, dtype_of(A)), (A.shape[:-2], int32)],
+    autocast="float32",
+    barred="complex",
 )
 def linalg_inv_ex(A: Tensor, *, check_errors=False):
     """``(inverse, info)`` of square matrices ``(*, n, n)``; `info` is 0 where A has an inverse."""
@@ -67,7 +69,7 @@ def linalg_inv_ex(A: Tensor, *, check_errors=False):
 linalg_inv_ex.gradient(A=lambda grad, out: -(out.mH @ (grad @ out.mH)))
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_inv(A: Tensor):
     """The inverse of square matrices ``(*, n, n)``.
 
@@ -79,7 +81,7 @@ def linalg_inv(A: Tensor):
     return inverse
 
 
-@composite()
+@composite(autocast="float32")
 def inverse(input: Tensor):
     """The inverse of square matrices; see :func:`rushlight.linalg.inv`."""
     return linalg_inv(input)
@@ -125,6 +127,9 @@ def _solve_meta(A, B, left=True, check_errors=False):
     samples=_solve_samples,
     meta=_solve_meta,
     sweep=(2, 3),
+    autocast="float32",
+    barred="unsigned",
+    batching="solve",
 )
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left=True, check_errors=False):
     """``(result, info)`` with ``A @ result = B`` (``result @ A = B`` if not `left`). B is a matrix
@@ -159,7 +164,7 @@ class _Shaped:
         self.shape = shape
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_solve(A: Tensor, B: Tensor, *, left=True):
     """X of ``A @ X = B`` (``X @ A = B`` if not `left`); A ``(*, n, n)``, B ``(*, n, k)`` or a
     vector ``(*, n)``.
@@ -204,7 +209,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left=True, adjoint
     return linalg_solve_triangular(LU.mH, middle, upper=False, left=False).contiguous()
 
 
-@composite()
+@composite(autocast="float32")
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor):
     """X of ``A @ X = b`` from A's compact LU factors."""
     return linalg_lu_solve(LU_data, LU_pivots, input)
@@ -219,6 +224,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor):
         (*np.broadcast_shapes(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:]),
         dtype_of(B),
     ),
+    batching="ldl_solve",
 )
 def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian=False):
     """X of ``A @ X = B`` from the factors of :func:`rushlight.linalg.ldl_factor`."""
@@ -281,6 +287,8 @@ def _lstsq_meta(input, b, rcond, driver):
     samples=lambda make: [],
     tested_by="tests/ops/test_solver.py",
     meta=_lstsq_meta,
+    barred="complex",
+    batching="lstsq",
 )
 def _lstsq(input: Tensor, b: Tensor, rcond, driver):
     """Solution, residuals, rank and singular values of least squares problems."""
@@ -347,7 +355,7 @@ def pinv_gradient(grad, input, inverse):
     return right - input @ (inverse @ right) + left - (left @ inverse) @ input - first
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_lstsq(input: Tensor, b: Tensor, rcond=None, *, driver=None):
     """``(solution, residuals, rank, singular_values)`` of ``min |input @ X - b|``; `input`
     ``(*, m, n)``, `b` ``(*, m, k)`` or ``(*, m)``. `driver`: ``"gelsy"`` (default), ``"gels"``

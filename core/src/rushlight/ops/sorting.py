@@ -72,7 +72,10 @@ def _meta_sort(input, dim=-1, descending=False, stable=False):
     return [(input.shape, dtype_of(input)), (input.shape, dtypes.int64)]
 
 
-@op(batching="dims", result=ValuesIndices, samples=_samples, meta=_meta_sort)
+@op(
+    batching="dims", result=ValuesIndices, samples=_samples, meta=_meta_sort, limited="unsigned",
+    barred="complex", aten="default stable values_stable values Tensor any",
+)  # fmt: skip
 def sort(input: Tensor, dim=-1, descending=False, stable=False):
     """The elements in order along `dim`, and where they were.
 
@@ -114,7 +117,7 @@ def _sort_gradient(grad, out1, input_shape, dim):
 sort.gradient(input=_sort_gradient)
 
 
-@composite()
+@composite(aten="default stable stable_out")
 def argsort(input: Tensor, dim=-1, descending=False, stable=False):
     """The indices that sort along `dim`."""
     return sort(input, dim, descending, stable)[1]
@@ -130,7 +133,10 @@ def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
     return [(shape, dtype_of(input)), (shape, dtypes.int64)]
 
 
-@op(batching="dims", result=ValuesIndices, samples=_topk_samples, meta=_meta_topk, sweep=(2,))
+@op(
+    batching="dims", result=ValuesIndices, samples=_topk_samples, meta=_meta_topk, sweep=(2,),
+    barred="complex", aten="default values",
+)  # fmt: skip
 def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
     """The `k` largest (or smallest) elements along `dim`, and where they were.
 
@@ -189,7 +195,10 @@ def _kth_samples(make):
     return [((x, 2), {}), ((x, 1, 0, True), {}), ((make(), 1), {}), ((make(2, 4, 3), 3, -2), {})]
 
 
-@op(batching="dims", meta=chosen_after, result=ValuesIndices, samples=_kth_samples, sweep=(2,))
+@op(
+    batching="dims", meta=chosen_after, result=ValuesIndices, samples=_kth_samples, sweep=(2,),
+    aten="default values",
+)  # fmt: skip
 def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
     """The k-th smallest element along `dim` (k from 1), and where it was."""
     _refuse_complex("kthvalue", input)
@@ -254,26 +263,18 @@ def _median_samples(make):
 
 
 @op(
-    batching="dims",
-    meta=chosen,
-    result=ValuesIndices,
-    samples=_median_samples,
-    method=False,
+    batching="dims", meta=chosen, result=ValuesIndices, samples=_median_samples, method=False,
     label="median",
-)
+)  # fmt: skip
 def _median(input: Tensor, dim: Whole, keepdim: bool = False):
     """The lower median along `dim` and where it was; nan wins."""
     return _median_over("median", input, dim, keepdim, False)
 
 
 @op(
-    batching="dims",
-    meta=chosen,
-    result=ValuesIndices,
-    samples=_median_samples,
-    method=False,
+    batching="dims", meta=chosen, result=ValuesIndices, samples=_median_samples, method=False,
     label="nanmedian",
-)
+)  # fmt: skip
 def _nanmedian(input: Tensor, dim: Whole, keepdim: bool = False):
     """The lower median along `dim` of what is not nan, and where it was."""
     return _median_over("nanmedian", input, dim, keepdim, True)
@@ -283,7 +284,11 @@ _median.gradient(input=selected_back)
 _nanmedian.gradient(input=selected_back)
 
 
-@op(samples=lambda make: [((make(3, 5),), {}), ((make(),), {})], method=False)
+@op(
+    samples=lambda make: [((make(3, 5),), {}), ((make(),), {})],
+    method=False,
+    batching="median_of_all",
+)
 def _median_of_all(input: Tensor, skip_nan=False):
     """The lower median of all elements."""
     flat = input.reshape(-1)
@@ -306,7 +311,7 @@ def _median_gradient(grad, input, out):
 _median_of_all.gradient(input=_median_gradient)
 
 
-@composite()
+@composite(aten="default dim dim_values out")
 def median(input: Tensor, dim=None, keepdim=False):
     """The lower median of all elements, or ``(values, indices)`` along `dim`; nan wins.
 
@@ -316,7 +321,7 @@ def median(input: Tensor, dim=None, keepdim=False):
     return _median_of_all(input) if dim is None else _median(input, dim, keepdim)
 
 
-@composite()
+@composite(aten="default dim dim_values out")
 def nanmedian(input: Tensor, dim=None, keepdim=False):
     """The lower median of the elements that are not nan, or ``(values, indices)`` along `dim`."""
     return _median_of_all(input, True) if dim is None else _nanmedian(input, dim, keepdim)
@@ -467,12 +472,9 @@ def _meta_searchsorted(sorted_sequence, input, out_int32, right, side, sorter):
 
 
 @op(
-    method=False,
-    differentiable=False,
-    tested_by="tests/ops/test_sorting.py",
-    samples=lambda make: [],
-    meta=_meta_searchsorted,
-)
+    method=False, differentiable=False, tested_by="tests/ops/test_sorting.py",
+    samples=lambda make: [], meta=_meta_searchsorted, batching="searchsorted",
+)  # fmt: skip
 def _searchsorted(
     sorted_sequence: Tensor, input: Tensor, out_int32, right, side, sorter: Tensor | None = None
 ):
@@ -505,7 +507,7 @@ def _beside_number(sequence, value):
     return sequence.to(dtype), zeros((), dtype=dtype) + value
 
 
-@composite(method=False)
+@composite(method=False, aten="Tensor Tensor_out Scalar Scalar_out")
 def searchsorted(
     sorted_sequence: Tensor, input, *, out_int32=False, right=False, side=None, sorter=None
 ):
@@ -528,7 +530,7 @@ def searchsorted(
     return _searchsorted(sorted_sequence, values, out_int32, right, side, sorter)
 
 
-@composite(method=False)
+@composite(method=False, aten="Tensor Scalar Tensor_out Scalar_out")
 def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
     """The index of the bucket between sorted `boundaries` that each element falls into."""
     if boundaries.dim() != 1:

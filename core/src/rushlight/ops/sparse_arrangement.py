@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rushlight import devices, dtypes
 from rushlight.backends import np
+from rushlight.ops import complex_numbers, copying, gathering, joining, slicing, view_copies
+from rushlight.ops import shape as shaping
 from rushlight.ops.conversion import parse_to
 from rushlight.ops.creation import zeros
 from rushlight.ops.joining import cat as cat_dense
@@ -45,7 +47,7 @@ def _pull_of_permutation(grad, input, *dims):
     return grad.permute(*np.argsort([d % count for d in dims]).tolist())
 
 
-@rule("permute")
+@rule(shaping.permute)
 @whole(_pull_of_permutation, node="PermuteBackward0")
 def permute(input, *dims):
     """Dimensions in another order; sparse and dense ones stay apart."""
@@ -77,7 +79,7 @@ def permute(input, *dims):
     return make_sparse(moved, elements)
 
 
-@rule("transpose", "swapaxes", "swapdims", every=True)
+@rule(shaping.transpose, every=True)
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged."""
     dims = list(range(input.dim()))
@@ -88,13 +90,13 @@ def transpose(input, dim0, dim1):
     return input if a == b else _swapped(input, dims)
 
 
-@rule("adjoint", every=True)
+@rule(complex_numbers.adjoint, every=True)
 def adjoint(input):
     """The matrix transposed, and the complex conjugate of its elements."""
     return transpose(input, -2, -1).conj()
 
 
-@rule("transpose_", "swapaxes_", "swapdims_", every=True)
+@rule(shaping.transpose, inplace=True, every=True)
 def transpose_(input, dim0, dim1):
     """Two dimensions of a COO tensor exchanged in place."""
     if input.layout != COO:
@@ -105,7 +107,7 @@ def transpose_(input, dim0, dim1):
     return adopt(input, transpose(input, dim0, dim1))
 
 
-@rule("t_", every=True)
+@rule(shaping.t, inplace=True, every=True)
 def t_(input):
     """The matrix transposed in place."""
     return transpose_(input, 0, 1) if input.dim() == 2 else adopt(input, t(input))
@@ -155,7 +157,7 @@ def _exchanged(input, dims):
     return make_sparse(moved, elements.transpose(batch + 1, batch + 2) if blocked else elements)
 
 
-@rule("t", every=True)
+@rule(shaping.t, every=True)
 def t(input):
     """The transposed matrix."""
     if input.dim() > 2:
@@ -171,7 +173,7 @@ def _pull_of_new_dimension(grad, input, dim):
     return grad.select(dim % (input.dim() + 1), 0)
 
 
-@rule("unsqueeze")
+@rule(shaping.unsqueeze)
 @whole(_pull_of_new_dimension, node="UnsqueezeBackward0")
 def unsqueeze(input, dim):
     """A new dimension of one element."""
@@ -185,7 +187,7 @@ def unsqueeze(input, dim):
     return make_sparse(Pattern(indices, size), tensor._elements)
 
 
-@rule("select", every=True)
+@rule(slicing.select, every=True)
 def select(input, dim, index):
     """The slice at one index, without its dimension; dense where no sparse dimension is left."""
     if input._pattern.special:
@@ -232,7 +234,7 @@ def _matrix_of_batch(input, dim, index):
     return make_sparse(made, input._elements.select(dim, index))
 
 
-@rule("index_select")
+@rule(gathering.index_select)
 def index_select(input, dim, index):
     """The slices at several indices."""
     csr, tensor = input.layout == CSR, as_coo(input)
@@ -260,7 +262,7 @@ def index_select(input, dim, index):
     return as_csr(made) if csr else made
 
 
-@rule("narrow_copy", "narrow")
+@rule(view_copies.narrow_copy, slicing.narrow)
 def narrow(input, dim, start, length):
     """The slices from `start` on, their elements in the order that they have in the whole."""
     found = index_select(input, dim, _tensor(np.arange(start, start + length)))
@@ -325,7 +327,7 @@ def _selected(input, index):
     return input
 
 
-@rule("cat", "concat", "concatenate")
+@rule(joining.cat)
 def cat(tensors, dim=0):
     """Sparse tensors one after the other."""
     tensors = list(tensors)
@@ -379,13 +381,13 @@ def _side_by_side(tensors, dim, size):
     return make_sparse(Pattern(indices, size), cat_dense(parts))
 
 
-@rule("stack")
+@rule(joining.stack)
 def stack(tensors, dim=0):
     """Sparse tensors one after the other along a new dimension."""
     return cat([unsqueeze(x, dim) for x in tensors], dim)
 
 
-@rule("reshape")
+@rule(shaping.reshape)
 def reshape(input, *shape):
     """The tensor itself where the shape is its own; there is no other reshaping."""
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
@@ -394,7 +396,7 @@ def reshape(input, *shape):
     return input
 
 
-@rule("unbind", every=True)
+@rule(slicing.unbind, every=True)
 def unbind(input, dim=0):
     """The slices along a dimension."""
     return tuple(select(input, dim, i) for i in range(input.shape[dim]))
@@ -443,7 +445,7 @@ SparseTensor.type = lambda self, dtype=None, non_blocking=False: (
 )
 
 
-@rule("contiguous")
+@rule(copying.contiguous)
 def _contiguous(input, memory_format=None):
     if input.layout == COO:
         raise RuntimeError("unsupported memory format option Contiguous")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.errors import shape_text
+from rushlight.ops import copying, rearranging
 from rushlight.ops.creation import as_tensor, ones, zeros
 from rushlight.ops.sparse_history import only_first, unchanged, whole
 from rushlight.ops.sparse_patterns import BLOCKED, CSR
@@ -257,7 +258,7 @@ def _at_places(self, mask):
 
 
 # ------------------------------------------------------------------------------------- bookkeeping
-@rule("clone", every=True)
+@rule(copying.clone, every=True)
 @whole(unchanged, node="CloneBackward0")
 def _clone(input, *, memory_format=None):
     return with_elements(input, input._elements.clone())
@@ -287,7 +288,7 @@ def _ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fal
     return with_elements(input, elements.requires_grad_(requires_grad))
 
 
-@rule("fill_", every=True)
+@rule(rearranging.fill, inplace=True, every=True)
 def _fill(self, value):
     if self.layout == COO:
         raise missing("fill_")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels.sparse import merged_places
-from rushlight.ops import _deferred
+from rushlight.ops import (  # noqa: F401 - declare some of the ops
+    arithmetic,
+    comparison,
+    complex_numbers,
+    floating_point,
+    rearranging,
+    reduction,
+)
+from rushlight.ops._op import TABLE
 from rushlight.ops.creation import zeros, zeros_like
 from rushlight.ops.joining import cat
 from rushlight.ops.sparse_creation import _check_places, _picked, to_dense, to_dense_wholly
@@ -33,48 +39,32 @@ from rushlight.ops.sparse_tensors import (
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
 
-# Functions with f(0) = 0: they act on the elements alone.
-ZERO_PRESERVING = (
-    "abs asin asinh atan atanh ceil conj conj_physical deg2rad erf erfinv expm1 floor frac isinf "
-    "isnan isneginf isposinf log1p nan_to_num neg positive rad2deg relu resolve_conj resolve_neg "
-    "round sgn sign signbit sin sinh sqrt square tan tanh trunc angle hardshrink softshrink"
-).split()
-ALIASES = {"absolute": "abs", "negative": "neg", "arcsin": "asin", "arcsinh": "asinh",
-           "arctan": "atan", "arctanh": "atanh", "fix": "trunc"}  # fmt: skip
 
-
-# What is linear in its input, by what the gradient of the result is multiplied with, and what has
-# no slope anywhere, whose gradient has no elements.
-_FACTORS = {"neg": -1, "positive": 1, "frac": 1, "conj": 1, "conj_physical": 1, "resolve_conj": 1,
-            "resolve_neg": 1, "deg2rad": math.pi / 180, "rad2deg": 180 / math.pi}  # fmt: skip
-_SAME_PLACES = ("neg", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg")
-_FLAT = ("ceil", "floor", "round", "sign", "trunc")
-
-
-def _pull_of(name):
-    """The gradient of a function of that name, as for :func:`whole`; None for the others."""
-    if name in _FLAT:
-        return only_first(lambda grad, input, *args, **options: zeros_like(grad))
-    factor = _FACTORS.get(name)
-    if factor is None:
+def _pull_of(op):
+    """The gradient of an op by its slope (`sparse_slope`), as for :func:`whole`: what the gradient
+    of the result is multiplied with, no elements where that is 0. None for the others."""
+    slope = op.options.get("sparse_slope")
+    if slope is None:
         return None
-    return only_first(lambda grad, input: grad if factor == 1 else grad * factor)
+    if slope == 0:
+        return only_first(lambda grad, input, *args, **options: zeros_like(grad))
+    return only_first(lambda grad, input: grad if slope == 1 else grad * slope)
 
 
-def _unary(name):
+def _unary(op):
+    """What an op with f(0) = 0 does, writing into its input or not: it acts on elements alone."""
+    function, linear = op.function, op.options["sparse"] == "linear"
+
     def call(input, *args, **kwargs):
-        function = _deferred.find(name)
-        linear = name in _SAME_PLACES
         tensor = input if linear or input.layout != COO else coalesced(input)
         return with_elements(tensor, function(tensor._elements, *args, **kwargs))
 
-    pull = _pull_of(name)
-    node = "".join(word.capitalize() for word in name.split("_")) + "Backward0"
-    call = call if pull is None else _for_real(whole(pull, node=node)(call), call)
+    pull = _pull_of(op)
+    call = call if pull is None else _for_real(whole(pull, node=op.node_name)(call), call)
 
     def call_(input, *args, **kwargs):
-        if name not in _SAME_PLACES and input.layout == COO and not input._pattern.coalesced:
-            raise RuntimeError(f"{name}_ requires coalesced input: call coalesce() first")
+        if not linear and input.layout == COO and not input._pattern.coalesced:
+            raise RuntimeError(f"{op.name}_ requires coalesced input: call coalesce() first")
         return adopt(input, call(input, *args, **kwargs))
 
     return call, call_
@@ -89,11 +79,17 @@ def _for_real(recorded, other):
     return call
 
 
-for _name in ZERO_PRESERVING:
-    _out, _in = _unary(_name)
-    for _word in (_name, *(k for k, v in ALIASES.items() if v == _name)):
-        rule(_word, every=_name != "square")(_out)
-        rule(_word + "_", every=_name != "square")(_in)
+def bind_declared():
+    """Rules of the ops that declare ``sparse=``: "elements" for those with f(0) = 0, "linear" where
+    elements of one index need not be summed before, "plain" for coordinates and CSR alone."""
+    for op in TABLE.values():
+        kind = op.options.get("sparse")
+        if kind is not None:
+            for function, inplace in zip(_unary(op), (False, True), strict=True):
+                rule(op.function, inplace=inplace, every=kind != "plain")(function)
+
+
+bind_declared()
 
 
 def _part(name):
@@ -108,7 +104,7 @@ rule("real", every=True)(_for_real(whole(only_first(lambda grad, input: grad))(_
                                    _part("real")))  # fmt: skip
 
 
-@rule("is_same_size", every=True)
+@rule(rearranging.is_same_size, every=True)
 def is_same_size(input, other):
     """Whether two tensors have one shape."""
     return tuple(input.shape) == tuple(other.shape)
@@ -126,7 +122,7 @@ def _scaled(tensor, alpha):
     return tensor if isinstance(alpha, int | float) and alpha == 1 else tensor * alpha
 
 
-@rule("add", every=True)
+@rule(arithmetic.add, every=True)
 def add(input, other, *, alpha=1):
     """Sparse + sparse, or dense + sparse (dense)."""
     if not is_sparse(input):
@@ -233,7 +229,7 @@ def _add_to_dense(input, other, alpha):
     raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
 
 
-@rule("add_", every=True)
+@rule(arithmetic.add, inplace=True, every=True)
 def add_(input, other, *, alpha=1):
     """Add into a sparse tensor, or a sparse one into a dense one (only its places are touched)."""
     if is_sparse(input) and input._pattern.special and not is_sparse(other):
@@ -275,7 +271,7 @@ def _add_places(input, tensor, alpha):
     return input
 
 
-@rule("sub", "subtract")
+@rule(arithmetic.sub)
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``."""
     if is_sparse(input) and not is_sparse(other):
@@ -283,7 +279,7 @@ def sub(input, other, *, alpha=1):
     return add(input, other, alpha=-alpha)
 
 
-@rule("sub_", "subtract_")
+@rule(arithmetic.sub, inplace=True)
 def sub_(input, other, *, alpha=1):
     """In-place :func:`sub`."""
     return add_(input, other, alpha=-alpha)
@@ -297,7 +293,7 @@ def _pull_of_product(grad, args, options, needs):
     )
 
 
-@rule("mul", "multiply", every=True)
+@rule(arithmetic.mul, every=True)
 @whole(_pull_of_product, node="MulBackward0")
 def mul(input, other):
     """Element by element: with a number, a dense tensor, or at the places both have."""
@@ -348,7 +344,7 @@ def _at_places(tensor, other):
     return with_elements(tensor, tensor._elements * factors)
 
 
-@rule("mul_", "multiply_", every=True)
+@rule(arithmetic.mul, inplace=True, every=True)
 def mul_(input, other):
     """In-place :func:`mul`."""
     if not is_sparse(input):
@@ -362,7 +358,7 @@ def _pull_of_quotient(grad, args, options, needs):
     return grad / _conjugate(args[1]), None
 
 
-@rule("div", "divide", "true_divide")
+@rule(arithmetic.div, arithmetic.true_divide)
 @whole(_pull_of_quotient, node="DivBackward0")
 def div(input, other, *, rounding_mode=None):
     """Divided by a number or a tensor of no dimensions."""
@@ -376,25 +372,25 @@ def div(input, other, *, rounding_mode=None):
     return with_elements(tensor, tensor._elements.div(other, rounding_mode=rounding_mode))
 
 
-@rule("div_", "divide_")
+@rule(arithmetic.div, inplace=True)
 def div_(input, other, *, rounding_mode=None):
     """In-place :func:`div`."""
     return adopt(input, div(input, other, rounding_mode=rounding_mode))
 
 
-@rule("floor_divide")
+@rule(arithmetic.floor_divide)
 def floor_divide(input, other):
     """Divided by a number, and rounded down."""
     return div(input, other, rounding_mode="floor")
 
 
-@rule("floor_divide_")
+@rule(arithmetic.floor_divide, inplace=True)
 def floor_divide_(input, other):
     """In-place :func:`floor_divide`."""
     return adopt(input, floor_divide(input, other))
 
 
-@rule("pow")
+@rule(arithmetic.pow)
 def pow(input, exponent):
     """Elements to the power of a number; places without an element stay zero."""
     if not is_sparse(input) or isinstance(exponent, Tensor) and exponent.dim():
@@ -405,13 +401,13 @@ def pow(input, exponent):
     return with_elements(tensor, tensor._elements.pow(exponent))
 
 
-@rule("pow_")
+@rule(arithmetic.pow, inplace=True)
 def pow_(input, exponent):
     """In-place :func:`pow`."""
     return adopt(input, pow(input, exponent))
 
 
-@rule("any")
+@rule(reduction.any)
 def any(input, dim=None, keepdim=False):
     """Whether an element is not zero."""
     if dim is not None:
@@ -419,6 +415,18 @@ def any(input, dim=None, keepdim=False):
     return coalesced(as_coo(input))._elements.any()
 
 
-@rule("isclose", "allclose", "equal", "eq", "ne", "lt", "le", "gt", "ge", "maximum", "minimum")
+@rule(
+    comparison.isclose,
+    comparison.allclose,
+    comparison.equal,
+    comparison.eq,
+    comparison.ne,
+    comparison.lt,
+    comparison.le,
+    comparison.gt,
+    comparison.ge,
+    arithmetic.maximum,
+    arithmetic.minimum,
+)
 def _compared(*args, **kwargs):
     raise missing("comparison")

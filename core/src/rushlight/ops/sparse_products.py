@@ -7,6 +7,7 @@ from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels import sparse as kernels
 from rushlight.kernels.execution import is_low_precision
+from rushlight.ops import matrix
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import op
 from rushlight.ops.creation import zeros
@@ -42,7 +43,13 @@ def _sampled_shape(left, right, pattern, rows):
     return (pattern.count,), dtypes.NAMES[left.dtype.name]
 
 
-@op(meta=_product_shape, method=False, tested_by="_embedding", samples=lambda make: [])
+@op(
+    meta=_product_shape,
+    method=False,
+    tested_by="_embedding",
+    samples=lambda make: [],
+    batching="spmm",
+)
 def _spmm(values: Tensor, other: Tensor, pattern, rows):
     """The product of a sparse matrix, its elements `values` (nnz,) in the places of `pattern`, and
     a dense one; of its transpose where `rows` is 1: the dimension that the rows come from."""
@@ -50,7 +57,13 @@ def _spmm(values: Tensor, other: Tensor, pattern, rows):
     return kernels.sparse_times_dense(starts, order, pattern.indices[1 - rows], values, other)
 
 
-@op(meta=_sampled_shape, method=False, tested_by="_embedding", samples=lambda make: [])
+@op(
+    meta=_sampled_shape,
+    method=False,
+    tested_by="_embedding",
+    samples=lambda make: [],
+    barred="unsigned complex",
+)
 def _sddmm(left: Tensor, right: Tensor, pattern, rows):
     """``(left @ right.T)`` at the places of a pattern: (nnz,)."""
     return kernels.sampled_product(left, right, pattern.indices[rows], pattern.indices[1 - rows])
@@ -156,7 +169,7 @@ def _product(input, mat2):
 _coo_product = whole(_pull_of_places, node="SparseSparseMatmulBackward0")(_product)
 
 
-@rule("mm", every=True)
+@rule(matrix.mm, every=True)
 @whole(_pull_of_product, dense=True, node="MmBackward0")
 def mm(input, mat2):
     """The product of two matrices; sparse if both are."""
@@ -200,7 +213,7 @@ def _sparse_times_sparse(input, other):
     return as_csr(out) if csr else out
 
 
-@rule("mv", every=True)
+@rule(matrix.mv, every=True)
 def mv(input, vec):
     """The product of a sparse matrix (M, N) and a vector (N,)."""
     if not is_sparse(input):
@@ -210,7 +223,7 @@ def mv(input, vec):
     return mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
-@rule("matmul", "__matmul__", every=True)
+@rule(matrix.matmul, "__matmul__", every=True)
 def matmul(input, other):
     """The matrix product by the dimensions of the operands."""
     if is_sparse(input) and other.dim() == 1 and input.dim() == 2:
@@ -228,7 +241,7 @@ def _pull_of_batch(grad, args, options, needs):
     return first, bmm(_conjugate(input).transpose(1, 2), grad) if needs[1] else None
 
 
-@rule("bmm")
+@rule(matrix.bmm)
 @whole(_pull_of_batch, dense=True, node="BmmBackward0")
 def bmm(input, mat2):
     """Products of the matrices of a sparse batch (B, M, K) and a dense one (B, K, N)."""
@@ -247,7 +260,7 @@ def bmm(input, mat2):
     return out.reshape(batch, rows, -1)
 
 
-@rule("addmm", every=True)
+@rule(matrix.addmm, every=True)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """``beta * input + alpha * mat1 @ mat2``."""
     return add_product(input, mm(mat1, mat2), beta, alpha)
@@ -266,7 +279,7 @@ def add_product(input, product, beta, alpha):
     return product if beta == 0 else (input if beta == 1 else input * beta) + product
 
 
-@rule("addmm_")
+@rule(matrix.addmm, inplace=True)
 def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
     """In-place :func:`addmm` of a dense matrix."""
     if is_sparse(input):
@@ -274,13 +287,13 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
     return input.copy_(addmm(input, mat1, mat2, beta=beta, alpha=alpha))
 
 
-@rule("addmv", every=True)
+@rule(matrix.addmv, every=True)
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """``beta * input + alpha * mat @ vec``."""
     return (0 if beta == 0 else beta * input) + alpha * mv(mat, vec)
 
 
-@rule("linear", every=True)
+@rule(matrix.linear, every=True)
 def linear(input, weight, bias=None):
     """``input @ weight.T + bias`` of a sparse input."""
     if is_sparse(weight):

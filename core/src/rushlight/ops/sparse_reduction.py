@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight import dtypes
 from rushlight.backends import np
+from rushlight.ops import reduction
 from rushlight.ops.sparse_arrangement import _dim
 from rushlight.ops.sparse_history import only_first, whole
 from rushlight.ops.sparse_tensors import (
@@ -50,7 +51,7 @@ def _spread_elements(grad, input, dtype):
 _sparse_total = whole(_spread_elements, node="SumBackward0")(_total.__wrapped__)
 
 
-@rule("sum", every=True)
+@rule(reduction.sum, every=True)
 def total(input, dim=None, keepdim=False, *, dtype=None):
     """The sum; dense where no sparse dimension is left. The gradient of the total is dense."""
     if dim is None and is_sparse(input):
@@ -110,7 +111,7 @@ def sparse_sum(input, dim=None, dtype=None):
     return sum(input, dim, dtype=dtype)
 
 
-@rule("norm")
+@rule(reduction.norm)
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The norm of all elements."""
     if dim is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels.sparse_systems import substituted
+from rushlight.ops import triangular_systems
 from rushlight.ops.creation import empty
 from rushlight.ops.sparse_creation import to_dense
 from rushlight.ops.sparse_history import whole
@@ -41,7 +42,7 @@ def _solved(right, matrix, upper, transpose, unitriangular):
     return make_tensor(found, right.dtype)
 
 
-@rule("triangular_solve", every=True)
+@rule(triangular_systems.triangular_solve, every=True)
 def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False):
     """``(solution, empty)`` of ``A @ X = input`` for a triangular CSR matrix A (N, N) and a dense
     input (N, K); elements on the other side of the diagonal are not read."""

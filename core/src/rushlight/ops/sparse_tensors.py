@@ -16,6 +16,7 @@ from rushlight import devices
 from rushlight.autograd.node import LEAF
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
+from rushlight.ops._op import names_of
 from rushlight.ops.held_elements import ElementsTensor, hollow
 from rushlight.ops.sparse_history import elements as recorded_elements
 from rushlight.ops.sparse_history import only_first, unchanged, whole
@@ -35,15 +36,16 @@ RULES: dict = {}
 _new = object.__new__
 
 
-def rule(*names, every=False):
-    """Register a function as what the ops of these names do with sparse tensors: those with
-    coordinates and CSR matrices, or of `every` layout, batches included."""
+def rule(*ops, inplace=False, every=False):
+    """Register a function as what ops, given by their functions (or names of what is no op), or
+    the forms that write into their input, do with sparse tensors: those with coordinates and CSR
+    matrices, or of `every` layout, batches included."""
+    names = names_of(ops, inplace)
 
     def register(function):
         if not every:
             function = _plain_only(function, names[0])
-        for name in names:
-            RULES[name] = function
+        RULES.update(dict.fromkeys(names, function))
         return function
 
     return register

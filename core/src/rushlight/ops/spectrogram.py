@@ -99,7 +99,7 @@ def _check_stft(input, n_fft):
         )
 
 
-@composite()
+@composite(autocast="float32", aten="default center")
 def stft(
     input: Tensor,
     n_fft,

@@ -19,7 +19,7 @@ from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor
 
 
-@_pair(domain=real)
+@_pair(domain=real, autocast="float32")
 def _squared_error(input, target):
     """``(input - target) ** 2``."""
     difference = input - target
@@ -79,6 +79,7 @@ _ADDED = frozenset({dtypes.float32, dtypes.float64})
     ],
     meta=scalar,
     tested_by="nn.functional.mse_loss",
+    batching="squared_errors",
 )
 def _squared_errors(input: Tensor, target: Tensor, mean):
     """The sum of squared differences of tensors of one shape, or their mean."""

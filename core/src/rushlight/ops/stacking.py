@@ -10,7 +10,7 @@ from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
-@composite(method=False)
+@composite(method=False, aten="default Sequence")
 def atleast_3d(tensors):
     """Tensors with at least three dimensions (of a matrix the new one is the last); a tuple unless
     one tensor was given."""
@@ -68,19 +68,19 @@ def _split_along(name, input, parts, dim, least):
 _PLACES = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
 
 
-@composite(spread=True, keywords=_PLACES)
+@composite(spread=True, keywords=_PLACES, aten="array")
 def hsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the second dimension (the first of a vector): equal ones, or at indices."""
     return _split_along("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1, 1)
 
 
-@composite(spread=True, keywords=_PLACES)
+@composite(spread=True, keywords=_PLACES, aten="array")
 def vsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the first dimension: equal ones, or at indices."""
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
-@composite(spread=True, keywords=_PLACES)
+@composite(spread=True, keywords=_PLACES, aten="array")
 def dsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the third dimension: equal ones, or at indices."""
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
@@ -97,7 +97,7 @@ def _writable(pieces):
     return tuple(piece.clone() for piece in pieces)
 
 
-@composite()
+@composite(aten="Tensor Tensor_out")
 def unsafe_split(input: Tensor, split_size, dim=0):
     """:func:`split` whose pieces may be written to in place while gradients are recorded."""
     return _writable(split(input, split_size, dim))

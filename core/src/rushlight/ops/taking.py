@@ -1,21 +1,64 @@
-"""Elements along a dimension, at indices that broadcast and may count from the end."""
+"""Elements of the flattened input, or along a dimension, at indices that may count from the end."""
 
 from __future__ import annotations
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.kernels import places as index_kernels
 from rushlight.ops import place_calls
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros
-from rushlight.ops.gathering import _meta_gather, gather, take
+from rushlight.ops.gathering import _INDEX_DTYPES, _meta_gather, distinct, gather
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
 
+# ------------------------------------------------------------------------------ the flattened input
+def flat_places(name, index, count):
+    """Indices into a flattened tensor, negative ones counted from its end."""
+    if index.dtype not in _INDEX_DTYPES:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtype_of(index)}")
+    read = distinct(index) if index.size else index
+    if index.size and (read.min() < -count or read.max() >= count):
+        bad = read[(read < -count) | (read >= count)].flat[0]
+        raise IndexError(
+            f"{name}(): out of range: tried to access index {bad} on a tensor of {count} elements."
+        )
+    return np.where(index < 0, index + count, index)
+
+
+@op(
+    linear=True,
+    samples=lambda make: [
+        ((make(3, 4), make.integers(-12, 12, (5,))), {}),
+        ((make(), make.integers(0, 1, (2, 1))), {}),
+    ],
+    meta=lambda input, index: (index.shape, dtype_of(input)),
+    batching="take",
+)
+def take(input: Tensor, index: Tensor):
+    """The elements of the flattened input at `index`; negative ones count from the end."""
+    return np.take(input, flat_places("take", index, input.size))
+
+
+take.cpu(index_kernels.checked(index_kernels.take_flat, take.op.body))
+
+
+def _take_gradient(grad, input_shape, index):
+    flat = zeros(input_shape, dtype=grad._dtype, device=grad._device).reshape(-1)
+    places = where(index < 0, index + flat.numel(), index).reshape(-1)
+    return flat.index_add(0, places, grad.reshape(-1)).reshape(input_shape)
+
+
+take.gradient(input=_take_gradient)
+
+
+# ------------------------------------------------------------------------------ along a dimension
 @op(
     linear=True,
     samples=lambda make: [],

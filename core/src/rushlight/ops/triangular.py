@@ -30,6 +30,7 @@ def _two_dimensions(name, array):
     meta=like,
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
     inplace=True,
+    limited="complex",
 )
 def tril(input: Tensor, diagonal=0):
     """The lower triangle of (a batch of) matrices; zeros above `diagonal`."""
@@ -47,6 +48,7 @@ tril.gradient(input=lambda grad, diagonal: grad.tril(diagonal))
     meta=like,
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), -1), {})],
     inplace=True,
+    limited="complex",
 )
 def triu(input: Tensor, diagonal=0):
     """The upper triangle of (a batch of) matrices; zeros below `diagonal`."""
@@ -83,6 +85,8 @@ def _diagonal_length(input, offset):
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {}), ((make(3, 4), -2), {})],
     tested_by="diag",
     meta=lambda input, offset=0: ((_diagonal_length(input, offset),), dtype_of(input)),
+    limited="unsigned complex",
+    batching="diagonal_copy",
 )
 def _diagonal_copy(input: Tensor, offset=0):
     """A copy of a matrix's diagonal."""
@@ -105,7 +109,13 @@ _diagonal_copy.gradient(
 )
 
 
-@op(linear=True, meta=diagonals, samples=lambda make: [((make(3),), {}), ((make(2, 3), 1), {})])
+@op(
+    linear=True,
+    meta=diagonals,
+    samples=lambda make: [((make(3),), {}), ((make(2, 3), 1), {})],
+    limited="unsigned complex",
+    batching="diag_embed",
+)
 def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1):
     """Vectors of the last dimension as diagonals of matrices."""
     if not input.ndim:

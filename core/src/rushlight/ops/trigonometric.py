@@ -8,18 +8,19 @@ from rushlight.compiler import xp
 from rushlight.ops._domains import above_one, nonzero, real, unit
 from rushlight.ops._op import elementwise
 from rushlight.ops._rules import floating, real_floating
-from rushlight.ops.arithmetic import conj_of, rsqrt
+from rushlight.ops.arithmetic import rsqrt
 from rushlight.ops.comparison import where
+from rushlight.ops.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=floating, domain=real, aten="default out Scalar", sparse="elements", foreach="")
 def sin(input):
     """The sine of an angle in radians."""
     return xp.sin(input)
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=floating, domain=real, aten="default out Scalar", foreach="")
 def cos(input):
     """The cosine of an angle in radians."""
     return xp.cos(input)
@@ -29,7 +30,14 @@ sin.gradient(input=lambda grad, input: grad * conj_of(cos(input)))
 cos.gradient(input=lambda grad, input: -grad * conj_of(sin(input)))
 
 
-@elementwise(rule=floating, domain=unit)
+@elementwise(
+    rule=floating,
+    domain=unit,
+    autocast_on_gpu="float32",
+    aten="default out Scalar",
+    sparse="elements",
+    foreach="",
+)
 def tan(input):
     """The tangent of an angle in radians."""
     return xp.tan(input)
@@ -38,7 +46,15 @@ def tan(input):
 tan.gradient(input=lambda grad, out: grad * conj_of(1 + out * out))
 
 
-@elementwise(rule=floating, domain=unit, aliases=("arcsin",))
+@elementwise(
+    rule=floating,
+    domain=unit,
+    aliases=("arcsin",),
+    autocast_on_gpu="float32",
+    aten="default out Scalar",
+    sparse="elements",
+    foreach="",
+)
 def asin(input):
     """The inverse sine, in radians."""
     return xp.asin(input)
@@ -47,7 +63,14 @@ def asin(input):
 asin.gradient(input=lambda grad, input: grad * conj_of(rsqrt(1 - input * input)))
 
 
-@elementwise(rule=floating, domain=unit, aliases=("arccos",))
+@elementwise(
+    rule=floating,
+    domain=unit,
+    aliases=("arccos",),
+    autocast_on_gpu="float32",
+    aten="default out Scalar",
+    foreach="",
+)
 def acos(input):
     """The inverse cosine, in radians."""
     return xp.acos(input)
@@ -56,7 +79,14 @@ def acos(input):
 acos.gradient(input=lambda grad, input: -grad * conj_of(rsqrt(1 - input * input)))
 
 
-@elementwise(rule=floating, domain=real, aliases=("arctan",))
+@elementwise(
+    rule=floating,
+    domain=real,
+    aliases=("arctan",),
+    aten="default out Scalar",
+    sparse="elements",
+    foreach="",
+)
 def atan(input):
     """The inverse tangent, in radians."""
     return xp.atan(input)
@@ -77,13 +107,22 @@ atan2.gradient(
 )
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(
+    rule=floating,
+    domain=real,
+    autocast_on_gpu="float32",
+    aten="default out Scalar",
+    sparse="elements",
+    foreach="",
+)
 def sinh(input):
     """The hyperbolic sine."""
     return xp.sinh(input)
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(
+    rule=floating, domain=real, autocast_on_gpu="float32", aten="default out Scalar", foreach=""
+)
 def cosh(input):
     """The hyperbolic cosine."""
     return xp.cosh(input)
@@ -93,7 +132,7 @@ sinh.gradient(input=lambda grad, input: grad * conj_of(cosh(input)))
 cosh.gradient(input=lambda grad, input: grad * conj_of(sinh(input)))
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=floating, domain=real, aten="default out Scalar", sparse="elements", foreach="")
 def tanh(input):
     """The hyperbolic tangent."""
     return xp.tanh(input)
@@ -102,7 +141,9 @@ def tanh(input):
 tanh.gradient(input=lambda grad, out: grad * conj_of(1 - out * out))
 
 
-@elementwise(rule=floating, domain=real, aliases=("arcsinh",))
+@elementwise(
+    rule=floating, domain=real, aliases=("arcsinh",), aten="default out Scalar", sparse="elements"
+)
 def asinh(input):
     """The inverse hyperbolic sine."""
     return xp.asinh(input)
@@ -111,7 +152,7 @@ def asinh(input):
 asinh.gradient(input=lambda grad, input: grad * conj_of(rsqrt(input * input + 1)))
 
 
-@elementwise(rule=floating, domain=above_one, aliases=("arccosh",))
+@elementwise(rule=floating, domain=above_one, aliases=("arccosh",), aten="default out Scalar")
 def acosh(input):
     """The inverse hyperbolic cosine."""
     return xp.acosh(input)
@@ -120,7 +161,9 @@ def acosh(input):
 acosh.gradient(input=lambda grad, input: grad * conj_of(rsqrt(input * input - 1)))
 
 
-@elementwise(rule=floating, domain=unit, aliases=("arctanh",))
+@elementwise(
+    rule=floating, domain=unit, aliases=("arctanh",), aten="default out Scalar", sparse="elements"
+)
 def atanh(input):
     """The inverse hyperbolic tangent."""
     return xp.atanh(input)
@@ -141,7 +184,7 @@ hypot.gradient(
 )
 
 
-@elementwise(rule=real_floating, domain=real)
+@elementwise(rule=real_floating, domain=real, sparse="elements", sparse_slope=math.pi / 180)
 def deg2rad(input):
     """Degrees as radians, ``input * pi / 180``.
 
@@ -154,7 +197,7 @@ def deg2rad(input):
 deg2rad.gradient(input=lambda grad: grad * (math.pi / 180))
 
 
-@elementwise(rule=real_floating, domain=real)
+@elementwise(rule=real_floating, domain=real, sparse="elements", sparse_slope=180 / math.pi)
 def rad2deg(input):
     """An angle in radians, in degrees."""
     return input * (180 / math.pi)

@@ -19,6 +19,7 @@ from rushlight.tensor.tensor import Tensor
     batching="dims",
     meta=like,
     samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})],
+    limited="unsigned complex",
 )
 def flip(input: Tensor, dims: Sizes):
     """The order of elements reversed along `dims`."""
@@ -48,6 +49,7 @@ flip.gradient(input=lambda grad, dims: grad.flip(dims))
     batching="dims",
     meta=like,
     samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})],
+    limited="unsigned complex",
 )
 def roll(input: Tensor, shifts, dims=()):
     """Elements moved along `dims` by `shifts`, those past the end to the beginning."""

@@ -14,7 +14,7 @@ from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._attributes import whole
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import reduced_shape
-from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.complex_views import conj_of
 from rushlight.ops.reduction import _summed, _wide, restore
 from rushlight.tensor.shape import wrap_dims
 from rushlight.tensor.tensor import Tensor
@@ -34,7 +34,14 @@ def _meta_variance(input, dim, _correction, keepdim):
     return reduced_shape(input.shape, dim, keepdim), dtype_of(input)
 
 
-@op(batching="dims", method=False, samples=_variance_sizes, meta=_meta_variance, node="Var")
+@op(
+    batching="dims",
+    method=False,
+    samples=_variance_sizes,
+    meta=_meta_variance,
+    node="Var",
+    barred="unsigned",
+)
 def _variance(input: Tensor, dim, correction, keepdim):
     """The variance of real numbers over dimensions; divided by their count less `correction`."""
     if type(input) is np.ndarray and not input.flags.c_contiguous:  # added up where it is dense
@@ -110,7 +117,7 @@ def _var(input, dim, unbiased, keepdim, correction):
     return total / divisor if divisor else total / 0.0
 
 
-@composite()
+@composite(aten="default dim correction correction_out out")
 def var(
     input: Tensor,
     dim: int | bool | None = None,
@@ -131,7 +138,7 @@ def _correction(unbiased, correction):
     return 1 if correction is None else correction
 
 
-@composite()
+@composite(aten="default dim correction correction_out out")
 def std(
     input: Tensor,
     dim: int | bool | None = None,
@@ -144,7 +151,7 @@ def std(
     return _var(input, dim, unbiased, keepdim, correction).sqrt()
 
 
-@composite()
+@composite(aten="default dim correction correction_out")
 def var_mean(
     input: Tensor,
     dim: int | bool | None = None,
@@ -159,7 +166,7 @@ def var_mean(
     return _var(input, dim, unbiased, keepdim, correction), input.mean(dim, keepdim)
 
 
-@composite()
+@composite(aten="default dim correction correction_out")
 def std_mean(
     input: Tensor,
     dim: int | bool | None = None,

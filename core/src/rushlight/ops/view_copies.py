@@ -158,19 +158,19 @@ def permute_copy(input: Tensor, dims):
     return _copied(input.permute(dims))
 
 
-@composite(method=False)
+@composite(method=False, aten="int_out")
 def select_copy(input: Tensor, dim, index):
     """A copy of :func:`select`."""
     return _copied(select(input, dim, index))
 
 
-@composite(method=False)
+@composite(method=False, aten="Tensor Tensor_out")
 def slice_copy(input: Tensor, dim=0, start=None, end=None, step=1):
     """A copy of the slice ``start:end:step`` of `dim`."""
     return _copied(_slice(input, _slice_index(input, dim, start, end, step)))
 
 
-@composite(method=False)
+@composite(method=False, aten="Tensor Tensor_out")
 def split_copy(input: Tensor, split_size, dim=0):
     """Copies of the pieces of :func:`split`."""
     return tuple(_copied(piece) for piece in split(input, split_size, dim))
@@ -182,7 +182,7 @@ def split_with_sizes_copy(input: Tensor, split_sizes, dim=0):
     return tuple(_copied(piece) for piece in split(input, list(split_sizes), dim))
 
 
-@composite(method=False)
+@composite(method=False, aten="default dim dims out dim_out dims_out")
 def squeeze_copy(input: Tensor, dim=None):
     """A copy of :func:`squeeze`."""
     return _copied(input.squeeze(dim))
@@ -194,13 +194,13 @@ def t_copy(input: Tensor):
     return _copied(input.t())
 
 
-@composite(method=False)
+@composite(method=False, aten="int_out")
 def transpose_copy(input: Tensor, dim0, dim1):
     """A copy of :func:`transpose`."""
     return _copied(input.transpose(dim0, dim1))
 
 
-@composite(method=False)
+@composite(method=False, aten="int_out")
 def unbind_copy(input: Tensor, dim=0):
     """Copies of the slices along `dim`."""
     return tuple(_copied(piece) for piece in input.unbind(dim))
@@ -218,7 +218,7 @@ def unsqueeze_copy(input: Tensor, dim):
     return _copied(input.unsqueeze(dim))
 
 
-@composite(method=False)
+@composite(method=False, aten="default dtype out dtype_out")
 def view_copy(input: Tensor, size=None, dtype=None):
     """A copy of ``input.view(size)`` or ``input.view(dtype)``."""
     return _copied(input.view(size) if dtype is None else input.view(dtype))

@@ -7,7 +7,8 @@ from rushlight.ops._domains import nonzero
 from rushlight.ops._number_limits import WIDE
 from rushlight.ops._op import elementwise
 from rushlight.ops._rules import floating_only
-from rushlight.ops.arithmetic import category_of, conj_of
+from rushlight.ops.arithmetic import category_of
+from rushlight.ops.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -23,7 +24,15 @@ def _one_dtype(input, end, weight):
         raise RuntimeError(f"lerp: a complex weight ({weight}) needs complex operands, got {dtype}")
 
 
-@elementwise(rule=floating_only, check=_one_dtype, fits={"weight": WIDE})
+@elementwise(
+    rule=floating_only,
+    check=_one_dtype,
+    fits={"weight": WIDE},
+    aten="Scalar Tensor Scalar_out Tensor_out",
+    aten_inplace="Scalar Tensor",
+    foreach="tensors1: tensors, weight: number | tensors1: tensors, weight: numbers"
+    " | tensors1: tensors, weights: tensors",
+)
 def lerp(input, end, weight):
     """Linear interpolation ``input + weight * (end - input)``."""
     return input + weight * (end - input)
@@ -55,7 +64,7 @@ _FORMER = ("input value tensor1 tensor2",)
 @elementwise(
     rule=_no_bool_products, check=_real_factor, former=_FORMER,
     fits={"value": WIDE},
-)  # fmt: skip
+ limited="complex", foreach="added")  # fmt: skip
 def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     return input + value * tensor1 * tensor2
@@ -83,7 +92,12 @@ def all_integer(*values):
 
 
 @elementwise(
-    promotes=("value",), domain=nonzero, check=_no_integers, former=_FORMER, fits={"value": WIDE}
+    promotes=("value",),
+    domain=nonzero,
+    check=_no_integers,
+    former=_FORMER,
+    fits={"value": WIDE},
+    foreach="added",
 )
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 / tensor2``."""

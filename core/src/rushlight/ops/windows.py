@@ -56,7 +56,7 @@ def _window(name, length, periodic, formula, dtype, layout, device, requires_gra
     return made(array, found, device, requires_grad)
 
 
-@composite(method=False)
+@composite(method=False, aten="default periodic out periodic_out")
 def hann_window(
     window_length,
     periodic=True,
@@ -110,7 +110,7 @@ def hamming_window(
     )
 
 
-@composite(method=False)
+@composite(method=False, aten="default periodic out periodic_out")
 def blackman_window(
     window_length,
     periodic=True,
@@ -134,7 +134,7 @@ def blackman_window(
     )
 
 
-@composite(method=False)
+@composite(method=False, aten="default periodic out periodic_out")
 def bartlett_window(
     window_length,
     periodic=True,
@@ -158,7 +158,7 @@ def bartlett_window(
     )
 
 
-@composite(method=False)
+@composite(method=False, aten="default periodic beta out periodic_out beta_out")
 def kaiser_window(
     window_length,
     periodic=True,

@@ -13,6 +13,7 @@ from functools import partial
 from rushlight.autograd import observer
 from rushlight.nn import global_hooks
 from rushlight.nn.module import Module
+from rushlight.ops._op import TABLE
 from rushlight.tensor.dispatch import Interpreter, stack
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -57,24 +58,30 @@ def _bilinear(arguments, result):
     return 2 * math.prod(left.shape[:-1]) * weight.numel()
 
 
-# Op -> the count from its arguments and result, and how many of its first tensors have gradients
-# that cost as much.
+# What ops declare (``flops=``) -> the count from the arguments and result, and which of the first
+# tensors have gradients that cost as much.
 _FORMULAS = {
-    "mm": (_product, (0, 1)), "bmm": (_product, (0, 1)), "linear": (_product, (0, 1)),
-    "matmul": (_product, (0, 1)), "addmm": (_added_product, (1, 2)),
-    "baddbmm": (_added_product, (1, 2)), "addbmm": (_summed_products, (1, 2)),
-    "mv": (_vector_product, (0, 1)), "dot": (_vector_product, (0, 1)),
-    **{f"conv{n}d": (_convolution, (0, 1)) for n in (1, 2, 3)},
-    "_convolution": (_convolution, (0, 1)),
-    **{f"conv_transpose{n}d": (_transposed_convolution, (0, 1)) for n in (1, 2, 3)},
-    "scaled_dot_product_attention": (_attention, (0, 1, 2)),
-    "_recurrence": (_recurrence, (0, 3)), "bilinear": (_bilinear, (0, 1, 2)),
-}  # fmt: skip
+    "product": (_product, (0, 1)),
+    "added product": (_added_product, (1, 2)),
+    "summed products": (_summed_products, (1, 2)),
+    "vector product": (_vector_product, (0, 1)),
+    "convolution": (_convolution, (0, 1)),
+    "transposed convolution": (_transposed_convolution, (0, 1)),
+    "attention": (_attention, (0, 1, 2)),
+    "recurrence": (_recurrence, (0, 3)),
+    "bilinear": (_bilinear, (0, 1, 2)),
+}
+
+
+def _formula(name):
+    """The formula of an op of the table by its name, or None."""
+    op = TABLE.get(name)
+    return None if op is None else _FORMULAS.get(op.options.get("flops"))
 
 
 def flops_of(name, args, kwargs, result) -> int:
     """The floating-point operations of one call of an op, 0 where they are not counted."""
-    found = _FORMULAS.get(name)
+    found = _formula(name)
     if found is None:
         return 0
     tensors = [a for a in (*args, *kwargs.values())]
@@ -175,7 +182,8 @@ class FlopCounterMode(Interpreter):
         op = getattr(function, "op", None)
         name = getattr(op, "name", None)
         formula = self.custom.get(name)
-        if op is not None and op.kind == "composite" and formula is None and name not in _FORMULAS:
+        counted = formula is not None or _formula(name) is not None
+        if op is not None and op.kind == "composite" and not counted:
             if not opens(function, args, kwargs):
                 return function(*args, **kwargs)
             with _Again(self):
@@ -199,7 +207,7 @@ class FlopCounterMode(Interpreter):
         first = result[0] if isinstance(result, tuple | list) else result
         if getattr(first, "_node", None) is None:
             return
-        places = _FORMULAS.get(name, (None, (0, 1)))[1]
+        places = (_formula(name) or (None, (0, 1)))[1]
         wanted = sum(
             isinstance(args[p], Tensor) and args[p].requires_grad for p in places if p < len(args)
         )
@@ -216,7 +224,7 @@ class FlopCounterMode(Interpreter):
             for node in nodes:  # counted with the first of them
                 self._nodes[node.sequence] = None
             key = f"aten.{name}_backward"
-            own = len(nodes) == 1 and _FORMULAS.get(nodes[0].op.name, (None, ()))[1] == places
+            own = len(nodes) == 1 and (_formula(nodes[0].op.name) or (None, ()))[1] == places
             self._nodes[nodes[0].sequence] = (
                 list(self._inside), key, count, wanted, places if own else None
             )  # fmt: skip

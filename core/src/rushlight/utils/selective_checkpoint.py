@@ -12,6 +12,7 @@ from collections import defaultdict
 from rushlight.autograd.mode import mode
 from rushlight.ops._arrays import collect, record_outputs
 from rushlight.ops._elementwise import Call
+from rushlight.ops.matrix import linear
 from rushlight.tensor.dispatch import Interpreter, pop, push
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
@@ -46,23 +47,17 @@ class SelectiveCheckpointContext:
         self.is_recompute, self.op_output = is_recompute, op_output
 
 
-# Ops that PyTorch runs as others, by ATen's names of those.
-_RUN_AS = {
-    "linear": ("mm", "addmm"), "mm": ("matmul",), "bmm": ("matmul",),
-    "_convolution": ("convolution", "conv1d", "conv2d", "conv3d"),
-    "_attention": (
-        "scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu",
-        "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
-    ),
-}  # fmt: skip
+def _runs_as(function):
+    """ATen's names of the ops that PyTorch runs for an op (``runs_as=``)."""
+    op = getattr(function, "op", None)
+    return () if op is None else op.options.get("runs_as", "").split()
 
 
 def _policy_of_list(chosen):
     names = {getattr(item, "__name__", str(item)) for item in chosen}
 
     def policy(context, op, *args, **kwargs):
-        name = op.__name__
-        kept = name in names or not names.isdisjoint(_RUN_AS.get(name, ()))
+        kept = op.__name__ in names or not names.isdisjoint(_runs_as(op))
         return CheckpointPolicy.MUST_SAVE if kept else CheckpointPolicy.PREFER_RECOMPUTE
 
     return policy, False
@@ -72,12 +67,12 @@ def _as_aten(function, args, kwargs):
     """The ATen operator that stands for a call in PyTorch, ours where there is none."""
     from rushlight import ops
 
-    name = function.__name__
-    if name == "linear":
+    name, others = function.__name__, _runs_as(function)
+    if function is linear:
         bias = args[2] if len(args) > 2 else kwargs.get("bias")
-        name = "mm" if bias is None else "addmm"
-    elif name in ("_convolution", "_attention"):
-        name = {"_convolution": "conv2d", "_attention": "scaled_dot_product_attention"}[name]
+        name = others[bias is not None]
+    elif others and name.startswith("_"):  # ATen has no op of that name
+        name = others[0]
     try:
         return getattr(ops.aten, name).default
     except AttributeError:

@@ -448,7 +448,7 @@ _OWN = {
     ("rushlight.kernels.reduction", "reduced"): _reduced,
     ("rushlight.ops.losses", "_divided"): _divided,
     ("rushlight.ops.gathering", "check_bounds"): _unchecked,
-    ("rushlight.ops.gathering", "flat_places"): _flat_places,
+    ("rushlight.ops.taking", "flat_places"): _flat_places,
     ("rushlight.ops.shape", "_follow_array"): _followed,
     ("rushlight.ops.special_gamma", "_log_gamma"): _log_gamma,
 }
