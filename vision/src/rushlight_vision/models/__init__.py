@@ -13,6 +13,11 @@ from rushlight_vision.models._api import (
     get_weight,
     list_models,
 )
+from rushlight_vision.models.alexnet import (
+    AlexNet,
+    AlexNet_Weights,
+    alexnet,
+)
 from rushlight_vision.models.lenet import (
     LeNet5,
     lenet,
@@ -42,6 +47,8 @@ from rushlight_vision.models.resnet import (
 )
 
 __all__ = [
+    "AlexNet",
+    "AlexNet_Weights",
     "LeNet5",
     "ResNeXt101_32X8D_Weights",
     "ResNeXt101_64X4D_Weights",
@@ -56,6 +63,7 @@ __all__ = [
     "WeightsEnum",
     "Wide_ResNet101_2_Weights",
     "Wide_ResNet50_2_Weights",
+    "alexnet",
     "get_model",
     "get_model_builder",
     "get_model_weights",
