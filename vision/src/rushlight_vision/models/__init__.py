@@ -45,6 +45,13 @@ from rushlight_vision.models.resnet import (
     wide_resnet50_2,
     wide_resnet101_2,
 )
+from rushlight_vision.models.squeezenet import (
+    SqueezeNet,
+    SqueezeNet1_0_Weights,
+    SqueezeNet1_1_Weights,
+    squeezenet1_0,
+    squeezenet1_1,
+)
 from rushlight_vision.models.vgg import (
     VGG,
     VGG11_BN_Weights,
@@ -78,6 +85,9 @@ __all__ = [
     "ResNet18_Weights",
     "ResNet34_Weights",
     "ResNet50_Weights",
+    "SqueezeNet",
+    "SqueezeNet1_0_Weights",
+    "SqueezeNet1_1_Weights",
     "VGG",
     "VGG11_BN_Weights",
     "VGG11_Weights",
@@ -106,6 +116,8 @@ __all__ = [
     "resnext101_32x8d",
     "resnext101_64x4d",
     "resnext50_32x4d",
+    "squeezenet1_0",
+    "squeezenet1_1",
     "vgg11",
     "vgg11_bn",
     "vgg13",
