@@ -18,6 +18,17 @@ from rushlight_vision.models.alexnet import (
     AlexNet_Weights,
     alexnet,
 )
+from rushlight_vision.models.densenet import (
+    DenseNet,
+    DenseNet121_Weights,
+    DenseNet161_Weights,
+    DenseNet169_Weights,
+    DenseNet201_Weights,
+    densenet121,
+    densenet161,
+    densenet169,
+    densenet201,
+)
 from rushlight_vision.models.lenet import (
     LeNet5,
     lenet,
@@ -75,6 +86,11 @@ from rushlight_vision.models.vgg import (
 __all__ = [
     "AlexNet",
     "AlexNet_Weights",
+    "DenseNet",
+    "DenseNet121_Weights",
+    "DenseNet161_Weights",
+    "DenseNet169_Weights",
+    "DenseNet201_Weights",
     "LeNet5",
     "ResNeXt101_32X8D_Weights",
     "ResNeXt101_64X4D_Weights",
@@ -102,6 +118,10 @@ __all__ = [
     "Wide_ResNet101_2_Weights",
     "Wide_ResNet50_2_Weights",
     "alexnet",
+    "densenet121",
+    "densenet161",
+    "densenet169",
+    "densenet201",
     "get_model",
     "get_model_builder",
     "get_model_weights",
