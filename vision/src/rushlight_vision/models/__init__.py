@@ -29,6 +29,24 @@ from rushlight_vision.models.densenet import (
     densenet169,
     densenet201,
 )
+from rushlight_vision.models.googlenet import (
+    GoogLeNet,
+    GoogLeNet_Weights,
+    GoogLeNetOutputs,
+    googlenet,
+)
+from rushlight_vision.models.googlenet import (
+    _GoogLeNetOutputs as _GoogLeNetOutputs,
+)
+from rushlight_vision.models.inception import (
+    Inception3,
+    Inception_V3_Weights,
+    InceptionOutputs,
+    inception_v3,
+)
+from rushlight_vision.models.inception import (
+    _InceptionOutputs as _InceptionOutputs,
+)
 from rushlight_vision.models.lenet import (
     LeNet5,
     lenet,
@@ -91,6 +109,12 @@ __all__ = [
     "DenseNet161_Weights",
     "DenseNet169_Weights",
     "DenseNet201_Weights",
+    "GoogLeNet",
+    "GoogLeNetOutputs",
+    "GoogLeNet_Weights",
+    "Inception3",
+    "InceptionOutputs",
+    "Inception_V3_Weights",
     "LeNet5",
     "ResNeXt101_32X8D_Weights",
     "ResNeXt101_64X4D_Weights",
@@ -126,6 +150,8 @@ __all__ = [
     "get_model_builder",
     "get_model_weights",
     "get_weight",
+    "googlenet",
+    "inception_v3",
     "lenet",
     "list_models",
     "resnet101",
