@@ -51,6 +51,18 @@ from rushlight_vision.models.lenet import (
     LeNet5,
     lenet,
 )
+from rushlight_vision.models.mobilenetv2 import (
+    MobileNet_V2_Weights,
+    MobileNetV2,
+    mobilenet_v2,
+)
+from rushlight_vision.models.mobilenetv3 import (
+    MobileNet_V3_Large_Weights,
+    MobileNet_V3_Small_Weights,
+    MobileNetV3,
+    mobilenet_v3_large,
+    mobilenet_v3_small,
+)
 from rushlight_vision.models.resnet import (
     ResNet,
     ResNet18_Weights,
@@ -127,6 +139,11 @@ __all__ = [
     "InceptionOutputs",
     "Inception_V3_Weights",
     "LeNet5",
+    "MobileNetV2",
+    "MobileNetV3",
+    "MobileNet_V2_Weights",
+    "MobileNet_V3_Large_Weights",
+    "MobileNet_V3_Small_Weights",
     "ResNeXt101_32X8D_Weights",
     "ResNeXt101_64X4D_Weights",
     "ResNeXt50_32X4D_Weights",
@@ -170,6 +187,9 @@ __all__ = [
     "inception_v3",
     "lenet",
     "list_models",
+    "mobilenet_v2",
+    "mobilenet_v3_large",
+    "mobilenet_v3_small",
     "resnet101",
     "resnet152",
     "resnet18",
