@@ -18,6 +18,17 @@ from rushlight_vision.models.alexnet import (
     AlexNet_Weights,
     alexnet,
 )
+from rushlight_vision.models.convnext import (
+    ConvNeXt,
+    ConvNeXt_Base_Weights,
+    ConvNeXt_Large_Weights,
+    ConvNeXt_Small_Weights,
+    ConvNeXt_Tiny_Weights,
+    convnext_base,
+    convnext_large,
+    convnext_small,
+    convnext_tiny,
+)
 from rushlight_vision.models.densenet import (
     DenseNet,
     DenseNet121_Weights,
@@ -196,6 +207,11 @@ from rushlight_vision.models.vgg import (
 __all__ = [
     "AlexNet",
     "AlexNet_Weights",
+    "ConvNeXt",
+    "ConvNeXt_Base_Weights",
+    "ConvNeXt_Large_Weights",
+    "ConvNeXt_Small_Weights",
+    "ConvNeXt_Tiny_Weights",
     "DenseNet",
     "DenseNet121_Weights",
     "DenseNet161_Weights",
@@ -277,6 +293,10 @@ __all__ = [
     "Wide_ResNet101_2_Weights",
     "Wide_ResNet50_2_Weights",
     "alexnet",
+    "convnext_base",
+    "convnext_large",
+    "convnext_small",
+    "convnext_tiny",
     "densenet121",
     "densenet161",
     "densenet169",
