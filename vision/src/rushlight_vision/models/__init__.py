@@ -87,6 +87,11 @@ from rushlight_vision.models.lenet import (
     LeNet5,
     lenet,
 )
+from rushlight_vision.models.maxvit import (
+    MaxVit,
+    MaxVit_T_Weights,
+    maxvit_t,
+)
 from rushlight_vision.models.mnasnet import (
     MNASNet,
     MNASNet0_5_Weights,
@@ -269,6 +274,8 @@ __all__ = [
     "MNASNet0_75_Weights",
     "MNASNet1_0_Weights",
     "MNASNet1_3_Weights",
+    "MaxVit",
+    "MaxVit_T_Weights",
     "MobileNetV2",
     "MobileNetV3",
     "MobileNet_V2_Weights",
@@ -361,6 +368,7 @@ __all__ = [
     "inception_v3",
     "lenet",
     "list_models",
+    "maxvit_t",
     "mnasnet0_5",
     "mnasnet0_75",
     "mnasnet1_0",
