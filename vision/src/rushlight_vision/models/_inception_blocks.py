@@ -11,6 +11,11 @@ from rushlight_vision.models._inception_parts import BasicConv2d, Branches
 Conv = Callable[..., nn.Module] | None
 
 
+def _mean(x: rl.Tensor) -> rl.Tensor:
+    """Every pixel's mean with its neighbours."""
+    return nn.functional.avg_pool2d(x, kernel_size=3, stride=1, padding=1)
+
+
 class InceptionA(Branches):
     """Convolutions of 1x1, of 5x5, twice of 3x3, and mean pooling."""
 
@@ -26,13 +31,11 @@ class InceptionA(Branches):
         self.branch_pool = conv(in_channels, pool_features, kernel_size=1)
 
     def _forward(self, x: rl.Tensor) -> list[rl.Tensor]:
-        double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
-        pooled = nn.functional.avg_pool2d(x, kernel_size=3, stride=1, padding=1)
         return [
             self.branch1x1(x),
             self.branch5x5_2(self.branch5x5_1(x)),
-            double,
-            self.branch_pool(pooled),
+            self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x))),
+            self.branch_pool(_mean(x)),
         ]
 
 
@@ -48,9 +51,11 @@ class InceptionB(Branches):
         self.branch3x3dbl_3 = conv(96, 96, kernel_size=3, stride=2)
 
     def _forward(self, x: rl.Tensor) -> list[rl.Tensor]:
-        double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
-        pooled = nn.functional.max_pool2d(x, kernel_size=3, stride=2)
-        return [self.branch3x3(x), double, pooled]
+        return [
+            self.branch3x3(x),
+            self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x))),
+            nn.functional.max_pool2d(x, kernel_size=3, stride=2),
+        ]
 
 
 class InceptionC(Branches):
@@ -74,11 +79,11 @@ class InceptionC(Branches):
         self.branch_pool = conv(in_channels, 192, kernel_size=1)
 
     def _forward(self, x: rl.Tensor) -> list[rl.Tensor]:
+        narrow = self.branch1x1(x)
         single = self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x)))
         double = self.branch7x7dbl_3(self.branch7x7dbl_2(self.branch7x7dbl_1(x)))
         double = self.branch7x7dbl_5(self.branch7x7dbl_4(double))
-        pooled = nn.functional.avg_pool2d(x, kernel_size=3, stride=1, padding=1)
-        return [self.branch1x1(x), single, double, self.branch_pool(pooled)]
+        return [narrow, single, double, self.branch_pool(_mean(x))]
 
 
 class InceptionD(Branches):
@@ -95,9 +100,10 @@ class InceptionD(Branches):
         self.branch7x7x3_4 = conv(192, 192, kernel_size=3, stride=2)
 
     def _forward(self, x: rl.Tensor) -> list[rl.Tensor]:
+        narrow = self.branch3x3_2(self.branch3x3_1(x))
         wide = self.branch7x7x3_3(self.branch7x7x3_2(self.branch7x7x3_1(x)))
-        pooled = nn.functional.max_pool2d(x, kernel_size=3, stride=2)
-        return [self.branch3x3_2(self.branch3x3_1(x)), self.branch7x7x3_4(wide), pooled]
+        wide = self.branch7x7x3_4(wide)
+        return [narrow, wide, nn.functional.max_pool2d(x, kernel_size=3, stride=2)]
 
 
 class InceptionE(Branches):
@@ -117,17 +123,17 @@ class InceptionE(Branches):
         self.branch_pool = conv(in_channels, 192, kernel_size=1)
 
     def _forward(self, x: rl.Tensor) -> list[rl.Tensor]:
+        narrow = self.branch1x1(x)
         single = self.branch3x3_1(x)
+        single = rl.cat([self.branch3x3_2a(single), self.branch3x3_2b(single)], 1)
         double = self.branch3x3dbl_2(self.branch3x3dbl_1(x))
-        pooled = nn.functional.avg_pool2d(x, kernel_size=3, stride=1, padding=1)
-        return [
-            self.branch1x1(x),
-            self.branch3x3_2a(single),
-            self.branch3x3_2b(single),
-            self.branch3x3dbl_3a(double),
-            self.branch3x3dbl_3b(double),
-            self.branch_pool(pooled),
-        ]
+        double = rl.cat([self.branch3x3dbl_3a(double), self.branch3x3dbl_3b(double)], 1)
+        return [narrow, single, double, self.branch_pool(_mean(x))]
+
+
+def _mean(x: rl.Tensor) -> rl.Tensor:
+    """Every pixel's mean with its neighbours."""
+    return nn.functional.avg_pool2d(x, kernel_size=3, stride=1, padding=1)
 
 
 class InceptionAux(nn.Module):

@@ -105,11 +105,12 @@ class RelativePositionalMultiHeadAttention(nn.Module):
         """The pixels, mixed within their groups."""
         n, groups, area, width = x.shape
         heads = (n, groups, area, self.n_heads, self.head_dim)
-        q, k, v = (
-            each.reshape(heads).permute(0, 1, 3, 2, 4)
-            for each in rl.chunk(self.to_qkv(x), 3, dim=-1)
-        )
-        scores = rl.matmul(q, (k * self.scale_factor).transpose(-2, -1))
+        q, k, v = rl.chunk(self.to_qkv(x), 3, dim=-1)
+        q = q.reshape(heads).permute(0, 1, 3, 2, 4)
+        k = k.reshape(heads).permute(0, 1, 3, 2, 4)
+        v = v.reshape(heads).permute(0, 1, 3, 2, 4)
+        k = k * self.scale_factor
+        scores = rl.matmul(q, k.transpose(-2, -1))
         scores = nn.functional.softmax(scores + self.get_relative_positional_bias(), dim=-1)
         out = rl.matmul(scores, v).permute(0, 1, 3, 2, 4).reshape(n, groups, area, width)
         return self.merge(out)

@@ -184,7 +184,7 @@ class ShiftedWindowAttention(nn.Module):
             self.relative_position_bias_table, self.relative_position_index, self.window_size
         )
 
-    def _attend(self, x: rl.Tensor, bias: rl.Tensor, **options: rl.Tensor) -> rl.Tensor:
+    def _attend(self, x: rl.Tensor, bias: rl.Tensor, scaled: bool = False) -> rl.Tensor:
         return shifted_window_attention(
             x,
             self.qkv.weight,
@@ -198,7 +198,7 @@ class ShiftedWindowAttention(nn.Module):
             qkv_bias=self.qkv.bias,
             proj_bias=self.proj.bias,
             training=self.training,
-            **options,
+            **({"logit_scale": self.logit_scale} if scaled else {}),
         )
 
     def forward(self, x: rl.Tensor) -> rl.Tensor:
@@ -250,4 +250,4 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
     def forward(self, x: rl.Tensor) -> rl.Tensor:
         """The pixels (N, H, W, `dim`)."""
         bias = self.get_relative_position_bias()
-        return self._attend(x, bias, logit_scale=self.logit_scale)
+        return self._attend(x, bias, scaled=True)

@@ -15,6 +15,10 @@ from rushlight_vision.ops.misc import MLP
 LAYER_NORM: Callable[..., nn.Module] = partial(nn.LayerNorm, eps=1e-6)
 
 
+def _check_sequence(input: rl.Tensor) -> None:
+    rl._assert(input.dim() == 3, f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
+
+
 class MLPBlock(MLP):
     """Two linear layers with GELU between them, and dropout after both."""
 
@@ -65,6 +69,7 @@ class EncoderBlock(nn.Module):
 
     def forward(self, input: rl.Tensor) -> rl.Tensor:
         """Positions (N, L, `hidden_dim`)."""
+        _check_sequence(input)
         x = self.ln_1(input)
         x, _ = self.self_attention(x, x, x, need_weights=False)
         x = self.dropout(x) + input
@@ -96,4 +101,5 @@ class Encoder(nn.Module):
 
     def forward(self, input: rl.Tensor) -> rl.Tensor:
         """Positions (N, `seq_length`, `hidden_dim`)."""
+        _check_sequence(input)
         return self.ln(self.layers(self.dropout(input + self.pos_embedding)))

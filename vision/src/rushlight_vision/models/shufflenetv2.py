@@ -30,9 +30,9 @@ def channel_shuffle(x: rl.Tensor, groups: int) -> rl.Tensor:
     >>> channel_shuffle(rl.arange(6.0).reshape(1, 6, 1, 1), 2).flatten()
     tensor([0., 3., 1., 4., 2., 5.])
     """
-    n, channels, height, width = x.shape
-    x = x.reshape(n, groups, channels // groups, height, width)
-    return x.transpose(1, 2).reshape(n, channels, height, width)
+    n, channels, height, width = x.size()
+    x = x.view(n, groups, channels // groups, height, width)
+    return x.transpose(1, 2).contiguous().view(n, channels, height, width)
 
 
 def _narrow(before: int, after: int) -> list[nn.Module]:

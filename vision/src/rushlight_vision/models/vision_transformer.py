@@ -142,13 +142,14 @@ class VisionTransformer(nn.Module):
         side, wanted = self.patch_size, self.image_size
         rl._assert(h == wanted, f"Wrong image height! Expected {wanted} but got {h}!")
         rl._assert(w == wanted, f"Wrong image width! Expected {wanted} but got {w}!")
-        x = self.conv_proj(x)
-        return x.reshape(n, self.hidden_dim, (h // side) * (w // side)).permute(0, 2, 1)
+        rows, columns = h // side, w // side
+        return self.conv_proj(x).reshape(n, self.hidden_dim, rows * columns).permute(0, 2, 1)
 
     def forward(self, x: rl.Tensor) -> rl.Tensor:
         """Scores (N, `num_classes`) of images (N, 3, `image_size`, `image_size`)."""
         x = self._process_input(x)
-        token = self.class_token.expand(x.shape[0], -1, -1)
+        n = x.shape[0]
+        token = self.class_token.expand(n, -1, -1)
         x = self.encoder(rl.cat([token, x], dim=1))
         return self.heads(x[:, 0])
 
