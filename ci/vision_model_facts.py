@@ -9,7 +9,6 @@ Usage: python ci/vision_model_facts.py [--check]   in an environment with torchv
 from __future__ import annotations
 
 import argparse
-import hashlib
 import inspect
 import json
 import sys
@@ -19,6 +18,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "vision" / "tests" / "models"))
+
+import measured  # noqa: E402
+
 PUBLISHED = ROOT / "vision" / "src" / "rushlight_vision" / "models" / "published"
 BUILDERS = ROOT / "vision" / "tests" / "models" / "builders.json"
 LEFT_OUT = ("categories", "_docs")
@@ -61,10 +64,13 @@ def weights() -> str:
     return lines(table)
 
 
-def fingerprint(state: dict[str, Any]) -> str:
-    """A digest of the names and shapes of a state dict, in their order."""
-    rows = [f"{key} {tuple(value.shape)}" for key, value in state.items()]
-    return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
+def nodes(model: Any) -> list[Any]:
+    """How many nodes the model's graphs have, of training and evaluation, and a digest of their
+    names."""
+    from torchvision.models.feature_extraction import get_graph_node_names
+
+    names = get_graph_node_names(model, suppress_diff_warning=True)
+    return [len(names[0]), len(names[1]), measured.digest([*names[0], "", *names[1]])]
 
 
 def described(name: str) -> dict[str, Any]:
@@ -82,7 +88,8 @@ def described(name: str) -> dict[str, Any]:
         "default": enum["DEFAULT"].name,
         "parameters": sum(each.numel() for each in model.parameters()),
         "entries_of_state": len(model.state_dict()),
-        "state": fingerprint(model.state_dict()),
+        "state": measured.fingerprint(model.state_dict()),
+        "nodes": nodes(model),
         "signature": list(inspect.signature(builder).parameters),
     }
 

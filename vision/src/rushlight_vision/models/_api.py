@@ -14,8 +14,8 @@ from enum import Enum
 from types import ModuleType
 from typing import Any, TypeVar
 
+import rushlight as rl
 from rushlight import nn
-from rushlight.utils.download import load_state_dict_from_url
 from rushlight_vision.models._meta import _IMAGENET_CATEGORIES, PUBLISHED
 from rushlight_vision.transforms._presets import ImageClassification
 from rushlight_vision.transforms.interpolation import InterpolationMode
@@ -90,7 +90,7 @@ class WeightsEnum(Enum):
     def get_state_dict(self, *args: Any, **kwargs: Any) -> Mapping[str, Any]:
         """The state dict, fetched unless it is there; arguments as of
         :func:`rushlight.hub.load_state_dict_from_url`."""
-        return load_state_dict_from_url(self.url, *args, **kwargs)
+        return rl.hub.load_state_dict_from_url(self.url, *args, **kwargs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}.{self.name}"

@@ -8,7 +8,6 @@ from typing import Any
 
 import rushlight as rl
 from rushlight import nn
-from rushlight.utils.checkpoint import checkpoint
 from rushlight_vision.models._api import WeightsEnum, published
 from rushlight_vision.models._utils import built, classifier
 
@@ -55,7 +54,8 @@ class _DenseLayer(nn.Module):
         """`growth_rate` new maps."""
         inputs = [input] if isinstance(input, rl.Tensor) else input
         if self.memory_efficient and any(each.requires_grad for each in inputs):
-            between = checkpoint(self.bn_function, *inputs, use_reentrant=False)
+            recomputed = rl.utils.checkpoint.checkpoint
+            between = recomputed(self.bn_function, *inputs, use_reentrant=False)
         else:
             between = self.bn_function(*inputs)
         new = self.conv2(self.relu2(self.norm2(between)))
