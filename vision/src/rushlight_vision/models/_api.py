@@ -116,13 +116,17 @@ def _table() -> dict[str, dict[str, Any]]:
     return json.loads((PUBLISHED / "weights.json").read_text(encoding="utf-8"))
 
 
+def _with_tuples(table: dict[str, Any]) -> dict[str, Any]:
+    """A table of JSON, whose lists are tuples here."""
+    return {key: tuple(each) if isinstance(each, list) else each for key, each in table.items()}
+
+
 def published(name: str) -> Weights:
     """The published file called `name`, such as ``AlexNet_Weights.IMAGENET1K_V1``."""
     entry = _table()[name]
-    options = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["transforms"].items()}
+    options, meta = _with_tuples(entry["transforms"]), _with_tuples(entry["meta"])
     if "interpolation" in options:
         options["interpolation"] = InterpolationMode(options["interpolation"])
-    meta = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["meta"].items()}
     meta["categories"] = None if entry["categories"] is None else _IMAGENET_CATEGORIES
     return Weights(entry["url"], functools.partial(ImageClassification, **options), meta)
 
@@ -162,7 +166,7 @@ def get_model_weights(name: Callable[..., nn.Module] | str) -> type[WeightsEnum]
 def _enum_of(builder: Callable[..., Any]) -> type[WeightsEnum]:
     """The enum in the annotation of a builder's `weights`."""
     try:
-        parameters = inspect.signature(builder, eval_str=True).parameters
+        parameters = dict(inspect.signature(builder, eval_str=True).parameters)
     except ValueError:  # a function of the interpreter has no signature
         parameters = {}
     if "weights" not in parameters:

@@ -131,11 +131,6 @@ class InceptionE(Branches):
         return [narrow, single, double, self.branch_pool(_mean(x))]
 
 
-def _mean(x: rl.Tensor) -> rl.Tensor:
-    """Every pixel's mean with its neighbours."""
-    return nn.functional.avg_pool2d(x, kernel_size=3, stride=1, padding=1)
-
-
 class InceptionAux(nn.Module):
     """Scores of the classes from maps in the middle of the network, for training."""
 

@@ -7,7 +7,7 @@ import inspect
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import rushlight as rl
 from rushlight import nn
@@ -176,7 +176,7 @@ def classifier(weights: type[WeightsEnum]) -> Callable[[Builder], Builder]:
             return builder(weights=enum.verify(weights), progress=progress, **kwargs)
 
         legacy = handle_legacy_interface(weights=("pretrained", default))
-        return register_model()(legacy(call))
+        return register_model()(cast(Builder, legacy(call)))
 
     enum = weights
     return decorate

@@ -313,6 +313,7 @@ def create_feature_extractor(
 
     Example
     -------
+    >>> import rushlight as rl
     >>> from rushlight_vision.models import resnet18
     >>> extractor = create_feature_extractor(resnet18(), {"layer1": "low", "layer4": "high"})
     >>> {name: tuple(x.shape) for name, x in extractor(rl.zeros(2, 3, 64, 64)).items()}
@@ -328,5 +329,6 @@ def create_feature_extractor(
             tracers.append(tracer)
         if not suppress_diff_warning and names[0] == names[1]:
             _warn_graph_differences(*tracers)
-        extractor = DualGraphModule(model, *graphs, class_name=type(model).__name__)
+        train, evaluation = graphs
+        extractor = DualGraphModule(model, train, evaluation, type(model).__name__)
     return extractor.train(training)

@@ -162,15 +162,18 @@ class GoogLeNet(nn.Module):
     def _transform_input(self, x: rl.Tensor) -> rl.Tensor:
         return from_minus_one(x) if self.transform_input else x
 
+    def _extra(self, head: nn.Module | None, x: rl.Tensor) -> rl.Tensor | None:
+        """The scores of an auxiliary classifier, in training."""
+        return head(x) if self.training and head is not None else None
+
     def _forward(self, x: rl.Tensor) -> tuple[rl.Tensor, rl.Tensor | None, rl.Tensor | None]:
         x = self.maxpool1(self.conv1(x))
         x = self.maxpool2(self.conv3(self.conv2(x)))
         x = self.maxpool3(self.inception3b(self.inception3a(x)))
         x = self.inception4a(x)
-        extra = self.training and self.aux1 is not None
-        first = self.aux1(x) if extra else None
+        first = self._extra(self.aux1, x)
         x = self.inception4d(self.inception4c(self.inception4b(x)))
-        second = self.aux2(x) if extra else None
+        second = self._extra(self.aux2, x)
         x = self.maxpool4(self.inception4e(x))
         x = self.inception5b(self.inception5a(x))
         x = self.dropout(rl.flatten(self.avgpool(x), 1))

@@ -41,7 +41,7 @@ __all__ = [
 InceptionOutputs = namedtuple("InceptionOutputs", ["logits", "aux_logits"])
 _InceptionOutputs = InceptionOutputs  # the older name
 
-_BLOCKS = [
+_BLOCKS: list[Callable[..., nn.Module]] = [
     BasicConv2d, InceptionA, InceptionB, InceptionC, InceptionD, InceptionE, InceptionAux,
 ]  # fmt: skip
 _AFTER_STEM = [
