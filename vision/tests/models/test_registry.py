@@ -121,7 +121,7 @@ def test_names_of_models():
     listed = models.list_models(include=["resnet*", "vit*"], exclude="*1*")
     assert listed == ["resnet34", "resnet50", "vit_b_32", "vit_l_32"]
     assert models.list_models(include=[]) == models.list_models(exclude=[]) == models.list_models()
-    assert models.list_models(module=_api) == []
+    assert models.list_models(module=_api) == models.list_models(module=models.resnet) == []
     for function in (models.get_model, models.get_model_weights, models.get_model_builder):
         with pytest.raises(ValueError, match="Unknown model x"):
             function("x")

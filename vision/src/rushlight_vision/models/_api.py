@@ -202,6 +202,15 @@ def _matching(patterns: Iterable[str] | str, names: set[str]) -> set[str]:
     return {name for pattern in patterns for name in fnmatch.filter(names, pattern)}
 
 
+def _belongs(builder: Callable[..., Any], module: ModuleType) -> bool:
+    """Whether a builder is of a file of this package, which may go by torchvision's name."""
+    parent = builder.__module__.rpartition(".")[0]
+    if parent == module.__name__:
+        return True
+    file = getattr(sys.modules.get(parent), "__file__", None)
+    return file is not None and file == getattr(module, "__file__", None)
+
+
 def list_models(
     module: ModuleType | None = None,
     include: Iterable[str] | str | None = None,
@@ -224,7 +233,7 @@ def list_models(
     names = {
         name
         for name, builder in BUILTIN_MODELS.items()
-        if module is None or builder.__module__.rpartition(".")[0] == module.__name__
+        if module is None or _belongs(builder, module)
     }
     if include:
         names = _matching(include, names)
