@@ -9,6 +9,7 @@ Usage: python ci/vision_model_facts.py [--check]   in an environment with torchv
 from __future__ import annotations
 
 import argparse
+import importlib
 import inspect
 import json
 import sys
@@ -24,6 +25,12 @@ import measured  # noqa: E402
 
 PUBLISHED = ROOT / "vision" / "src" / "rushlight_vision" / "models" / "published"
 BUILDERS = ROOT / "vision" / "tests" / "models" / "builders.json"
+MODULES = (
+    "alexnet", "convnext", "densenet", "efficientnet", "feature_extraction", "googlenet",
+    "inception", "maxvit", "mnasnet", "mobilenetv2", "mobilenetv3", "regnet", "resnet",
+    "shufflenetv2", "squeezenet", "swin_transformer", "vgg", "vision_transformer", "_api",
+    "_utils",
+)  # fmt: skip
 LEFT_OUT = ("categories", "_docs")
 
 
@@ -101,10 +108,17 @@ def builders() -> str:
     return lines({name: described(name) for name in models.list_models(module=models)})
 
 
+def names() -> str:
+    """Parameters of all functions, classes and their methods in the files of models, by module."""
+    homes = {name: importlib.import_module(f"torchvision.models.{name}") for name in MODULES}
+    return lines({name: measured.defined(home) for name, home in homes.items()})
+
+
 FILES = {
     PUBLISHED / "categories.json": categories,
     PUBLISHED / "weights.json": weights,
     BUILDERS: builders,
+    BUILDERS.with_name("names.json"): names,
 }
 
 

@@ -5,7 +5,7 @@ torchvision runs in an environment of its own (see ci/vision_family.py) and writ
 measures; Rushlight then measures the same.
 
 Usage: python ci/vision_models.py record FILE [--few] [NAME ...]   where torchvision is
-       python ci/vision_models.py compare FILE [NAME ...]          where rushlight is
+       python ci/vision_models.py compare FILE [--page] [NAME ...] where rushlight is
        python ci/vision_models.py both [FOLDER]                    where rushlight is
 """
 
@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "vision" / "tests" / "models"))
 
 import measured  # noqa: E402
+import vision_models_page  # noqa: E402
 from vision_family import FOLDER, oracle  # noqa: E402
 
 # One of each family, which are measured beside the tests.
@@ -65,27 +66,36 @@ def record(path: str, few: bool, names: list[str]) -> int:
     return 0
 
 
-def compare(path: str, names: list[str]) -> int:
-    """Measure the same networks with Rushlight; print what differs."""
+def worst(found: measured.Arrays, expected: measured.Arrays) -> dict[str, float]:
+    """The largest difference of each kind of measurement."""
+    table: dict[str, float] = {}
+    for kind in expected:
+        short = kind.split()[0]
+        if short in measured.TOLERANCES:
+            table[short] = max(table.get(short, 0.0), measured.apart(found[kind], expected[kind]))
+    return table
+
+
+def compare(path: str, names: list[str], write: bool) -> int:
+    """Measure the same networks with Rushlight; print what differs, `write` the page of the docs
+    where nothing does."""
     import rushlight
     from rushlight_vision import models
 
-    failed = 0
+    failed, rows = 0, {}
     table = measured.load(path)
     for name in names or table:
         start = time.process_time()
         found = measured.measure(rushlight, models, name)
         lines = measured.differences(found, table[name])
         failed += bool(lines)
-        worst = " ".join(
-            f"{kind.replace(' ', '')}={measured.apart(found[kind], table[name][kind]):.0e}"
-            for kind in table[name]
-            if kind.split()[0] in measured.TOLERANCES
-        )
-        print(
-            f"{name}: {'; '.join(lines) or 'equal'} ({worst}, {time.process_time() - start:.0f} s)"
-        )
-    print(f"{len(names or table)} networks: {failed} differ")
+        rows[name] = worst(found, table[name])
+        figures = " ".join(f"{kind}={value:.0e}" for kind, value in rows[name].items())
+        seconds = time.process_time() - start
+        print(f"{name}: {'; '.join(lines) or 'equal'} ({figures}, {seconds:.0f} s)")
+    print(f"{len(rows)} networks: {failed} differ")
+    if write and not failed:
+        vision_models_page.write(models, rows)
     return 1 if failed else 0
 
 
@@ -97,7 +107,7 @@ def both(folder: Path) -> int:
     with tempfile.TemporaryDirectory() as work:
         path = str(Path(work) / "models.npz")
         subprocess.run([python, __file__, "record", path], check=True)
-        return compare(path, [])
+        return compare(path, [], write=True)
 
 
 def main() -> int:
@@ -106,11 +116,12 @@ def main() -> int:
     parser.add_argument("path", nargs="?", default=str(FOLDER))
     parser.add_argument("names", nargs="*", help="builders; default: all")
     parser.add_argument("--few", action="store_true", help="those measured beside the tests")
+    parser.add_argument("--page", action="store_true", help="write the page of the docs")
     arguments = parser.parse_args()
     if arguments.step == "record":
         return record(arguments.path, arguments.few, arguments.names)
     if arguments.step == "compare":
-        return compare(arguments.path, arguments.names)
+        return compare(arguments.path, arguments.names, arguments.page)
     return both(Path(arguments.path))
 
 

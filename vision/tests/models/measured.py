@@ -4,6 +4,7 @@ down, and by Rushlight, which must measure the same."""
 from __future__ import annotations
 
 import hashlib
+import inspect
 import warnings
 import zlib
 from typing import Any
@@ -58,6 +59,36 @@ def digest(rows: list[str]) -> str:
 def fingerprint(state: dict[str, Any]) -> str:
     """A digest of the names and shapes of a state dict, in their order."""
     return digest([f"{key} {tuple(value.shape)}" for key, value in state.items()])
+
+
+def _rows(function: Any) -> list[list[str]]:
+    """Names, kinds and plain defaults of parameters."""
+    rows = []
+    for name, each in inspect.signature(function).parameters.items():
+        plain = each.default is None or isinstance(each.default, (int, float, str))
+        default = repr(each.default) if plain else ""
+        rows.append([name, each.kind.name, default])
+    return rows
+
+
+def parameters(value: Any) -> Any:
+    """The parameters of a function, or of the methods of a class that it does not inherit."""
+    if not inspect.isclass(value):
+        return _rows(value)
+    methods = {name: each for name, each in vars(value).items() if inspect.isfunction(each)}
+    shown = [name for name in sorted(methods) if name == "__init__" or not name.startswith("_")]
+    return {name: _rows(methods[name]) for name in shown}
+
+
+def defined(module: Any) -> dict[str, Any]:
+    """The parameters of what a file defines and a program may call, by name."""
+    found = {}
+    for name, value in sorted(vars(module).items()):
+        if getattr(value, "__module__", "") != module.__name__ or not callable(value):
+            continue
+        if not name.startswith("_") and not name.endswith("_Weights"):
+            found[name] = parameters(value)
+    return found
 
 
 def first_weights(model: Any) -> np.ndarray:

@@ -25,6 +25,9 @@ TRACED = (
 )  # fmt: skip
 
 
+NAMES = json.loads(Path(__file__).with_name("names.json").read_text())
+
+
 def without_values(name):
     """The network on the meta device."""
     options = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
@@ -64,6 +67,18 @@ def test_builder_and_weights(name):
     sizes = {entry.meta["num_params"] for entry in weights}
     # GoogLeNet's figure leaves out the classifiers that only training has.
     assert expected["parameters"] in sizes or name == "googlenet"
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_names_of_a_file(module):
+    home = importlib.import_module(f"rushlight_vision.models.{module}")
+    for name, expected in NAMES[module].items():
+        found = getattr(home, name)
+        if isinstance(expected, list):
+            assert measured.parameters(found) == expected, name
+            continue
+        for method, rows in expected.items():
+            assert measured.parameters(getattr(found, method)) == rows, f"{name}.{method}"
 
 
 @pytest.mark.parametrize("name", TRACED)

@@ -4,6 +4,7 @@
 `ResNet50_Weights`.
 """
 
+from rushlight_vision.models import quantization
 from rushlight_vision.models._api import (
     Weights,
     WeightsEnum,
@@ -376,6 +377,7 @@ __all__ = [
     "mobilenet_v2",
     "mobilenet_v3_large",
     "mobilenet_v3_small",
+    "quantization",
     "regnet_x_16gf",
     "regnet_x_1_6gf",
     "regnet_x_32gf",

@@ -62,10 +62,10 @@ class NodePathTracer(LeafModuleAwareTracer):
         kwargs: Any,
         name: str | None = None,
         type_expr: Any = None,
-        *rest: Any,
+        *_: Any,
     ) -> fx.Proxy:
         """The stand-in for the value of a new node, which is named."""
-        proxy = super().create_proxy(kind, target, args, kwargs, name, type_expr, *rest)
+        proxy = super().create_proxy(kind, target, args, kwargs, name, type_expr, *_)
         path = self.current_module_qualname
         self.node_to_qualname[proxy.node] = self._get_node_qualname(path, proxy.node)
         return proxy
