@@ -57,7 +57,8 @@ def record(path: str, few: bool, names: list[str]) -> int:
     from torchvision import models
 
     as_newest(torch)
-    names = names or list(FEW if few else models.list_models(module=models))
+    every = list(FEW if few else models.list_models(module=models))
+    names = names or [*every, *measured.VARIANTS]
     table = {}
     for name in names:
         table[name] = measured.measure(torch, models, name)
@@ -95,7 +96,8 @@ def compare(path: str, names: list[str], write: bool) -> int:
         print(f"{name}: {'; '.join(lines) or 'equal'} ({figures}, {seconds:.0f} s)")
     print(f"{len(rows)} networks: {failed} differ")
     if write and not failed:
-        vision_models_page.write(models, rows)
+        plain = {name: row for name, row in rows.items() if name not in measured.VARIANTS}
+        vision_models_page.write(models, plain)
     return 1 if failed else 0
 
 

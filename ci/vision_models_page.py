@@ -19,8 +19,8 @@ Each row compares one network with torchvision's: the first weights from the sam
 the same weights, the scores in training (with the same draws of dropout and of left out blocks) and
 in evaluation, in float64. The numbers are the largest difference as a part of the largest value,
 over all networks at most **{init} for first weights, {train} in training, {eval} in evaluation**.
-Truncated normal values are drawn as PyTorch does since version 2.13, torchvision's being older. In
-float32 networks are as near to these scores as torchvision's own.
+Truncated normal values are drawn as PyTorch does since version 2.13; the one beside torchvision is
+older. In float32 networks are as near to these scores as torchvision's own.
 
 "Top 1" is the published accuracy on ImageNet of the entry that is the default. Weights that cannot
 be downloaded are taken from a folder or server of yours, which `RUSHLIGHT_MIRRORS` names.
@@ -52,10 +52,10 @@ def row(models: Any, name: str, figures: dict[str, float]) -> str:
 
 
 def write(models: Any, rows: dict[str, dict[str, float]]) -> None:
-    """Write the page."""
+    """Write the page; `rows` has the differences of each network."""
     largest = {k: bound(max(r[k] for r in rows.values())) for k in ("init", "train", "eval")}
     weights = sum(len(models.get_model_weights(name)) for name in rows)
     head = HEAD.format(count=len(rows), weights=weights, **largest)
-    lines = [row(models, name, figures) for name, figures in sorted(rows.items())]
+    lines = [row(models, name, rows[name]) for name in sorted(rows)]
     PAGE.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
     print(f"wrote {PAGE}")

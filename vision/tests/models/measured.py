@@ -16,7 +16,34 @@ SEED = 5
 
 # Sides of images where 64 pixels do not do: the second classifier of Inception v3 wants 299, and
 # MaxViT is built for one size.
-SIDES = {"inception_v3": 299, "maxvit_t": 224, "vit_h_14": 56}
+SIDES = {"inception_v3": 299, "inception_v3-plain": 96, "maxvit_t": 224, "vit_h_14": 56}
+
+# Networks with other arguments than a builder's defaults, by a name of their own.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "densenet121-saving": ("densenet121", {"memory_efficient": True, "drop_rate": 0.3}),
+    "googlenet-plain": (
+        "googlenet",
+        {"init_weights": False, "aux_logits": False, "transform_input": True, "dropout": 0.5},
+    ),
+    "inception_v3-plain": (
+        "inception_v3",
+        {"init_weights": False, "aux_logits": False, "transform_input": True},
+    ),
+    "mobilenet_v2-narrow": ("mobilenet_v2", {"width_mult": 0.35, "dropout": 0.5}),
+    "mobilenet_v3_large-dilated": (
+        "mobilenet_v3_large",
+        {"dilated": True, "reduced_tail": True, "width_mult": 0.75},
+    ),
+    "resnet50-dilated": (
+        "resnet50",
+        {"replace_stride_with_dilation": [False, True, True], "zero_init_residual": True},
+    ),
+    "swin_t-wide": ("swin_t", {"attention_dropout": 0.2, "dropout": 0.1, "mlp_ratio": 2.0}),
+    "vit_b_32-represented": (
+        "vit_b_32",
+        {"representation_size": 48, "dropout": 0.1, "attention_dropout": 0.1},
+    ),
+}
 
 # How far results may be apart, by how they were computed; the largest value is 1.
 TOLERANCES = {"init": 3e-6, "train": 1e-8, "eval": 1e-8, "single": 1e-5}
@@ -35,7 +62,7 @@ def options(name: str) -> dict[str, Any]:
         found["image_size"] = side(name)
     if name in ("googlenet", "inception_v3"):
         found["init_weights"] = True
-    return found
+    return {**found, **VARIANTS.get(name, ("", {}))[1]}
 
 
 def side(name: str) -> int:
@@ -48,7 +75,7 @@ def built(torch: Any, models: Any, name: str) -> Any:
     torch.manual_seed(SEED)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return models.get_model(name, **options(name))
+        return models.get_model(VARIANTS.get(name, (name,))[0], **options(name))
 
 
 def digest(rows: list[str]) -> str:
