@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import math
 import re
@@ -205,15 +204,6 @@ class DualGraphModule(fx.GraphModule):
         if mode != self.training:
             self.graph = self.train_graph if mode else self.eval_graph
         return super().train(mode)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> DualGraphModule:
-        root = nn.Module()
-        for name, value in self.__dict__.items():
-            if not name.startswith("_") or name in ("_modules", "_parameters", "_buffers"):
-                if "graph" not in name:
-                    root.__dict__[name] = copy.deepcopy(value, memo)
-        graphs = (copy.deepcopy(self.train_graph), copy.deepcopy(self.eval_graph))
-        return DualGraphModule(root, *graphs, class_name=type(self).__name__)
 
 
 def _united(root: nn.Module, *graphs: fx.Graph) -> fx.Graph:
