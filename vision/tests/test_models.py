@@ -12,7 +12,7 @@ import pytest
 import rushlight as rl
 from rushlight import nn
 from rushlight_vision import models
-from rushlight_vision.models import resnet
+from rushlight_vision.models import _initialize, resnet
 
 NETWORKS = {
     "resnet18": ([2, 2, 2, 2], False, 11_689_512),
@@ -113,8 +113,6 @@ def test_unfit_arguments_are_refused():
         small(groups=2)
     with pytest.raises(NotImplementedError, match="dilation 2; use Bottleneck"):
         small(replace_stride_with_dilation=[True, True, True])
-    with pytest.raises(NotImplementedError, match="no trained weights .* load_state_dict"):
-        models.resnet18(weights="DEFAULT")
     with pytest.raises(ValueError, match="expected four numbers"):
         resnet.ResNet(resnet.BasicBlock, [1, 1])
 
@@ -130,10 +128,17 @@ def test_lenet():
 
 
 def in_torch(module):
-    """The same source on PyTorch: `from rushlight import nn` becomes `from torch import nn`."""
-    source = inspect.getsource(module)
+    """The same source on PyTorch: `from rushlight import nn` becomes `from torch import nn`.
+
+    What comes after the classes of the networks, their builders and weights, is left out.
+    """
+    source, _, _ = inspect.getsource(module).partition("\n\n\ndef _resnet(")
     source = source.replace("import rushlight as rl", "import torch as rl")
+    drawing = "from rushlight_vision.models._initialize import draw\n"
     translated = types.ModuleType(f"torch_{module.__name__.rsplit('.', 1)[-1]}")
+    if drawing in source:
+        source = source.replace(drawing, "")
+        translated.draw = in_torch(_initialize).draw
     code = compile(source.replace("from rushlight import", "from torch import"), "torch", "exec")
     exec(code, translated.__dict__)
     return translated

@@ -274,6 +274,46 @@ def test_a_hash_is_checked_or_missed(server, tmp_path):
     assert state["w"].tolist() == [0, 1, 2]
 
 
+def test_mirrors_are_asked_first(server, tmp_path, monkeypatch):
+    load = rushlight.hub.load_state_dict_from_url
+    folder = tmp_path / "mirror"
+    folder.mkdir()
+    rushlight.save({"w": rushlight.arange(3)}, folder / "w.pt")
+    name = f"w-{hashlib.sha256((folder / 'w.pt').read_bytes()).hexdigest()[:8]}.pt"
+    (folder / "w.pt").rename(folder / name)
+    absent = f"http://127.0.0.1:9/models/{name}"  # nothing listens there
+    monkeypatch.setenv("RUSHLIGHT_MIRRORS", f"{server.address} {folder}")
+    state = load(absent, str(tmp_path / "a"), check_hash=True, progress=False)
+    assert state["w"].tolist() == [0, 1, 2]
+    server.files["/" + name] = (folder / name).read_bytes()
+    monkeypatch.setenv("RUSHLIGHT_MIRRORS", server.address)
+    assert load(absent, str(tmp_path / "b"), check_hash=True, progress=False)["w"].tolist() == [
+        0,
+        1,
+        2,
+    ]
+    (folder / name).write_bytes(b"another file")
+    monkeypatch.setenv("RUSHLIGHT_MIRRORS", str(folder))
+    address = f"{server.address}/{name}"  # the published address serves where a mirror is wrong
+    assert load(address, str(tmp_path / "c"), check_hash=True, progress=False)["w"].tolist() == [
+        0,
+        1,
+        2,
+    ]
+
+
+def test_without_network_the_error_says_what_helps(tmp_path, monkeypatch):
+    load = rushlight.hub.load_state_dict_from_url
+    absent = "http://127.0.0.1:9/models/w-01234567.pt"
+    for mirror in ("", str(tmp_path / "mirror")):
+        monkeypatch.setenv("RUSHLIGHT_MIRRORS", mirror)
+        with pytest.raises(urllib.error.URLError) as caught:
+            load(absent, str(tmp_path / "c"), check_hash=True, progress=False)
+        text = str(caught.value)
+        assert absent in text and f"put the file into {tmp_path / 'c'} as w-01234567.pt" in text
+        assert "RUSHLIGHT_MIRRORS" in text and mirror in text
+
+
 # ---- what servers and folders may do beside ------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from rushlight.utils.transfer import Expected, Part, Unusable, complete
 
 _HASH = re.compile(r"-([a-f0-9]{8,64})\.")  # of ``resnet18-f37072fd.pth``
 _FORMER_PARTS = "tmp*.partial"  # of versions that did not go on with them
+_MIRRORS = "RUSHLIGHT_MIRRORS"
 _chosen: list = [None]
 
 
@@ -45,6 +46,22 @@ def get_dir() -> str:
 def set_dir(d: str | os.PathLike) -> None:
     """Keep downloads in another folder."""
     _chosen[0] = os.path.expanduser(d)
+
+
+def mirrors(name: str) -> list[str]:
+    """Where else a file called `name` may be: in the folders and under the addresses that
+    ``$RUSHLIGHT_MIRRORS`` names, separated by spaces.
+
+    >>> os.environ["RUSHLIGHT_MIRRORS"] = "/srv/weights http://files.local/models"
+    >>> mirrors("resnet18-f37072fd.pth")
+    ['file:///srv/weights/resnet18-f37072fd.pth', 'http://files.local/models/resnet18-f37072fd.pth']
+    >>> del os.environ["RUSHLIGHT_MIRRORS"]
+    """
+    found = []
+    for place in os.getenv(_MIRRORS, "").split():
+        base = place if "://" in place else Path(place).expanduser().absolute().as_uri()
+        found.append(f"{base.rstrip('/')}/{urllib.parse.quote(name)}")
+    return found
 
 
 def fetch(urls, path, *, md5=None, sha256=None, size=None, progress=True) -> None:
@@ -174,6 +191,22 @@ def _hash_in(name):
     return found[1]
 
 
+def _bring(url, path, digest, progress):
+    """Fetch a checkpoint; an error says what helps where there is no network."""
+    others = mirrors(path.name)
+    try:
+        if others:
+            fetch([*others, url], path, sha256=digest, progress=progress)
+            return
+        sys.stderr.write(f'Downloading: "{url}" to {path}\n')
+        download_url_to_file(url, str(path), digest, progress)
+    except DownloadError as error:
+        raise DownloadError(
+            f"{error}. Without network, put the file into {path.parent} as {path.name}, or name a "
+            f"folder or server that has it in {_MIRRORS}"
+        ) from None
+
+
 def load_state_dict_from_url(
     url: str,
     model_dir: str | None = None,
@@ -189,7 +222,9 @@ def load_state_dict_from_url(
     `check_hash` takes the eight or more digits between the last dash and the dot of the file's name
     for the beginning of its SHA-256, and checks a file that is there, too; a name without them is a
     ValueError, as is a `file_name` that leads out of the folder. Unlike in PyTorch `weights_only`
-    is True by default: a file from the network runs no code unless it is asked for.
+    is True by default: a file from the network runs no code unless it is asked for. Folders and
+    addresses in ``$RUSHLIGHT_MIRRORS`` (see :func:`rushlight.utils.download.mirrors`) are asked
+    before `url`.
     """
     from rushlight.serialization import load
 
@@ -199,6 +234,5 @@ def load_state_dict_from_url(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     if not _is_there(path, Expected(sha256=digest)):
-        sys.stderr.write(f'Downloading: "{url}" to {path}\n')
-        download_url_to_file(url, str(path), digest, progress)
+        _bring(url, path, digest, progress)
     return load(str(path), map_location=map_location, weights_only=weights_only)

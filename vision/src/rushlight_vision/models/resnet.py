@@ -1,4 +1,6 @@
-"""Residual networks (He et al., Deep residual learning for image recognition, 2015).
+"""Residual networks (He et al., Deep residual learning for image recognition, 2015), ResNeXt (Xie
+et al., Aggregated residual transformations for deep neural networks, 2016) and wide ones (Zagoruyko
+and Komodakis, Wide residual networks, 2016).
 
 Names of parameters and their shapes are torchvision's, so that state dicts go both ways.
 """
@@ -10,6 +12,33 @@ from typing import Any
 
 import rushlight as rl
 from rushlight import nn
+from rushlight_vision.models._api import WeightsEnum, published
+from rushlight_vision.models._initialize import draw
+from rushlight_vision.models._utils import _ovewrite_named_param, built, classifier
+
+__all__ = [
+    "ResNeXt101_32X8D_Weights",
+    "ResNeXt101_64X4D_Weights",
+    "ResNeXt50_32X4D_Weights",
+    "ResNet",
+    "ResNet101_Weights",
+    "ResNet152_Weights",
+    "ResNet18_Weights",
+    "ResNet34_Weights",
+    "ResNet50_Weights",
+    "Wide_ResNet101_2_Weights",
+    "Wide_ResNet50_2_Weights",
+    "resnet101",
+    "resnet152",
+    "resnet18",
+    "resnet34",
+    "resnet50",
+    "resnext101_32x8d",
+    "resnext101_64x4d",
+    "resnext50_32x4d",
+    "wide_resnet101_2",
+    "wide_resnet50_2",
+]
 
 Norm = Callable[[int], nn.Module]
 
@@ -161,13 +190,7 @@ class ResNet(nn.Module):
         self._initialize(zero_init_residual)
 
     def _initialize(self, zero_init_residual: bool) -> None:
-        """Weights after He et al., 2015; normalisation as the identity."""
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-            elif isinstance(module, (nn.BatchNorm2d, nn.GroupNorm)):
-                nn.init.constant_(module.weight, 1)
-                nn.init.constant_(module.bias, 0)
+        draw(self, linear=None)
         if zero_init_residual:
             for module in self.modules():
                 if isinstance(module, Bottleneck) and module.bn3.weight is not None:
@@ -212,36 +235,179 @@ class ResNet(nn.Module):
 
 
 def _resnet(
-    name: str, block: type[BasicBlock | Bottleneck], layers: list[int], weights: Any, **kwargs: Any
+    block: type[BasicBlock | Bottleneck],
+    layers: list[int],
+    weights: WeightsEnum | None,
+    progress: bool,
+    **kwargs: Any,
 ) -> ResNet:
-    if weights is not None:
-        raise NotImplementedError(
-            f"{name}: weights {weights!r}; no trained weights are published. Build the model with "
-            "weights=None and give torchvision's state dict to load_state_dict"
-        )
-    return ResNet(block, layers, **kwargs)
+    return built(ResNet, weights, progress, block, layers, **kwargs)
 
 
-def resnet18(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
-    """ResNet-18; keyword arguments go to `ResNet`."""
-    return _resnet("resnet18", BasicBlock, [2, 2, 2, 2], weights, **kwargs)
+class ResNet18_Weights(WeightsEnum):
+    """Weights of :func:`resnet18`."""
+
+    IMAGENET1K_V1 = published("ResNet18_Weights.IMAGENET1K_V1")
+    DEFAULT = IMAGENET1K_V1
 
 
-def resnet34(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
-    """ResNet-34; keyword arguments go to `ResNet`."""
-    return _resnet("resnet34", BasicBlock, [3, 4, 6, 3], weights, **kwargs)
+class ResNet34_Weights(WeightsEnum):
+    """Weights of :func:`resnet34`."""
+
+    IMAGENET1K_V1 = published("ResNet34_Weights.IMAGENET1K_V1")
+    DEFAULT = IMAGENET1K_V1
 
 
-def resnet50(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
-    """ResNet-50; keyword arguments go to `ResNet`."""
-    return _resnet("resnet50", Bottleneck, [3, 4, 6, 3], weights, **kwargs)
+class ResNet50_Weights(WeightsEnum):
+    """Weights of :func:`resnet50`."""
+
+    IMAGENET1K_V1 = published("ResNet50_Weights.IMAGENET1K_V1")
+    IMAGENET1K_V2 = published("ResNet50_Weights.IMAGENET1K_V2")
+    DEFAULT = IMAGENET1K_V2
 
 
-def resnet101(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
-    """ResNet-101; keyword arguments go to `ResNet`."""
-    return _resnet("resnet101", Bottleneck, [3, 4, 23, 3], weights, **kwargs)
+class ResNet101_Weights(WeightsEnum):
+    """Weights of :func:`resnet101`."""
+
+    IMAGENET1K_V1 = published("ResNet101_Weights.IMAGENET1K_V1")
+    IMAGENET1K_V2 = published("ResNet101_Weights.IMAGENET1K_V2")
+    DEFAULT = IMAGENET1K_V2
 
 
-def resnet152(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
-    """ResNet-152; keyword arguments go to `ResNet`."""
-    return _resnet("resnet152", Bottleneck, [3, 8, 36, 3], weights, **kwargs)
+class ResNet152_Weights(WeightsEnum):
+    """Weights of :func:`resnet152`."""
+
+    IMAGENET1K_V1 = published("ResNet152_Weights.IMAGENET1K_V1")
+    IMAGENET1K_V2 = published("ResNet152_Weights.IMAGENET1K_V2")
+    DEFAULT = IMAGENET1K_V2
+
+
+class ResNeXt50_32X4D_Weights(WeightsEnum):
+    """Weights of :func:`resnext50_32x4d`."""
+
+    IMAGENET1K_V1 = published("ResNeXt50_32X4D_Weights.IMAGENET1K_V1")
+    IMAGENET1K_V2 = published("ResNeXt50_32X4D_Weights.IMAGENET1K_V2")
+    DEFAULT = IMAGENET1K_V2
+
+
+class ResNeXt101_32X8D_Weights(WeightsEnum):
+    """Weights of :func:`resnext101_32x8d`."""
+
+    IMAGENET1K_V1 = published("ResNeXt101_32X8D_Weights.IMAGENET1K_V1")
+    IMAGENET1K_V2 = published("ResNeXt101_32X8D_Weights.IMAGENET1K_V2")
+    DEFAULT = IMAGENET1K_V2
+
+
+class ResNeXt101_64X4D_Weights(WeightsEnum):
+    """Weights of :func:`resnext101_64x4d`."""
+
+    IMAGENET1K_V1 = published("ResNeXt101_64X4D_Weights.IMAGENET1K_V1")
+    DEFAULT = IMAGENET1K_V1
+
+
+class Wide_ResNet50_2_Weights(WeightsEnum):
+    """Weights of :func:`wide_resnet50_2`."""
+
+    IMAGENET1K_V1 = published("Wide_ResNet50_2_Weights.IMAGENET1K_V1")
+    IMAGENET1K_V2 = published("Wide_ResNet50_2_Weights.IMAGENET1K_V2")
+    DEFAULT = IMAGENET1K_V2
+
+
+class Wide_ResNet101_2_Weights(WeightsEnum):
+    """Weights of :func:`wide_resnet101_2`."""
+
+    IMAGENET1K_V1 = published("Wide_ResNet101_2_Weights.IMAGENET1K_V1")
+    IMAGENET1K_V2 = published("Wide_ResNet101_2_Weights.IMAGENET1K_V2")
+    DEFAULT = IMAGENET1K_V2
+
+
+@classifier(ResNet18_Weights)
+def resnet18(
+    *, weights: ResNet18_Weights | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
+    """ResNet-18; keyword arguments go to :class:`ResNet`.
+
+    >>> resnet18(num_classes=10)(rl.zeros(2, 3, 32, 32)).shape
+    rushlight.Size([2, 10])
+    """
+    return _resnet(BasicBlock, [2, 2, 2, 2], weights, progress, **kwargs)
+
+
+@classifier(ResNet34_Weights)
+def resnet34(
+    *, weights: ResNet34_Weights | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
+    """ResNet-34; keyword arguments go to :class:`ResNet`."""
+    return _resnet(BasicBlock, [3, 4, 6, 3], weights, progress, **kwargs)
+
+
+@classifier(ResNet50_Weights)
+def resnet50(
+    *, weights: ResNet50_Weights | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
+    """ResNet-50; keyword arguments go to :class:`ResNet`."""
+    return _resnet(Bottleneck, [3, 4, 6, 3], weights, progress, **kwargs)
+
+
+@classifier(ResNet101_Weights)
+def resnet101(
+    *, weights: ResNet101_Weights | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
+    """ResNet-101; keyword arguments go to :class:`ResNet`."""
+    return _resnet(Bottleneck, [3, 4, 23, 3], weights, progress, **kwargs)
+
+
+@classifier(ResNet152_Weights)
+def resnet152(
+    *, weights: ResNet152_Weights | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
+    """ResNet-152; keyword arguments go to :class:`ResNet`."""
+    return _resnet(Bottleneck, [3, 8, 36, 3], weights, progress, **kwargs)
+
+
+@classifier(ResNeXt50_32X4D_Weights)
+def resnext50_32x4d(
+    *, weights: ResNeXt50_32X4D_Weights | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
+    """ResNeXt-50 with 32 groups of 4 channels; keyword arguments go to :class:`ResNet`."""
+    _ovewrite_named_param(kwargs, "groups", 32)
+    _ovewrite_named_param(kwargs, "width_per_group", 4)
+    return _resnet(Bottleneck, [3, 4, 6, 3], weights, progress, **kwargs)
+
+
+@classifier(ResNeXt101_32X8D_Weights)
+def resnext101_32x8d(
+    *, weights: ResNeXt101_32X8D_Weights | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
+    """ResNeXt-101 with 32 groups of 8 channels; keyword arguments go to :class:`ResNet`."""
+    _ovewrite_named_param(kwargs, "groups", 32)
+    _ovewrite_named_param(kwargs, "width_per_group", 8)
+    return _resnet(Bottleneck, [3, 4, 23, 3], weights, progress, **kwargs)
+
+
+@classifier(ResNeXt101_64X4D_Weights)
+def resnext101_64x4d(
+    *, weights: ResNeXt101_64X4D_Weights | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
+    """ResNeXt-101 with 64 groups of 4 channels; keyword arguments go to :class:`ResNet`."""
+    _ovewrite_named_param(kwargs, "groups", 64)
+    _ovewrite_named_param(kwargs, "width_per_group", 4)
+    return _resnet(Bottleneck, [3, 4, 23, 3], weights, progress, **kwargs)
+
+
+@classifier(Wide_ResNet50_2_Weights)
+def wide_resnet50_2(
+    *, weights: Wide_ResNet50_2_Weights | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
+    """ResNet-50 whose bottlenecks are twice as wide; keyword arguments go to :class:`ResNet`."""
+    _ovewrite_named_param(kwargs, "width_per_group", 128)
+    return _resnet(Bottleneck, [3, 4, 6, 3], weights, progress, **kwargs)
+
+
+@classifier(Wide_ResNet101_2_Weights)
+def wide_resnet101_2(
+    *, weights: Wide_ResNet101_2_Weights | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
+    """ResNet-101 whose bottlenecks are twice as wide; keyword arguments go to :class:`ResNet`."""
+    _ovewrite_named_param(kwargs, "width_per_group", 128)
+    return _resnet(Bottleneck, [3, 4, 23, 3], weights, progress, **kwargs)

@@ -1,0 +1,77 @@
+"""What images go through before a published model sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as rl
+from rushlight import nn
+from rushlight_vision.transforms import functional
+from rushlight_vision.transforms.interpolation import InterpolationMode
+
+__all__ = ["ImageClassification"]
+
+
+class ImageClassification(nn.Module):
+    """Resize, crop the centre, scale to 0 ... 1 and normalise.
+
+    Parameters
+    ----------
+    crop_size : int
+        Side of the result.
+    resize_size : int, default 256
+        Length that the shorter side gets before it is cropped.
+    mean, std : tuple of float
+        Of the channels; default: those of ImageNet.
+    interpolation : InterpolationMode, default BILINEAR
+    antialias : bool, default True
+
+    Example
+    -------
+    >>> ImageClassification(crop_size=8, resize_size=10)(rl.zeros(3, 20, 30)).shape
+    rushlight.Size([3, 8, 8])
+    """
+
+    def __init__(
+        self,
+        *,
+        crop_size: int,
+        resize_size: int = 256,
+        mean: tuple[float, ...] = (0.485, 0.456, 0.406),
+        std: tuple[float, ...] = (0.229, 0.224, 0.225),
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.crop_size = [crop_size]
+        self.resize_size = [resize_size]
+        self.mean = list(mean)
+        self.std = list(std)
+        self.interpolation = interpolation
+        self.antialias = antialias
+
+    def forward(self, img: Any) -> rl.Tensor:
+        """The tensor (..., C, crop_size, crop_size) of a PIL image or a tensor (..., C, H, W)."""
+        img = functional.resize(
+            img, self.resize_size, interpolation=self.interpolation, antialias=self.antialias
+        )
+        img = functional.center_crop(img, self.crop_size)
+        if not isinstance(img, rl.Tensor):
+            img = functional.pil_to_tensor(img)
+        img = functional.convert_image_dtype(img, rl.float32)
+        return functional.normalize(img, mean=self.mean, std=self.std)
+
+    def __repr__(self) -> str:
+        shown = ("crop_size", "resize_size", "mean", "std")
+        lines = [f"    {name}={getattr(self, name)}" for name in shown]
+        lines.append(f"    interpolation={self.interpolation}")
+        return "\n".join([f"{type(self).__name__}(", *lines, ")"])
+
+    def describe(self) -> str:
+        """The steps in one sentence."""
+        return (
+            "Takes PIL images and tensors (..., C, H, W): resizes the shorter side to "
+            f"{self.resize_size[0]} pixels by {self.interpolation}, crops the centre of "
+            f"{self.crop_size[0]} x {self.crop_size[0]} pixels, scales values to 0 ... 1 and "
+            f"normalises them with mean={self.mean} and std={self.std}."
+        )
