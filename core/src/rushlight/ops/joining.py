@@ -214,7 +214,7 @@ def variadic(function):
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__, call.__module__, call.op = function.__doc__, function.__module__, op
-    op.function = call
+    op.function, op.variadic = call, True
     return call
 
 

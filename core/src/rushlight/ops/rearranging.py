@@ -181,7 +181,7 @@ def range(
 ):
     """The numbers from `start` to `end`, both included, every `step`; use :func:`arange`."""
     if end is None:
-        start, end = 0, start
+        raise TypeError("range() missing 1 required positional argument: 'end'")
     warnings.warn(
         "range is deprecated because its behavior is inconsistent with Python's range builtin; "
         "use arange, which produces values in [start, end).",

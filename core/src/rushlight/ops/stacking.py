@@ -25,6 +25,7 @@ def _atleast_3d(*tensors):
 _of_tuple, _atleast_3d.__doc__, _atleast_3d.op = atleast_3d, atleast_3d.__doc__, atleast_3d.op
 _atleast_3d.__name__ = _atleast_3d.__qualname__ = "atleast_3d"
 atleast_3d = atleast_3d.op.function = _atleast_3d
+atleast_3d.op.variadic = True
 
 
 @composite(method=False)

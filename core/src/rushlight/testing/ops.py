@@ -37,15 +37,52 @@ _FULL = os.environ.get("RUSHLIGHT_OPS_TIER", "quick") == "full"
 
 
 def _table():
-    return [op for op in TABLE.values() if op.kind != "composite" or "samples" in op.options]
+    return list(TABLE.values())
 
 
 def _sampled():
     return [op for op in _table() if samples_of(op)]
 
 
+def is_differentiable(op):
+    """Whether an op has gradients: its own, or if it is a composite those of its parts."""
+    if op.kind == "composite":
+        return op.options.get("differentiable", True)
+    return bool(op.formulas or op.joint)
+
+
 def _differentiable():
-    return [op for op in _sampled() if op.formulas or op.joint]
+    return [op for op in _sampled() if is_differentiable(op)]
+
+
+def _oracled_composites():
+    return [op for op in _oracled() if op.kind == "composite"]
+
+
+def _ours(op):
+    """The op as tests call it: after a declaration's ``compared``, which may symmetrize what goes
+    in and turn what comes out into what is unique."""
+    return op.options.get("compared", _itself)(_seeded(op.function, rushlight))
+
+
+def _theirs(op):
+    """PyTorch's function of the same name as tests call it, or None."""
+    function = torch_function(op, torch)
+    return function and op.options.get("compared", _itself)(_seeded(function, torch))
+
+
+def _itself(function):
+    return function
+
+
+def _seeded(function, home):
+    """The same function from the same state of the random numbers at each call."""
+
+    def call(*args, **kwargs):
+        home.manual_seed(1)
+        return function(*args, **kwargs)
+
+    return call
 
 
 def _oracled():
@@ -59,8 +96,8 @@ def _ids(op):
 def check_forward(op):
     """Every sample agrees with PyTorch in float64."""
     for args, kwargs in samples_of(op):
-        theirs = torch_function(op, torch)(*to_torch(args, torch), **to_torch(kwargs, torch))
-        assert_same(op.function(*args, **kwargs), theirs, op.options.get("rtol"))
+        theirs = _theirs(op)(*to_torch(args, torch), **to_torch(kwargs, torch))
+        assert_same(_ours(op)(*args, **kwargs), theirs, op.options.get("rtol"))
 
 
 def _typical(samples):
@@ -81,14 +118,14 @@ def check_dtype(op, dtype):
 
 def _check_dtype(op, args, kwargs):
     try:
-        theirs = torch_function(op, torch)(*to_torch(args, torch), **to_torch(kwargs, torch))
+        theirs = _theirs(op)(*to_torch(args, torch), **to_torch(kwargs, torch))
     except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
         if any(words in str(error) for words in _LACKS):
             return  # PyTorch lacks the kernel; having it is no fault
         with pytest.raises((RuntimeError, NotImplementedError, TypeError, ValueError)):
-            op.function(*args, **kwargs)
+            _ours(op)(*args, **kwargs)
         return
-    assert_same(op.function(*args, **kwargs), theirs, op.options.get("rtol"))
+    assert_same(_ours(op)(*args, **kwargs), theirs, op.options.get("rtol"))
 
 
 def check_gradient(op):
@@ -101,8 +138,10 @@ def check_gradient(op):
 
         def call(*tensors, args=args, kwargs=kwargs):
             fresh = iter(tensors)
-            return op.function(*_replace(args, fresh), **kwargs)
+            return _ours(op)(*_replace(args, fresh), **kwargs)
 
+        if not any(t.requires_grad for t in flat(call(*leaves)) if isinstance(t, Tensor)):
+            continue
         gradcheck(call, leaves, fast_mode=True)
         gradgradcheck(call, leaves, fast_mode=True)
         checked += 1
@@ -132,11 +171,14 @@ def check_gradient_oracle(op):
             for t, own in zip(flat(theirs_args), flat(args), strict=True)
             if isinstance(own, Tensor) and own.requires_grad
         ]
-        ours = [t for t in flat(op.function(*args, **kwargs)) if t.requires_grad]
-        theirs = torch_function(op, torch)(*theirs_args, **to_torch(kwargs, torch))
-        theirs = [t for t in flat(theirs) if t.requires_grad]
-        sum((t * t).sum() for t in ours).backward()
-        sum((t * t).sum() for t in theirs).backward()
+        ours = flat(_ours(op)(*args, **kwargs))
+        theirs = flat(_theirs(op)(*theirs_args, **to_torch(kwargs, torch)))
+        recorded = [_is_recorded(t) for t in theirs]
+        expect([_is_recorded(t) for t in ours] == recorded, f"PyTorch records {recorded}")
+        if not any(recorded):
+            continue
+        _squares(ours).backward()
+        _squares(theirs).backward()
         for a, b in zip(leaves, theirs_leaves, strict=True):
             if not a.is_leaf:
                 continue
@@ -147,6 +189,68 @@ def check_gradient_oracle(op):
                 assert_same(a.grad, b.grad, op.options.get("rtol") or 2e-5, 2e-5)
 
 
+def _is_recorded(result):
+    return getattr(result, "requires_grad", False)
+
+
+def _squares(results):
+    """A real sum to differentiate, with all recorded results in it."""
+    live = [t for t in results if _is_recorded(t)]
+    return sum(((t * t.conj()).real if t.is_complex() else t * t).sum() for t in live)
+
+
+def check_noncontiguous(op):
+    """Inputs in another order of memory: what PyTorch gives, or an error where it has one."""
+    for args, kwargs in _typical(samples_of(op)):
+        _check_dtype(op, _reordered(args), {k: _reordered(v) for k, v in kwargs.items()})
+
+
+def _reordered(value):
+    """The same values, tensors with the first dimension innermost in memory, vectors with gaps."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_reordered(v) for v in value)
+    if not isinstance(value, Tensor) or not value.dim():
+        return value
+    if value.dim() == 1:
+        return rushlight.stack([value, value], 1)[:, 0]
+    return value.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+def check_out(op):
+    """``out=`` where PyTorch has it: the result is written there."""
+    for args, kwargs in _typical(samples_of(op)):
+        expected = _seeded(op.function, rushlight)(*args, **kwargs)
+        if not isinstance(expected, Tensor):
+            continue
+        given = to_torch(args, torch), to_torch(kwargs, torch)
+        there = torch.empty(tuple(expected.shape), dtype=to_torch(expected.dtype, torch))
+        try:
+            torch_function(op, torch)(*given[0], out=there, **given[1])
+        except (TypeError, RuntimeError):
+            continue
+        out = rushlight.empty(tuple(expected.shape), dtype=expected.dtype)
+        found = _seeded(op.function, rushlight)(*args, out=out, **kwargs)
+        expect(found is out, "out= is not what comes back")
+        assert_equal(out, expected)
+
+
+def check_autocast(op):
+    """float32 inputs under autocast to bfloat16: the dtypes that PyTorch gives."""
+    for args, kwargs in _typical(samples_of(op, rushlight.float32)):
+        given = to_torch(args, torch), to_torch(kwargs, torch)
+        try:
+            with torch.autocast("cpu", torch.bfloat16):
+                theirs = _theirs(op)(*given[0], **given[1])
+        except (RuntimeError, TypeError, ValueError):
+            continue  # the sample is not for float32, or PyTorch's parts disagree about the dtype
+        with rushlight.autocast("cpu", rushlight.bfloat16):
+            ours = _ours(op)(*args, **kwargs)
+        kinds = [
+            [str(getattr(t, "dtype", "")).split(".")[-1] for t in flat(r)] for r in (ours, theirs)
+        ]
+        expect(kinds[0] == kinds[1], f"dtypes {kinds[0]}, PyTorch gives {kinds[1]}")
+
+
 def check_variants(op):
     """Method, ``out=`` and in-place forms give what the function gives."""
     for args, kwargs in _typical(samples_of(op)):
@@ -155,9 +259,10 @@ def check_variants(op):
 
 
 def _check_variants(op, args, kwargs):
-    expected = op.function(*args, **kwargs)
+    expected = _seeded(op.function, rushlight)(*args, **kwargs)
     if op.method and not op.name.startswith("_"):
-        assert_equal(getattr(args[0], op.name)(*args[1:], **kwargs), expected)
+        method = _seeded(getattr(args[0], op.name), rushlight)
+        assert_equal(method(*args[1:], **kwargs), expected)
     if op.outputs == 1 and op.kind in ("elementwise", "op") and isinstance(expected, Tensor):
         out = rushlight.empty(tuple(expected.shape), dtype=expected.dtype)
         expect(op.function(*args, out=out, **kwargs) is out, "out= is not what comes back")
@@ -167,7 +272,7 @@ def _check_variants(op, args, kwargs):
         target = args[0].clone()
         version = target._version
         try:
-            found = op.inplace(target, *args[1:], **kwargs)
+            found = _seeded(op.inplace, rushlight)(target, *args[1:], **kwargs)
         except RuntimeError:
             fits = dtypes.can_cast(expected.dtype, target.dtype)
             expect(not fits, "the in-place form refuses a result that fits")
@@ -180,6 +285,9 @@ def _check_variants(op, args, kwargs):
 def assert_equal(a, b):
     """Bit-equal results."""
     for left, right in zip(flat(a), flat(b), strict=True):
+        if not isinstance(left, Tensor):
+            expect(left == right, f"{left} is not {right}")
+            continue
         expect(left.dtype is right.dtype and left.shape == right.shape, "dtype or shape differs")
         same = (left == right) | ((left != left) & (right != right))
         expect(bool(same.all()), f"{left} is not {right}")
@@ -242,14 +350,18 @@ def _check_meta(op, args, kwargs):
         expect(named, f"{op.name} has a shape rule and refuses: {error}")
         return
     for a, b in zip(flat(found), flat(expected), strict=True):
+        if not isinstance(a, Tensor):
+            expect(a == b, f"meta gives {a}")
+            continue
         alike = a.shape == b.shape and a.dtype is b.dtype
         expect(a.device.type == "meta" and alike, f"meta gives {a.shape}, {a.dtype}")
 
 
 def check_errors(op):
     """Arguments of the wrong type are refused with the op's name; so are shapes that do not fit."""
-    with pytest.raises(TypeError, match=op.label):
-        op.function()
+    if not getattr(op, "variadic", False):
+        with pytest.raises(TypeError, match=op.label):
+            op.function()
     with pytest.raises(TypeError):
         op.function(*["text"] * sum(k == "Tensor" for k in op.kinds), unknown_keyword=1)
     if op.kind == "elementwise" and op.kinds[:2] == ("Tensor", "Tensor"):
@@ -275,11 +387,14 @@ def generate(namespace):
     families = {
         "gradient": (check_gradient, _differentiable(), ()),
         "variants": (check_variants, _sampled(), ()),
-        "saved": (check_saved, _differentiable(), ()),
+        "saved": (check_saved, [op for op in _differentiable() if op.kind != "composite"], ()),
         "meta": (check_meta, _sampled(), ()),
         "errors": (check_errors, _table(), ()),
         "documented": (check_documented, _table(), ()),
         "forward": (check_forward, _oracled(), (needs_torch,)),
+        "noncontiguous": (check_noncontiguous, _oracled_composites(), (needs_torch,)),
+        "out": (check_out, _oracled_composites(), (needs_torch,)),
+        "autocast": (check_autocast, _oracled(), (needs_torch,)),
         "gradient_oracle": (
             check_gradient_oracle,
             [op for op in _oracled() if op in _differentiable()],
