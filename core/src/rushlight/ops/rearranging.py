@@ -19,7 +19,7 @@ from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
-@composite()
+@composite(samples=lambda make: [(make(0, 3),), (make(2, 3, 2),), (make(3, 4),)])
 def fliplr(input: Tensor):
     """The columns in reverse order."""
     if input.dim() < 2:
@@ -27,7 +27,7 @@ def fliplr(input: Tensor):
     return input.flip(1)
 
 
-@composite()
+@composite(samples=lambda make: [(make(3),), (make(0, 3),), (make(3, 4),)])
 def flipud(input: Tensor):
     """The rows in reverse order."""
     if input.dim() < 1:
@@ -48,7 +48,7 @@ def row_by_row(input):
     return input.clone(memory_format=contiguous_format)
 
 
-@composite()
+@composite(samples=[(), (-1,), (2, (1, 0)), (3, (0, 1))])
 def rot90(input: Tensor, k=1, dims=(0, 1)):
     """`input` turned by 90 degrees `k` times, from the first of `dims` toward the second.
 
@@ -74,19 +74,19 @@ def rot90(input: Tensor, k=1, dims=(0, 1)):
     return input.flip(first).transpose(first, second) if turns == 3 else row_by_row(input)
 
 
-@composite()
+@composite(samples=lambda make: [(make(),), (make(3), -1), (make(2, 2), 1)])
 def diagflat(input: Tensor, offset=0):
     """A matrix with the flattened elements on its diagonal."""
     return diag_embed(input.reshape(-1), offset)
 
 
-@composite()
+@composite(samples=[(2,), (1.5,)])
 def fill(input: Tensor, value):
     """`input`'s shape and dtype filled with `value`, a number or 0-d tensor."""
     return input.clone().fill_(value)
 
 
-@composite(method=False)
+@composite(method=False, samples=[((1, 2),), ((1, 0, -1, 2), 1.5)])
 def constant_pad_nd(input: Tensor, pad, value=0):
     """A constant around the last dimensions: ``(before, after)`` of the last first."""
     pad = tuple(pad)
@@ -117,7 +117,7 @@ def _triangle(name, chosen, row, col, offset, dtype, device):
     return finish(np.asarray(chosen(row, offset, col), kind).reshape(2, -1), dtype, device, False)
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(3, 4), (4, 3, 1), (3, 3, -1)], differentiable=False)
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Row and column numbers of the lower triangle of a ``row x col`` matrix, as two rows.
 
@@ -128,7 +128,7 @@ def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pi
     return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype, device)
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(3, 4), (4, 3, 1), (3, 3, -1)], differentiable=False)
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Row and column numbers of the upper triangle of a ``row x col`` matrix, as two rows."""
     return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype, device)
@@ -161,13 +161,13 @@ def fill_diagonal_(self, fill_value, wrap=False):
 Tensor.fill_diagonal_ = fill_diagonal_
 
 
-@composite()
+@composite(samples="binary", differentiable=False)
 def is_same_size(input: Tensor, other: Tensor):
     """Whether two tensors have the same shape."""
     return input._array.shape == other._array.shape
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [])
 def range(
     start=0,
     end=None,

@@ -51,6 +51,14 @@ class Maker:
         out = rushlight.tensor(np.asarray(values)).to(self.dtype)
         return out.requires_grad_() if self.requires_grad and self.dtype.category >= 2 else out
 
+    def complex(self, *shape):
+        """A complex tensor as wide as the dtype; of a dtype without parts, complex64."""
+        out = rushlight.complex(
+            rushlight.tensor(self.array(shape)), rushlight.tensor(self.array(shape))
+        )
+        wide = self.dtype.to_complex() if self.dtype.category >= 2 else rushlight.complex64
+        return out.to(wide).requires_grad_(self.requires_grad)
+
     def integers(self, low, high, shape, unique_dim=None):
         """int64 indices; with `unique_dim` no index repeats along it."""
         values = self.random.integers(low, high, shape)
