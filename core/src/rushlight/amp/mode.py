@@ -41,7 +41,7 @@ HIGHER = frozenset(
 WIDEST = frozenset("cat stack index_copy".split())
 # Written with products, but not products to PyTorch; and normalizations, whose weights may be wider
 # than their input.
-APART = frozenset("outer bilinear mv addmv dot vdot addr kron".split())
+APART = frozenset("outer bilinear mv addmv dot vdot addr kron linalg_lu_solve".split())
 NORMS = frozenset("_layer_norm _batch_norm _group_norm _rms_norm".split())
 
 # On a GPU these are computed in, and give, float32.

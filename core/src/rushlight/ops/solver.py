@@ -67,7 +67,7 @@ def linalg_inv_ex(A: Tensor, *, check_errors=False):
 linalg_inv_ex.gradient(A=lambda grad, out: -(out.mH @ (grad @ out.mH)))
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", samples="invertible")
 def linalg_inv(A: Tensor):
     """The inverse of square matrices ``(*, n, n)``.
 
@@ -79,7 +79,7 @@ def linalg_inv(A: Tensor):
     return inverse
 
 
-@composite()
+@composite(samples="invertible")
 def inverse(input: Tensor):
     """The inverse of square matrices; see :func:`rushlight.linalg.inv`."""
     return linalg_inv(input)
@@ -159,7 +159,15 @@ class _Shaped:
         self.shape = shape
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [
+        (make.invertible(3, 3), make(3)),
+        (make.invertible(2, 2, 2), make(2, 2, 1)),
+        (make.invertible(3, 3), make(2, 3), {"left": False}),
+    ],
+)
 def linalg_solve(A: Tensor, B: Tensor, *, left=True):
     """X of ``A @ X = B`` (``X @ A = B`` if not `left`); A ``(*, n, n)``, B ``(*, n, k)`` or a
     vector ``(*, n)``.
@@ -172,7 +180,14 @@ def linalg_solve(A: Tensor, B: Tensor, *, left=True):
     return found
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [
+        (make.invertible(3, 3), make.pivots(3), make(3, 2)),
+        (make.invertible(3, 3), make.pivots(3), make(3, 2), {"adjoint": True}),
+    ],
+)
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left=True, adjoint=False):
     """X of ``A @ X = B`` from the factors of :func:`lu_factor`; of ``X @ A = B`` if not `left`;
     with A's adjoint if `adjoint`."""
@@ -204,7 +219,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left=True, adjoint
     return linalg_solve_triangular(LU.mH, middle, upper=False, left=False).contiguous()
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 2), make.invertible(3, 3), make.pivots(3))])
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor):
     """X of ``A @ X = b`` from A's compact LU factors."""
     return linalg_lu_solve(LU_data, LU_pivots, input)
@@ -347,7 +362,11 @@ def pinv_gradient(grad, input, inverse):
     return right - input @ (inverse @ right) + left - (left @ inverse) @ input - first
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [(make(4, 3), make(4, 2)), (make(2, 4, 2), make(2, 4))],
+)
 def linalg_lstsq(input: Tensor, b: Tensor, rcond=None, *, driver=None):
     """``(solution, residuals, rank, singular_values)`` of ``min |input @ X - b|``; `input`
     ``(*, m, n)``, `b` ``(*, m, k)`` or ``(*, m)``. `driver`: ``"gelsy"`` (default), ``"gels"``

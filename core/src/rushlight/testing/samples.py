@@ -74,6 +74,10 @@ class Maker:
         """A random bool tensor."""
         return rushlight.tensor(self.random.random(shape) > 0.5)
 
+    def pivots(self, count):
+        """The row exchanges of an LU factorization: each row with the next one."""
+        return rushlight.tensor([*range(2, count + 1), count], dtype=rushlight.int32)
+
     def _leaf(self, array):
         out = rushlight.tensor(np.asarray(array)).to(self.dtype)
         return out.requires_grad_() if self.requires_grad and self.dtype.category >= 2 else out
