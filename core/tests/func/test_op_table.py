@@ -28,6 +28,8 @@ LOOPING = {
 # Read values to choose what to do, as PyTorch's do under vmap.
 # Wrapped tensors never come to these: they have no storage, and recurrent layers run step by step.
 PLAIN = {"_as_strided", "_recurrence"}
+# Numbers of their own for each example.
+RANDOM = {"binomial", "pca_lowrank", "poisson", "svd_lowrank"}
 READING = {"histogram", "histogramdd", "isin", "allclose", "equal", "lobpcg"}
 
 
@@ -65,7 +67,9 @@ def _examples(tensor):
 
 
 @pytest.mark.parametrize(
-    "op", [o for o in _sampled() if o.name not in DYNAMIC | READING | PLAIN], ids=lambda o: o.name
+    "op",
+    [o for o in _sampled() if o.name not in DYNAMIC | RANDOM | READING | PLAIN],
+    ids=lambda o: o.name,
 )
 def test_vmap_gives_what_a_loop_gives(op):
     """All tensors batched, and each alone; no op loops that has no leave to."""
@@ -109,7 +113,7 @@ def _inner(a, b):
 
 
 # The derivative of the derivative is not available (nor in PyTorch).
-ONCE = {"_embedding_bag", "_lobpcg", "lobpcg"}
+ONCE = {"_embedding_bag", "_lobpcg", "lobpcg"} | RANDOM
 
 
 @pytest.mark.parametrize(

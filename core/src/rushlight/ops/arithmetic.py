@@ -206,7 +206,16 @@ def _rfloor_divide(input, other):
     return xp.floor_divide(other, input)
 
 
-@composite(aliases=("divide",), numbers="all")
+@composite(
+    aliases=("divide",),
+    numbers="all",
+    samples=lambda make: [
+        (make(3, 1), make(4)),
+        (make(3, 4), 2, {"rounding_mode": "trunc"}),
+        (make(3, 4), make(3, 4)),
+    ],
+    domain=nonzero,
+)
 def div(input: Tensor, other, *, rounding_mode=None):
     """``input / other``, broadcast. `rounding_mode` ``"trunc"`` or ``"floor"`` rounds the quotient
     and keeps integer dtypes; None divides in floating point.
@@ -518,13 +527,13 @@ clamp.gradient(
 )
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4), 0.5), (make(3, 4), make(4))])
 def clamp_min(input: Tensor, min):
     """`input`, at least `min`."""
     return clamp(input, min)
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4), 0.5), (make(3, 4), make(4))])
 def clamp_max(input: Tensor, max):
     """`input`, at most `max`."""
     return clamp(input, None, max)
@@ -565,7 +574,7 @@ def conj_of(value):
     return conj_number(value)
 
 
-@composite(operators=("__pos__",))
+@composite(operators=("__pos__",), samples="unary")
 def positive(input: Tensor):
     """`input` itself."""
     return input

@@ -181,7 +181,15 @@ def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
     return all(have in (1, want) for have, want in pairs)
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [
+        (make(2, 3, 4), make(2, 5, 4), make(2, 5, 4)),
+        (*[make(1, 3, 2)] * 3, make.mask(3, 3)),
+        (make(2, 3, 4), make(2, 3, 4), make(2, 3, 2), None, 0.0, True, 0.5),
+    ],
+)
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

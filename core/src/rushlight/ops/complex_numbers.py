@@ -77,7 +77,7 @@ def complex(real, imag, *, out=None):
     return made if out is None else _write(out, made)
 
 
-@composite(method=False)
+@composite(method=False, samples="binary")
 def polar(abs: Tensor, angle: Tensor):
     """``abs * (cos(angle) + i sin(angle))``, broadcast; both of one floating dtype.
 
@@ -116,31 +116,33 @@ def conj_physical(input: Tensor):
     return _conj_physical(input) if input._dtype.category == COMPLEX else input
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4),), (make.complex(3).conj(),)])
 def resolve_conj(input: Tensor):
     """`input`: conjugation is never pending here, so there is nothing to do."""
     return input
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4),), (make.complex(3).conj().imag,)])
 def resolve_neg(input: Tensor):
     """`input`: negation is never pending here, so there is nothing to do."""
     return input
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4),), (make.complex(3).conj(),)], differentiable=False)
 def is_conj(input: Tensor):
     """Whether conjugation is pending: never, it is done when asked for."""
     return False
 
 
-@composite()
+@composite(
+    samples=lambda make: [(make(3, 4),), (make.complex(3).conj().imag,)], differentiable=False
+)
 def is_neg(input: Tensor):
     """Whether negation is pending: never, it is done when asked for."""
     return False
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4),), (make.complex(3),)], differentiable=False)
 def isreal(input: Tensor):
     """True where an element has no imaginary part."""
     if input._dtype.category == COMPLEX:
@@ -148,7 +150,7 @@ def isreal(input: Tensor):
     return ones_like(input, dtype=bool_)
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4),), (make.complex(2, 2, 3),)])
 def adjoint(input: Tensor):
     """The conjugate of (a batch of) matrices, transposed."""
     if input.dim() < 2:

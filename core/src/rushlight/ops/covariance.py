@@ -29,7 +29,20 @@ def _check_weights(name, weights, count, category):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
-@composite()
+@composite(
+    samples=lambda make: [
+        (make(5),),
+        (make(3, 5),),
+        (
+            make(2, 4),
+            {
+                "correction": 0,
+                "fweights": make.integers(1, 4, (4,)),
+                "aweights": make(4).detach().abs(),
+            },
+        ),
+    ]
+)
 def cov(
     input: Tensor,
     *,
@@ -88,7 +101,7 @@ def _divisor(total, weights, aweights, correction):
     return float(max(norm, 0))
 
 
-@composite()
+@composite(samples=lambda make: [(make(5),), (make(3, 5),)])
 def corrcoef(input: Tensor):
     """Pearson's correlation coefficients of variables in rows, observations in columns."""
     if input.dim() > 2:

@@ -72,7 +72,13 @@ def _is_compiled(tensor):
     return type(array) is np.ndarray and array.dtype in COMPILED_DTYPES and array.flags.c_contiguous
 
 
-@composite()
+@composite(
+    samples=lambda make: [
+        (make(3, 4),),
+        (make(3, 4), 2, 0),
+        (make(3, 4), 1, -1, make(3, 2), make(3, 1)),
+    ]
+)
 def diff(
     input: Tensor,
     n=1,
@@ -177,7 +183,15 @@ def _spacings(spacing, count, dims):
     return list(spacing)
 
 
-@composite(method=False, limited=False)
+@composite(
+    method=False,
+    limited=False,
+    samples=lambda make: [
+        (make(5),),
+        (make(3, 4), {"spacing": 0.5, "dim": 1}),
+        (make(3, 4), {"edge_order": 2}),
+    ],
+)
 def gradient(input: Tensor, *, spacing=None, dim=None, edge_order=1):
     """Slopes along each of `dim` (all by default), as a tuple, by second-order central differences.
     `spacing`: the distance of neighbours, one per dimension, or tensors of coordinates.
@@ -242,7 +256,14 @@ def _panels(name, y, x, dx, dim):
     return gaps * sums / 2.0
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(3, 4),),
+        (make(3, 4), make(4)),
+        (make(3, 4), {"dx": 0.5, "dim": 0}),
+    ],
+)
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """The integral along `dim` by the trapezoidal rule, at points `x` or `dx` (1) apart."""
     if dx is not None and x is not None:
@@ -253,13 +274,27 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     return areas.sum(dim)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(3, 4),),
+        (make(3, 4), make(4)),
+        (make(3, 4), {"dx": 0.5, "dim": 0}),
+    ],
+)
 def trapz(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """An older name of :func:`rushlight.trapezoid`."""
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(3, 4),),
+        (make(3, 4), make(4)),
+        (make(3, 4), {"dx": 0.5, "dim": 0}),
+    ],
+)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """The running integral along `dim` by the trapezoidal rule, one element fewer than `y` has."""
     if dx is not None and x is not None:

@@ -187,7 +187,11 @@ def digamma(input):
 digamma.gradient(input=lambda grad, input: grad * polygamma(1, input))
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [(1, make()), (0, make(3, 4)), (2, make(3, 4))],
+    domain=positive,
+)
 def polygamma(n, input: Tensor):
     """The n-th derivative of :func:`digamma`.
 

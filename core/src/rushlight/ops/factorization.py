@@ -7,6 +7,7 @@ from rushlight.backends.arrays import BY_CODE, dtype_of
 from rushlight.dtypes import int32
 from rushlight.errors import shape_text
 from rushlight.kernels import lapack
+from rushlight.ops._domains import symmetrized
 from rushlight.ops._op import composite, op
 from rushlight.ops.matrix_checks import (
     broadcast_batches,
@@ -104,7 +105,7 @@ def _cholesky_gradient(grad, out, upper):
 linalg_cholesky_ex.gradient(input=_cholesky_gradient)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", samples="definite", compared=symmetrized)
 def linalg_cholesky(input: Tensor, *, upper=False):
     """The Cholesky factor of Hermitian positive-definite matrices ``(*, n, n)``: lower, or upper.
 
@@ -120,7 +121,7 @@ def _checked_cholesky(name, input, upper):
     return factor
 
 
-@composite()
+@composite(samples="definite", compared=symmetrized)
 def cholesky(input: Tensor, upper=False):
     """The Cholesky factor; see :func:`rushlight.linalg.cholesky`."""
     return _checked_cholesky("cholesky", input, upper)
@@ -166,7 +167,7 @@ def _cholesky_solve_gradient(grad, input2, out, upper, needs):
     return turned, grad_factor
 
 
-@composite()
+@composite(samples=lambda make: [(make.invertible(3, 3),), (make.invertible(2, 2, 2), True)])
 def cholesky_inverse(input: Tensor, upper=False):
     """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` if `upper`)."""
     check_input("cholesky_inverse", input, "L")
@@ -296,7 +297,11 @@ def permutation(pivots, size, like):
     return _permutation(pivots, size, like._dtype.code)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [(make.invertible(3, 3),), (make.invertible(2, 2, 2),)],
+)
 def linalg_lu_factor(A: Tensor, *, pivot=True):
     """``(LU, pivots)``, the compact LU factorization; see :func:`lu_factor_ex`."""
     factors, pivots, info = linalg_lu_factor_ex(A, pivot=pivot)
@@ -341,7 +346,11 @@ def _lu_parts_gradient(grad, A_shape, out0, out1, out2):
 _lu_parts.gradient(A=_lu_parts_gradient)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [(make.invertible(3, 3),), (make(2, 3, 2),)],
+)
 def linalg_lu(A: Tensor, *, pivot=True):
     """``(P, L, U)`` with ``A = P @ L @ U``: a permutation, lower and upper triangles."""
     if not pivot:
@@ -350,7 +359,10 @@ def linalg_lu(A: Tensor, *, pivot=True):
     return PLU(permutation(pivots, A.shape[-2], A), lower, upper)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [(make(3, 3), make.pivots(3)), (make(3, 3), make.pivots(3), True, False)],
+)
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data=True, unpack_pivots=True):
     """``(P, L, U)`` from the compact factors of :func:`rushlight.linalg.lu_factor`; what is not
     asked for comes back empty."""
@@ -374,7 +386,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data=True, unpack_pivot
     return Unpacked(order, lower, upper)
 
 
-@composite()
+@composite(samples=lambda make: [(make.invertible(3, 3),), (make.invertible(2, 2, 2), True, True)])
 def lu(A: Tensor, pivot=True, get_infos=False):
     """``(LU, pivots)``, or ``(LU, pivots, infos)`` with `get_infos`; see
     :func:`rushlight.linalg.lu_factor_ex`."""
@@ -419,7 +431,13 @@ def linalg_ldl_factor_ex(input: Tensor, *, hermitian=False, check_errors=False):
     return [factors, pivots, info]
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples="definite",
+    compared=symmetrized,
+    differentiable=False,
+)
 def linalg_ldl_factor(input: Tensor, *, hermitian=False):
     """``(LD, pivots)``; see :func:`ldl_factor_ex`."""
     factors, pivots, info = linalg_ldl_factor_ex(input, hermitian=hermitian)
@@ -523,7 +541,7 @@ def _wide_qr_gradient(grad_q, grad_r, q, r):
 linalg_qr.gradient(A=_qr_gradient)
 
 
-@composite()
+@composite(samples=lambda make: [(make(4, 3),), (make(2, 3, 2),)])
 def qr(input: Tensor, some=True):
     """``(Q, R)``; reduced, or complete if not `some`. See :func:`rushlight.linalg.qr`."""
     return linalg_qr(input, "reduced" if some else "complete")

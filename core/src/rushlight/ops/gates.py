@@ -7,6 +7,7 @@ import math
 from rushlight.compiler import xp
 from rushlight.dtypes import float64
 from rushlight.errors import shape_text
+from rushlight.ops._domains import nonzero
 from rushlight.ops._number_limits import WIDE, check_factors
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import composite, elementwise
@@ -22,7 +23,12 @@ from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
-@composite(method=False, oracle="nn.functional", limited=False)
+@composite(
+    method=False,
+    oracle="nn.functional",
+    limited=False,
+    samples=lambda make: [(make(3, 4),), (make(2, 4, 3), 1)],
+)
 def glu(input: Tensor, dim=-1):
     """The first half along `dim` times the sigmoid of the second. (Dauphin et al., 2016.)"""
     if not input.dim():
@@ -54,7 +60,7 @@ _sloped.gradient(
 )
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4), make(1)), (make(2, 3, 2), make(3))], domain=nonzero)
 def prelu(input: Tensor, weight: Tensor):
     """`input` where positive, else ``weight * input``; `weight` has one value or one a channel.
 
@@ -98,7 +104,7 @@ def _drawn_slopes(input, lower, upper):
     return slopes
 
 
-@composite(method=False)
+@composite(method=False, samples=[(), (0.1, 0.4)], domain=nonzero)
 def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """:func:`leaky_relu` with a random slope per element in training, their mean otherwise."""
     for name, value in (("lower", lower), ("upper", upper)):

@@ -244,7 +244,12 @@ def _check_reduce(reduce):
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}")
 
 
-@composite()
+@composite(
+    samples=lambda make: [
+        (make(3, 4), 0, make.integers(0, 3, (2, 4), 0), make(2, 4)),
+        (make(3, 4), 1, make.integers(0, 4, (3, 2), 1), {"value": 1.5}),
+    ]
+)
 def scatter(input: Tensor, dim, index: Tensor, src=None, value=None, *, reduce=None):
     """A copy with ``src`` (or a number) written at ``index`` along `dim`; `reduce` ``"add"`` or
     ``"multiply"`` combines instead.
@@ -578,7 +583,7 @@ def nonzero(input, *, as_tuple=False, out=None):
     return _nonzero(input.reshape(1)).unbind(1) if not input.dim() else found.unbind(1)
 
 
-@composite()
+@composite(samples=lambda make: [(make.mask(3, 4),), (make(3, 4),)], differentiable=False)
 def argwhere(input: Tensor):
     """The indices of the nonzero elements, one row each."""
     return _nonzero(input)

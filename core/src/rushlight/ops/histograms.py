@@ -129,7 +129,10 @@ def _check_edges(name, input, edges):
     return np.ascontiguousarray(edges._array)
 
 
-@composite()
+@composite(
+    samples=lambda make: [(make(3, 4), 4), (make(6), 3, {"range": (-1.0, 1.0), "density": True})],
+    differentiable=False,
+)
 def histogram(input: Tensor, bins=100, *, range=None, weight=None, density=False):
     """Counts per bin and the bins' edges, as ``(hist, bin_edges)``.
 
@@ -161,7 +164,11 @@ def _range_edges(name, values, bins, low, high):
     return _edges(values, bins, low, high)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [(make(5, 2), [3, 2]), (make(5, 2), 2, [-1.0, 1.0, -2.0, 2.0])],
+    differentiable=False,
+)
 def histogramdd(input: Tensor, bins, range=None, weight=None, density=False):
     """A histogram over the last dimension's coordinates, as ``(hist, bin_edges)``, the edges a
     tuple with one vector per coordinate.

@@ -42,7 +42,13 @@ def _check_classes(name, input, target, weight):
     return rows, classes
 
 
-@composite(**_NN)
+@composite(
+    samples=lambda make: [
+        (make(3, 4), make.integers(0, 4, (3,))),
+        (make(3, 4), make.integers(0, 4, (3,)), 2, 0.5, make(4).detach()),
+    ],
+    **_NN,
+)
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -73,7 +79,13 @@ def multi_margin_loss(
     return _reduce(losses.reshape(tuple(target.shape)), reduction)
 
 
-@composite(**_NN)
+@composite(
+    samples=lambda make: [
+        (make(3, 4), make.integers(0, 4, (3, 4), 1)),
+        (make(4), make.integers(-1, 2, (4,)), {"reduction": "sum"}),
+    ],
+    **_NN,
+)
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean"
 ):
@@ -110,7 +122,13 @@ def multilabel_margin_loss(
     return _reduce(losses if input.dim() == 2 else losses.squeeze(0), reduction)
 
 
-@composite(**_NN)
+@composite(
+    samples=lambda make: [
+        (make(3, 4), make.mask(3, 4).to(make.dtype)),
+        (make(3, 4), make.mask(3, 4).to(make.dtype), make(4).detach(), {"reduction": "none"}),
+    ],
+    **_NN,
+)
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,

@@ -22,7 +22,14 @@ from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
-@composite(limited="unsigned")
+@composite(
+    limited="unsigned",
+    samples=lambda make: [
+        (make.mask(8).to(make.dtype),),
+        (make.mask(6).to(make.dtype), True, True),
+    ],
+    differentiable=False,
+)
 def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False, dim=None):
     """The first element of every run of equal elements (or slices along `dim`), with the run of
     each element and the lengths of the runs on request.
@@ -63,7 +70,15 @@ def _check_isin(elements, test_elements):
         raise TypeError("isin(): at least one of elements and test_elements must be a Tensor")
 
 
-@composite(method=False, keywords={"element": "elements", "test_element": "test_elements"})
+@composite(
+    method=False,
+    keywords={"element": "elements", "test_element": "test_elements"},
+    samples=lambda make: [
+        (make.integers(0, 5, (3, 4)), make.integers(0, 5, (3,))),
+        (make(4), make(3), {"invert": True}),
+    ],
+    differentiable=False,
+)
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """True where an element is one of `test_elements`; either may be a number.
 
@@ -126,7 +141,7 @@ def _check_vectors(name, tensors):
 
 
 @variadic
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(3),), (make(2), make(3))])
 def cartesian_prod(tensors: TensorList):
     """Every combination of one element of each vector, as rows; of one vector the vector itself.
 
@@ -148,7 +163,11 @@ def cartesian_prod(tensors: TensorList):
     return stack([c.reshape(-1) for c in columns], 1)
 
 
-@composite(method=False, limited="complex")
+@composite(
+    method=False,
+    limited="complex",
+    samples=lambda make: [(make(4),), (make(3), 2, True), (make(4), 3)],
+)
 def combinations(input: Tensor, r=2, with_replacement=False):
     """Every combination of `r` elements of a vector, as rows, as :mod:`itertools` orders them.
 

@@ -18,7 +18,13 @@ def _statistics(rows, eps):
     return mean, ((centred * centred).mean(-1) + eps).rsqrt()
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(3, 4), (4,), make(4), make(4), 1e-5),
+        (make(2, 3, 2), (3, 2), None, None, 0.1),
+    ],
+)
 def native_layer_norm(
     input: Tensor, normalized_shape, weight: Tensor | None, bias: Tensor | None, eps
 ):
@@ -36,7 +42,13 @@ def native_layer_norm(
     return out, mean.reshape(shape), invstd.reshape(shape)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(2, 4, 3), make(4), make(4), 2, 4, 3, 2, 1e-5),
+        (make(2, 2, 3), None, None, 2, 2, 3, 1, 0.1),
+    ],
+)
 def native_group_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N, C, HxW, group, eps
 ):
@@ -49,7 +61,14 @@ def native_group_norm(
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), eps))
 
 
-@composite(method=False, limited=False)
+@composite(
+    method=False,
+    limited=False,
+    samples=lambda make: [
+        (make(4, 3), make(3), make(3), None, None, True, 0.1, 1e-5),
+        (make(2, 3, 4), None, None, make(3).detach(), make(3).detach().abs(), False, 0.1, 0.1),
+    ],
+)
 def native_batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -74,7 +93,7 @@ def native_batch_norm(
     return out, mean, invstd
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(3, 4), make.mask(3, 4), 2.0)])
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale):
     """The gradient of dropout: kept elements, scaled."""
     return grad_output * mask * scale

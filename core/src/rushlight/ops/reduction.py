@@ -197,7 +197,7 @@ def _prepared_mean(input, dim=None, keepdim=False):
 mean.cpu(by_layout(of_copies(_prepared_mean), mean.op.body, count=3))
 
 
-@composite()
+@composite(samples=[(), (1,), ((0, 1), True)])
 def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim`, counting nan as zero; of real numbers."""
     if input._dtype.category == COMPLEX:
@@ -205,7 +205,7 @@ def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     return where(isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
 
 
-@composite(limited=False)
+@composite(limited=False, samples=[(), (1,), ((0, 1), True)])
 def nanmean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` of the elements that are not nan."""
     count = (~isnan(input)).sum(dim, keepdim)
@@ -531,7 +531,7 @@ _log_sum_exp.cpu(by_layout(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.bod
 _log_sum_exp.gradient(input=_log_sum_exp_gradient)
 
 
-@composite()
+@composite(samples=[(1,), ((0, 1), True)])
 def logsumexp(input: Tensor, dim, keepdim=False):
     """``log(sum(exp(input), dim))`` without overflow."""
     if input._dtype.category < FLOAT:
@@ -580,7 +580,7 @@ _norm2.cpu(by_layout(of_copies(_prepared_norm), _norm2.op.body))
 _norm2.gradient(input=_norm2_gradient)
 
 
-@composite()
+@composite(samples=[(), (1, 1), (float("inf"), 0, True)])
 def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     """The vector norm of order `p` over `dim` (all elements by default); ``"fro"`` is order 2."""
     if input._dtype.category == BOOL or input._dtype.category not in (FLOAT, COMPLEX):
@@ -594,7 +594,7 @@ def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     return _norm_power(input, 2 if p in ("fro", None) else float(p), dim, keepdim)
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4), make(4)), (make(3, 4), make(3, 4), 1)])
 def dist(input: Tensor, other: Tensor, p=2):
     """The norm of order `p` of ``input - other``."""
     return (input - other).norm(p)

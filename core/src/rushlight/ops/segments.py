@@ -46,7 +46,16 @@ def _counts(data, lengths, offsets, axis, unsafe):
     return counts
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: (
+        [
+            (make(5), reduce, {"lengths": make.integers(1, 2, (5,))})
+            for reduce in ("sum", "mean", "max")
+        ]
+        + [(make(4, 2), "prod", {"offsets": make.integers(0, 1, (1,)), "unsafe": True})]
+    ),
+)
 def segment_reduce(
     data: Tensor,
     reduce,

@@ -100,7 +100,7 @@ def _default_dim(name, ndim):
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@composite()
+@composite(samples=[(1,), (0,)])
 def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``exp(input) / sum(exp(input))`` along `dim`: positive numbers that sum to one.
 
@@ -116,7 +116,7 @@ def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     return _softmax(input if dtype is None else input.to(dtype), dim)
 
 
-@composite()
+@composite(samples=[(1,), (0,)])
 def log_softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``log(softmax(input))`` along `dim`, without overflow."""
     if not isinstance(_stacklevel, int):
@@ -125,7 +125,7 @@ def log_softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     return _log_softmax(input if dtype is None else input.to(dtype), dim)
 
 
-@composite(method=False)
+@composite(method=False, samples=[(1,), (0,)])
 def softmin(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``softmax(-input)``."""
     return softmax(-input, dim, dtype=dtype)

@@ -114,7 +114,7 @@ def _sort_gradient(grad, out1, input_shape, dim):
 sort.gradient(input=_sort_gradient)
 
 
-@composite()
+@composite(samples=[(), (0, True)], differentiable=False)
 def argsort(input: Tensor, dim=-1, descending=False, stable=False):
     """The indices that sort along `dim`."""
     return sort(input, dim, descending, stable)[1]
@@ -171,7 +171,7 @@ topk.cpu(_topk_kernel)
 topk.gradient(input=_sort_gradient)
 
 
-@composite()
+@composite(samples=lambda make: [(make(4),), (make(3, 4),)])
 def msort(input: Tensor):
     """The elements in order along the first dimension."""
     return sort(input, 0)[0]
@@ -306,7 +306,7 @@ def _median_gradient(grad, input, out):
 _median_of_all.gradient(input=_median_gradient)
 
 
-@composite()
+@composite(samples=[(), (1,), (0, True)])
 def median(input: Tensor, dim=None, keepdim=False):
     """The lower median of all elements, or ``(values, indices)`` along `dim`; nan wins.
 
@@ -316,7 +316,7 @@ def median(input: Tensor, dim=None, keepdim=False):
     return _median_of_all(input) if dim is None else _median(input, dim, keepdim)
 
 
-@composite()
+@composite(samples=[(), (1,), (0, True)])
 def nanmedian(input: Tensor, dim=None, keepdim=False):
     """The lower median of the elements that are not nan, or ``(values, indices)`` along `dim`."""
     return _median_of_all(input, True) if dim is None else _nanmedian(input, dim, keepdim)
@@ -505,7 +505,14 @@ def _beside_number(sequence, value):
     return sequence.to(dtype), zeros((), dtype=dtype) + value
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(5).sort()[0], make(3, 4)),
+        (make(2, 5).sort()[0], make(2, 3), {"right": True}),
+    ],
+    differentiable=False,
+)
 def searchsorted(
     sorted_sequence: Tensor, input, *, out_int32=False, right=False, side=None, sorter=None
 ):
@@ -528,7 +535,11 @@ def searchsorted(
     return _searchsorted(sorted_sequence, values, out_int32, right, side, sorter)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [(make(3, 4), make(5).sort()[0]), (1, make(5).sort()[0], {"right": True})],
+    differentiable=False,
+)
 def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
     """The index of the bucket between sorted `boundaries` that each element falls into."""
     if boundaries.dim() != 1:

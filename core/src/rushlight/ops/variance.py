@@ -110,7 +110,7 @@ def _var(input, dim, unbiased, keepdim, correction):
     return total / divisor if divisor else total / 0.0
 
 
-@composite()
+@composite(samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}])
 def var(
     input: Tensor,
     dim: int | bool | None = None,
@@ -131,7 +131,7 @@ def _correction(unbiased, correction):
     return 1 if correction is None else correction
 
 
-@composite()
+@composite(samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}])
 def std(
     input: Tensor,
     dim: int | bool | None = None,
@@ -144,7 +144,7 @@ def std(
     return _var(input, dim, unbiased, keepdim, correction).sqrt()
 
 
-@composite()
+@composite(samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}])
 def var_mean(
     input: Tensor,
     dim: int | bool | None = None,
@@ -159,7 +159,7 @@ def var_mean(
     return _var(input, dim, unbiased, keepdim, correction), input.mean(dim, keepdim)
 
 
-@composite()
+@composite(samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}])
 def std_mean(
     input: Tensor,
     dim: int | bool | None = None,

@@ -12,6 +12,7 @@ import math
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT, refuse_limited
 from rushlight.kernels.samples import drawn
+from rushlight.ops._domains import positive
 from rushlight.ops._op import composite
 from rushlight.ops.random import _engine, _fill, _float, transformable
 from rushlight.tensor.tensor import Tensor, make_tensor
@@ -89,7 +90,7 @@ def _log(x):
     return math.log(x) if x > 0 else -math.inf
 
 
-@composite(method=False)
+@composite(method=False, samples="unary", domain=positive)
 def poisson(input: Tensor, generator=None):
     """Poisson samples with the rates in `input`, in its dtype.
 
@@ -185,7 +186,9 @@ def _binomial_by_rejection(uniform, count, chance):
             return k
 
 
-@composite(method=False)
+@composite(
+    method=False, samples=lambda make: [(make(3, 4).round(), make(3, 4) / 5)], domain=positive
+)
 def binomial(count: Tensor, prob: Tensor, generator=None):
     """Binomial samples of `count` trials of probability `prob` each, broadcast, in their dtype."""
     return _binomial_samples(count, prob, generator)

@@ -56,7 +56,7 @@ def _window(name, length, periodic, formula, dtype, layout, device, requires_gra
     return made(array, found, device, requires_grad)
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(5,), (4, False)])
 def hann_window(
     window_length,
     periodic=True,
@@ -84,7 +84,7 @@ def hann_window(
     )
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(5,), (4, False)])
 def hamming_window(
     window_length,
     periodic=True,
@@ -110,7 +110,7 @@ def hamming_window(
     )
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(5,), (4, False)])
 def blackman_window(
     window_length,
     periodic=True,
@@ -134,7 +134,7 @@ def blackman_window(
     )
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(5,), (4, False)])
 def bartlett_window(
     window_length,
     periodic=True,
@@ -158,7 +158,7 @@ def bartlett_window(
     )
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(5,), (4, False, 8.0)])
 def kaiser_window(
     window_length,
     periodic=True,
