@@ -23,7 +23,7 @@ from rushlight.tensor.tensor import EXACT, Tensor
 LOWER = frozenset(
     "matmul mm bmm addmm addbmm baddbmm linear linalg_matmul linalg_multi_dot linalg_vecdot "
     "chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
-    "conv_transpose3d _convolution scaled_dot_product_attention _recurrence".split()
+    "conv_transpose3d _convolution scaled_dot_product_attention _recurrence prelu".split()
 )
 HIGHER = frozenset(
     "_cross_entropy _ctc_loss _logits_entropy _squared_error _smooth_l1 _huber "

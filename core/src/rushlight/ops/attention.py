@@ -186,8 +186,8 @@ def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
     oracle="nn.functional",
     samples=lambda make: [
         (make(2, 3, 4), make(2, 5, 4), make(2, 5, 4)),
-        (*[make(1, 3, 2)] * 3, make.mask(3, 3)),
-        (make(2, 3, 4), make(2, 3, 4), make(2, 3, 2), None, 0.0, True, 0.5),
+        (make(1, 3, 2), make(1, 3, 2), make(1, 3, 2), make.mask(3, 3)),
+        (make(2, 3, 4), make(2, 3, 4), make(2, 3, 2), None, 0.0, True, {"scale": 0.5}),
     ],
 )
 def scaled_dot_product_attention(
@@ -197,6 +197,7 @@ def scaled_dot_product_attention(
     attn_mask: Tensor | None = None,
     dropout_p=0.0,
     is_causal=False,
+    *,
     scale=None,
     enable_gqa=False,
 ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.compiler import xp
 from rushlight.dtypes import COMPLEX, FLOAT, bool_, default, float16, float32, float64
 from rushlight.errors import argument_error
-from rushlight.ops._domains import nonzero
+from rushlight.ops._domains import nonzero, positive
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._second_order import with_history
 from rushlight.ops.arithmetic import conj_of, mul
@@ -77,7 +77,7 @@ def complex(real, imag, *, out=None):
     return made if out is None else _write(out, made)
 
 
-@composite(method=False, samples="binary")
+@composite(domain=positive, method=False, samples="binary")
 def polar(abs: Tensor, angle: Tensor):
     """``abs * (cos(angle) + i sin(angle))``, broadcast; both of one floating dtype.
 

@@ -231,6 +231,11 @@ def gradient(input: Tensor, *, spacing=None, dim=None, edge_order=1):
 
 
 # ------------------------------------------------------------------------------------- trapezoids
+def _check_distance(name, dx):
+    if isinstance(dx, (bool, complex)):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+
+
 def _panels(name, y, x, dx, dim):
     """The areas under the line between neighbours."""
     if not y.dim():
@@ -239,8 +244,7 @@ def _panels(name, y, x, dx, dim):
     size = y.shape[dim]
     sums = y.narrow(dim, 1, size - 1) + y.narrow(dim, 0, size - 1) if size else y
     if x is None:
-        if isinstance(dx, (bool, complex)):
-            raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+        _check_distance(name, dx)
         return sums * (dx / 2.0)
     if not x.dim():
         return None
@@ -256,6 +260,13 @@ def _panels(name, y, x, dx, dim):
     return gaps * sums / 2.0
 
 
+def _evenly_spaced(y, dx, dim):
+    """The sum without half of both ends, times the distance: integers are summed in int64."""
+    _check_distance("trapezoid", dx)
+    ends = y.select(dim, 0) + y.select(dim, -1)
+    return (y.sum(dim) - ends * 0.5) * dx
+
+
 @composite(
     method=False,
     samples=lambda make: [
@@ -268,6 +279,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """The integral along `dim` by the trapezoidal rule, at points `x` or `dx` (1) apart."""
     if dx is not None and x is not None:
         raise TypeError("trapezoid(): give either 'x' or 'dx', not both")
+    if x is None and y.dim() and y.shape[dim]:
+        return _evenly_spaced(y, 1 if dx is None else dx, wrap_dim(dim, y.dim()))
     areas = _panels("trapezoid", y, x, 1 if dx is None else dx, dim)
     if areas is None:
         raise RuntimeError("trapezoid: x and y need at least one dimension, got a 0-d tensor")

@@ -21,7 +21,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops._rules import number_dtype
 from rushlight.ops.arithmetic import conj_number
 from rushlight.ops.comparison import where
-from rushlight.ops.creation import zeros
+from rushlight.ops.creation import full, zeros
 from rushlight.ops.indexing import _index_put
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.memory_format import same_order
@@ -234,6 +234,8 @@ def _source(input, index, src, value):
     if value is None:
         raise TypeError("scatter() missing required argument: 'src' or 'value'")
     value = held(value, input._dtype)
+    if not readable(index):
+        return full(tuple(index.shape), value, dtype=input._dtype, device=input._device)
     return make_tensor(
         np.full_like(index._array, value, input._array.dtype, subok=False), input._dtype
     )

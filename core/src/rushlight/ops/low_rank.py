@@ -172,6 +172,7 @@ def _values_alone(function):
     samples=lambda make: [(make.definite(6, 6), 1)],
     compared=_values_alone,
     differentiable="once",
+    sweep=(0, 1, "float32", "float64"),
     rtol=1e-5,
 )
 def lobpcg(
@@ -210,7 +211,7 @@ def lobpcg(
             f"{shape_text(A.shape)}"
         )
     if X is None:
-        X = randn(*A.shape[:-2], m, n, dtype=A._dtype)
+        X = randn(*A.shape[:-2], m, n, dtype=A._dtype).to(A._device)
     eps = float(np.finfo(A._array.dtype).eps)
     tol = eps**0.5 if tol is None else tol
     largest = True if largest is None else largest

@@ -16,8 +16,7 @@ from rushlight.ops._op import TensorList, composite
 from rushlight.ops._rules import number_dtype, result_type
 from rushlight.ops.joining import stack, variadic
 from rushlight.tensor import construction as make
-from rushlight.tensor.dispatch import STATE
-from rushlight.tensor.dispatch import stack as transforms
+from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
@@ -37,6 +36,11 @@ def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False,
     >>> rushlight.unique_consecutive(rushlight.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
+    if input.is_meta:
+        raise NotImplementedError(
+            "unique_consecutive: the size of the result depends on values, which meta tensors do "
+            "not have; compute it on the CPU"
+        )
     array = input._array
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, wrap_dim(dim, array.ndim), 0)
     fresh = np.ones_like(rows, bool, shape=(len(rows),))
@@ -97,15 +101,10 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         and (on_cpu(elements) and on_cpu(test_elements))
     ):
         return tensor_of(_among(elements._array, test_elements._array, bool(invert)))
-    if transforms.levels and any(getattr(v, "_level", None) for v in (elements, test_elements)):
-        others = test_elements.reshape(-1) if isinstance(test_elements, Tensor) else test_elements
-        inside = elements.unsqueeze(-1) if isinstance(elements, Tensor) else elements
-        inside = (inside == others).any(-1) if isinstance(others, Tensor) else elements == others
-        return ~inside if invert else inside
     values = (elements, test_elements)
-    if any(isinstance(v, Tensor) and v.is_cuda for v in values):
-        return _isin_on_gpu(elements, test_elements, invert)
     tensors = [v for v in values if isinstance(v, Tensor)]
+    if not all(map(readable, tensors)):
+        return _isin_by_comparisons(elements, test_elements, invert)
     found = result_type(tensors, [v for v in values if not isinstance(v, Tensor)])
     arrays = [v._array if isinstance(v, Tensor) else np.asarray(v) for v in values]
     arrays = [cast(array, found.code) for array in arrays]  # whole numbers wrap around
@@ -120,8 +119,8 @@ _among = by_layouts(vectors.among, _looked_up)
 _AMONG = _among.short
 
 
-def _isin_on_gpu(elements, test_elements, invert):
-    """Every element compared with every other one."""
+def _isin_by_comparisons(elements, test_elements, invert):
+    """Every element compared with every other one: where elements cannot be read."""
     others = test_elements
     if isinstance(others, Tensor):
         others = others.reshape(-1)

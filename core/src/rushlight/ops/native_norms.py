@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from rushlight.ops._domains import positive
 from rushlight.ops._op import composite
 from rushlight.ops.group_normalization import group_norm
 from rushlight.ops.normalization import _channels, _normalized, batch_norm, layer_norm
@@ -38,7 +39,7 @@ def native_layer_norm(
     if not size or not input.numel():
         empty = input.new_zeros(shape)
         return out, empty, empty.clone()
-    mean, invstd = _statistics(input.reshape(math.prod(lead), size), eps)
+    mean, invstd = _statistics(input.detach().reshape(math.prod(lead), size), eps)
     return out, mean.reshape(shape), invstd.reshape(shape)
 
 
@@ -62,11 +63,12 @@ def native_group_norm(
 
 
 @composite(
+    domain=positive,
     method=False,
     limited=False,
     samples=lambda make: [
         (make(4, 3), make(3), make(3), None, None, True, 0.1, 1e-5),
-        (make(2, 3, 4), None, None, make(3).detach(), make(3).detach().abs(), False, 0.1, 0.1),
+        (make(2, 3, 4), None, None, make(3).detach(), make(3).detach(), False, 0.1, 0.1),
     ],
 )
 def native_batch_norm(
@@ -82,7 +84,8 @@ def native_batch_norm(
     """:func:`nn.functional.batch_norm`, with the batch's mean and inverse deviation (C,); outside
     of training these are empty."""
     if training and input.numel():
-        mean, invstd = _statistics(input.transpose(0, 1).reshape(input.shape[1], -1), eps)
+        rows = input.transpose(0, 1).reshape(input.shape[1], -1)
+        mean, invstd = _statistics(rows.detach(), eps)
         if input.numel() == input.shape[1]:  # one value per channel: zero, whatever it was
             out = (input - _channels(mean, input.dim())) * _channels(invstd, input.dim())
             out = out if weight is None else out * _channels(weight, input.dim())

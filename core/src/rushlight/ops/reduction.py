@@ -208,6 +208,11 @@ def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
 @composite(limited=False, samples=[(), (1,), ((0, 1), True)])
 def nanmean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` of the elements that are not nan."""
+    if input._dtype.category < FLOAT:
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got "
+            f"{input._dtype}"
+        )
     count = (~isnan(input)).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 

@@ -309,6 +309,8 @@ def nonzero_static(input: Tensor, *, size, fill_value=-1):
     """:func:`rushlight.nonzero` cut or filled with `fill_value` to `size` rows."""
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    if input.is_meta:
+        return input.new_empty((size, input.dim()), dtype=dtypes.int64)
     found = input.nonzero()._array
     out = np.full_like(by_rows(found), fill_value, shape=(size, found.shape[1]))
     count = min(size, len(found))

@@ -53,7 +53,10 @@ def _counts(data, lengths, offsets, axis, unsafe):
             (make(5), reduce, {"lengths": make.integers(1, 2, (5,))})
             for reduce in ("sum", "mean", "max")
         ]
-        + [(make(4, 2), "prod", {"offsets": make.integers(0, 1, (1,)), "unsafe": True})]
+        + [
+            (make(4, 2), "prod", {"lengths": make.integers(2, 3, (2,))}),
+            (make(4, 2), "min", {"offsets": make.integers(0, 1, (1,)), "unsafe": True}),
+        ]
     ),
 )
 def segment_reduce(
@@ -86,7 +89,7 @@ def segment_reduce(
         raise RuntimeError(f'"segment_reduce" not implemented for dtype {data._dtype}')
     counts = _counts(data, lengths, offsets, axis, unsafe)
     segments, rest = counts.shape[-1], (1,) * (data.dim() - axis - 1)
-    rows = counts.reshape(-1, segments)
+    rows = counts.reshape(math.prod(counts.shape[:-1]), segments)
     size = data.shape[axis]
     place = np.array([np.repeat(np.arange(segments), r)[:size] for r in rows], np.int64).reshape(
         *counts.shape[:-1], min(size, int(rows.sum(1).max(initial=0)))

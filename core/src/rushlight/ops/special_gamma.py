@@ -32,7 +32,10 @@ def pair_of_tensors(name, names, first, second):
     if not tensors:
         raise argument_error(name, names[0], "Tensor", first)
     dtype = result_type(tensors, numbers)
-    return [v if isinstance(v, Tensor) else scalar_tensor(v, dtype=dtype) for v in values]
+    device = tensors[0]._device
+    return [
+        v if isinstance(v, Tensor) else scalar_tensor(v, dtype=dtype, device=device) for v in values
+    ]
 
 
 def in_double(name, function):
@@ -306,7 +309,7 @@ _zeta_pair.gradient(other=lambda grad, input, other: -grad * input * special_zet
 @composite(
     method=False,
     oracle="_C._special",
-    samples=lambda make: [(2.0, make(3, 4)), (make(3, 4), 2), (make(3, 4), make(4))],
+    samples=lambda make: [(2.0, make(3, 4)), (make(3, 4).detach(), make(4))],
     domain=above_one,
 )
 def special_zeta(input, other):
@@ -350,6 +353,8 @@ Tensor.polygamma_ = _polygamma_inplace
 @composite(samples=[(1,), (3,)], domain=(2.5, 5.0))
 def mvlgamma(input: Tensor, p):
     """The logarithm of the multivariate gamma function of dimension `p`."""
+    if input._dtype is dtypes.bool_:
+        raise RuntimeError("mvlgamma: the input tensor may not be a boolean tensor")
     if input._dtype.category < dtypes.FLOAT:
         input = input.to(dtypes.default.float)
     if input._dtype.is_complex:

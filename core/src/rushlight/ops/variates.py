@@ -103,6 +103,8 @@ def poisson(input: Tensor, generator=None):
 @transformable
 def _poisson_samples(input, generator):
     _float(input._dtype, "poisson")
+    if input.is_meta:
+        return input.clone()
     if input.is_cuda:  # by rejection, number by number: drawn on the CPU
         return poisson(input.cpu(), generator).to(input.device)
     rates = input._array.reshape(-1).astype(float)
@@ -186,8 +188,12 @@ def _binomial_by_rejection(uniform, count, chance):
             return k
 
 
+# PyTorch has no derivative; here it is 0, as that of Poisson samples.
 @composite(
-    method=False, samples=lambda make: [(make(3, 4).round(), make(3, 4) / 5)], domain=positive
+    method=False,
+    samples=lambda make: [(make(3, 4).round(), make(3, 4) / 5)],
+    domain=positive,
+    differentiable=False,
 )
 def binomial(count: Tensor, prob: Tensor, generator=None):
     """Binomial samples of `count` trials of probability `prob` each, broadcast, in their dtype."""
@@ -204,6 +210,8 @@ def _binomial_samples(count, prob, generator):
             f"{prob._dtype}"
         )
     count, prob = broadcast_tensors(count, prob)
+    if prob.is_meta:
+        return prob.clone()
     if prob.is_cuda:  # by rejection, number by number: drawn on the CPU
         return binomial(count.cpu(), prob.cpu(), generator).to(prob.device)
     columns = [t._array.reshape(-1).astype(float) for t in (count, prob)]
