@@ -9,6 +9,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT, bfloat16, bool_, float16
 from rushlight.errors import shape_text
 from rushlight.kernels import lapack
+from rushlight.ops._domains import unit
 from rushlight.ops._op import Several, TensorList, composite, op
 from rushlight.ops._second_order import with_history
 from rushlight.ops.comparison import where
@@ -139,6 +140,7 @@ _SWEEP = ("float32", "float64")  # PyTorch's half-precision series overflows
 
 
 @op(
+    domain=unit,
     batching="trailing",
     method=False,
     oracle="_C._linalg",
@@ -198,7 +200,7 @@ def _matrix_exp_gradient(grad, input):
 linalg_matrix_exp.gradient(input=_matrix_exp_gradient)
 
 
-@composite(samples="square", sweep=_SWEEP, rtol=1e-5)
+@composite(domain=unit, samples="square", sweep=_SWEEP, rtol=1e-5)
 def matrix_exp(input: Tensor):
     """The exponential of square matrices; see :func:`rushlight.linalg.matrix_exp`."""
     return linalg_matrix_exp(input)
@@ -294,6 +296,7 @@ def _householder_product(input: Tensor, tau: Tensor):
 
 
 @composite(
+    domain=(-0.5, 0.5),
     method=False,
     oracle="_C._linalg",
     samples=lambda make: [(make(4, 3), make(3)), (make(2, 3, 2), make(2, 1))],
@@ -333,7 +336,7 @@ def _ones_on_diagonal(like, rows, columns):
     return eye(rows, columns, dtype=like._dtype, device=like._device)
 
 
-@composite(samples=lambda make: [(make(4, 3), make(3))])
+@composite(domain=(-0.5, 0.5), samples=lambda make: [(make(4, 3), make(3))])
 def orgqr(input: Tensor, input2: Tensor):
     """See :func:`rushlight.linalg.householder_product`."""
     return linalg_householder_product(input, input2)
