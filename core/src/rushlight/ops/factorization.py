@@ -40,40 +40,13 @@ NOT_DEFINITE = (
 
 
 # ------------------------------------------------------------------------------------- Cholesky
-def _definite(make, *shape):
-    """Symmetric positive-definite matrices."""
-    matrix = make(*shape).detach()
-    size = shape[-1]
-    product = matrix @ matrix.mT
-    shifted = np.asarray(product._array, np.float64) + 2 * size * np.eye(size)
-    return _remake(make, shifted)
-
-
-def _remake(make, array):
-    from rushlight.ops.creation import tensor
-
-    out = tensor(array).to(make.dtype)
-    return out.requires_grad_() if make.requires_grad and make.dtype.category >= 2 else out
-
-
-def _cholesky_samples(make):
-    if make.requires_grad:  # larger ones read one triangle, which finite differences would see
-        return [((_definite(make, 1, 1),), {}), ((_definite(make, 2, 1, 1),), {"upper": True})] * 2
-    return [
-        ((_definite(make, 3, 3),), {}),
-        ((_definite(make, 2, 4, 4),), {"upper": True}),
-        ((_definite(make, 2, 2),), {}),
-        ((make(0, 3, 3),), {}),
-        ((make(2, 0, 0),), {}),
-    ]
-
-
 @op(
     batching="trailing",
     result=CholeskyEx,
     method=False,
     oracle="_C._linalg",
-    samples=_cholesky_samples,
+    samples="definite",
+    compared=symmetrized,
     differentiable=True,
     tested_by="tests/ops/test_factorization.py",
     sweep=(2, 3),
@@ -143,8 +116,8 @@ def _check_cholesky_solve(B, L):
 @op(
     batching="trailing of several",
     samples=lambda make: [
-        ((make(3, 2), _definite(make, 3, 3).detach()), {}),
-        ((make(2, 3, 2), _definite(make, 3, 3).detach()), {"upper": True}),
+        ((make(3, 2), make.definite(3, 3).detach()), {}),
+        ((make(2, 3, 2), make.definite(3, 3).detach()), {"upper": True}),
         ((make(0, 3, 2), make(0, 3, 3).detach()), {}),
     ],
     sweep=(2, 3),

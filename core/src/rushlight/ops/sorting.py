@@ -506,6 +506,7 @@ def _beside_number(sequence, value):
 
 
 @composite(
+    sweep=(0, 1, 2),
     method=False,
     samples=lambda make: [
         (make(5).sort()[0], make(3, 4)),
@@ -536,6 +537,7 @@ def searchsorted(
 
 
 @composite(
+    sweep=(0, 1, 2),
     method=False,
     samples=lambda make: [(make(3, 4), make(5).sort()[0]), (1, make(5).sort()[0], {"right": True})],
     differentiable=False,

@@ -193,6 +193,7 @@ def _binomial_by_rejection(uniform, count, chance):
     method=False,
     samples=lambda make: [(make(3, 4).round(), make(3, 4) / 5)],
     domain=positive,
+    sweep=(2,),
     differentiable=False,
 )
 def binomial(count: Tensor, prob: Tensor, generator=None):

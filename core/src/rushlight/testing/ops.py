@@ -34,7 +34,7 @@ from rushlight.testing.samples import samples_of
 torch = torch_or_none()
 _deferred.load_all()
 _LACKS = ("not implemented for", "not supported", "does not support", "X.is_contiguous")
-_SWEEP = [d for d in dtypes.ALL if d.category < 3]
+_SWEEP = [d for d in dtypes.ALL if d.category < 3 or d is dtypes.complex64]
 # ``RUSHLIGHT_OPS_TIER=full`` takes every sample where the quick tier takes one.
 _FULL = os.environ.get("RUSHLIGHT_OPS_TIER", "quick") == "full"
 
@@ -139,7 +139,8 @@ def check_dtype(op, dtype):
         tensors = [t for t in flat(args) if isinstance(t, Tensor)]
         if _FULL and dtype.itemsize == 2 and any(not t.numel() for t in tensors):
             continue  # PyTorch often has the kernel for no elements only
-        if dtype.code >= dtypes.FIRST_LIMITED and any(t.numel() < 2 for t in tensors):
+        rare = dtype.code >= dtypes.FIRST_LIMITED or dtype.category == dtypes.COMPLEX
+        if rare and any(t.numel() < 2 for t in tensors):
             continue  # PyTorch answers before it looks for a kernel
         _check_dtype(op, args, kwargs)
 

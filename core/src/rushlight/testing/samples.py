@@ -15,6 +15,7 @@ import zlib
 
 import rushlight
 from rushlight.backends import np
+from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.ops._domains import away_from, real
 
 
@@ -45,6 +46,8 @@ class Maker:
 
     def __call__(self, *shape):
         """A tensor of a shape."""
+        if self.dtype.category == COMPLEX:
+            return self.complex(*shape)
         values = self.array(shape)
         if self.dtype.category < 2:
             values = np.round(np.asarray(values) * 3)
@@ -56,7 +59,8 @@ class Maker:
         out = rushlight.complex(
             rushlight.tensor(self.array(shape)), rushlight.tensor(self.array(shape))
         )
-        wide = self.dtype.to_complex() if self.dtype.category >= 2 else rushlight.complex64
+        kinds = {FLOAT: self.dtype.to_complex, COMPLEX: lambda: self.dtype}
+        wide = kinds.get(self.dtype.category, lambda: rushlight.complex64)()
         return out.to(wide).requires_grad_(self.requires_grad)
 
     def integers(self, low, high, shape, unique_dim=None):
