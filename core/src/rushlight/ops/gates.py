@@ -11,6 +11,7 @@ from rushlight.ops._domains import nonzero
 from rushlight.ops._number_limits import WIDE, check_factors
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import composite, elementwise
+from rushlight.ops._rules import real_same
 from rushlight.ops._second_order import with_history
 from rushlight.ops.activation import leaky_relu
 from rushlight.ops.comparison import where
@@ -42,6 +43,7 @@ def glu(input: Tensor, dim=-1):
 
 
 @elementwise(
+    rule=real_same,
     method=False,
     inplace=False,
     limited=False,

@@ -10,7 +10,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import pooling as kernels
 from rushlight.ops._direct import is_plain_float, tensor_of
 from rushlight.ops._op import composite, op
-from rushlight.ops._rules import refuse_unordered
+from rushlight.ops._rules import refuse_complex, refuse_unordered
 from rushlight.ops._second_order import with_history
 from rushlight.ops._shape_rules import same_length, shaped
 from rushlight.ops.comparison import where
@@ -140,6 +140,7 @@ def _avg_pool(
     input: Tensor, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
 ):
     """Means of windows."""
+    refuse_complex("avg_pool", input)
     return kernels.avg_pool_forward(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -216,6 +217,7 @@ _avg_unpool.gradient(input=_gather)
 )
 def _adaptive_avg_pool(input: Tensor, output_size):
     """Means of equal parts."""
+    refuse_complex("adaptive_avg_pool", input)
     return kernels.adaptive_avg_pool_forward(input, output_size)
 
 

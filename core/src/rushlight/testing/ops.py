@@ -71,6 +71,11 @@ def _differentiable():
     return [op for op in _sampled() if is_differentiable(op) and _holds_tensors(op)]
 
 
+def _complex_too():
+    public = [op for op in _differentiable() if not op.name.startswith("_")]
+    return [op for op in public if 3 in op.options.get("sweep", range(4))]
+
+
 def _oracled_composites():
     return [op for op in _oracled() if op.kind == "composite"]
 
@@ -159,23 +164,36 @@ def _check_dtype(op, args, kwargs):
 
 def check_gradient(op):
     """First and second derivatives against finite differences, on every sample."""
-    checked = 0
-    for args, kwargs in samples_of(op, requires_grad=True):
-        leaves = [t for t in flat(args) if isinstance(t, Tensor) and t.requires_grad]
-        if not leaves or any(not t.numel() for t in leaves):
-            continue
+    checked = [_check_gradient(op, *sample) for sample in samples_of(op, requires_grad=True)]
+    expect(any(checked), f"{op.name}: no sample takes part in the gradient check")
 
-        def call(*tensors, args=args, kwargs=kwargs):
-            fresh = iter(tensors)
-            return _ours(op)(*_replace(args, fresh), **kwargs)
 
-        if not any(t.requires_grad for t in flat(call(*leaves)) if isinstance(t, Tensor)):
+def check_complex_gradient(op):
+    """The same of complex inputs, on one sample, where the op takes them."""
+    for args, kwargs in _typical(samples_of(op, rushlight.complex128, True)):
+        try:
+            op.function(*args, **kwargs)
+        except (RuntimeError, TypeError, ValueError):
             continue
-        gradcheck(call, leaves, fast_mode=True)
-        if op.options.get("differentiable") != "once":
-            gradgradcheck(call, leaves, fast_mode=True)
-        checked += 1
-    expect(checked, f"{op.name}: no sample takes part in the gradient check")
+        _check_gradient(op, args, kwargs)
+
+
+def _check_gradient(op, args, kwargs):
+    """Check one call; False if nothing in it is to be differentiated."""
+    leaves = [t for t in flat(args) if isinstance(t, Tensor) and t.requires_grad]
+    if not leaves or any(not t.numel() for t in leaves):
+        return False
+
+    def call(*tensors):
+        fresh = iter(tensors)
+        return _ours(op)(*_replace(args, fresh), **kwargs)
+
+    if not any(map(_is_recorded, flat(call(*leaves)))):
+        return False
+    gradcheck(call, leaves, fast_mode=True)
+    if op.options.get("differentiable") != "once":
+        gradgradcheck(call, leaves, fast_mode=True)
+    return True
 
 
 def _replace(value, fresh):
@@ -449,6 +467,7 @@ def generate(namespace):
     needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch, the oracle, is not installed")
     families = {
         "gradient": (check_gradient, _differentiable(), ()),
+        "complex_gradient": (check_complex_gradient, _complex_too(), ()),
         "variants": (check_variants, _sampled(), ()),
         "saved": (check_saved, [op for op in _differentiable() if op.kind != "composite"], ()),
         "meta": (check_meta, _sampled(), ()),
