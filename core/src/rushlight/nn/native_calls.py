@@ -226,6 +226,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
 
 
 @overridable(as_given=True)
+@numpy_names
 def adaptive_max_pool1d(input, output_size):
     """:func:`rushlight.nn.functional.adaptive_max_pool1d` with the positions of the maxima."""
     return F.adaptive_max_pool1d(input, output_size, True)

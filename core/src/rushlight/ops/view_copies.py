@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight import dtypes
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.complex_views import view_as_complex, view_as_real
@@ -228,8 +229,8 @@ def unsqueeze_copy(input: Tensor, dim):
 @composite(method=False, samples=[((2, 6),), ((-1,),)])
 def view_copy(input: Tensor, size=None, dtype=None):
     """A copy of ``input.view(size)`` or ``input.view(dtype)``."""
-    if dtype is not None:
-        return _copied(input.view(dtype))
+    if dtype is not None or isinstance(size, dtypes.dtype):
+        return _copied(input.view(size if dtype is None else dtype))
     return input.reshape(size).clone(memory_format=contiguous_format)
 
 
