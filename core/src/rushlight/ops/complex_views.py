@@ -25,7 +25,7 @@ def _imag(self):
 
 
 @declare_view(
-    linear=True, batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py"
+    linear=True, batching="trailing", samples=lambda make: [(make.complex(3),), (make.complex(),)]
 )
 def view_as_real(input: Tensor):
     """A complex tensor as a real one whose last dimension holds the two parts; shares memory."""
@@ -38,9 +38,7 @@ def view_as_real(input: Tensor):
     return input[..., None].view(part)
 
 
-@declare_view(
-    linear=True, batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py"
-)
+@declare_view(linear=True, batching="trailing", samples=lambda make: [(make(2),), (make(3, 2),)])
 def view_as_complex(input: Tensor):
     """A real tensor whose last dimension holds two parts, as a complex one; shares memory."""
     found = dtype_of(input)

@@ -320,13 +320,25 @@ def linalg_eigvalsh(input: Tensor, UPLO="L"):
 
 
 # ------------------------------------------------------------------------------- general matrices
+def _eig_parts(function):
+    """What the order of eigenvalues and the scale of vectors do not change, for tests."""
+
+    def call(*args, **kwargs):
+        values, vectors = function(*args, **kwargs)
+        product = (vectors * values.unsqueeze(-2)) @ vectors.inverse()
+        return values.sum(-1), (values * values).sum(-1), product
+
+    return call
+
+
 @op(
     batching="trailing",
     result=Eigen,
     outputs=2,
     method=False,
-    samples=lambda make: [],
-    tested_by=_TESTED,
+    samples="invertible",
+    compared=_eig_parts,
+    sweep=(2, 3),
     oracle="_C._linalg",
     meta=lambda A: [(A.shape[:-1], dtype_of(A).to_complex()), (A.shape, dtype_of(A).to_complex())],
 )

@@ -11,7 +11,7 @@ from rushlight.dtypes import as_dtype, bool_, default, float64, held, int64, ref
 from rushlight.errors import shape_text
 from rushlight.kernels import places as index_kernels
 from rushlight.ops._op import composite
-from rushlight.ops.creation import arange, finish
+from rushlight.ops.creation import _given, arange, finish
 from rushlight.ops.padding import _constant_pad
 from rushlight.ops.triangular import diag_embed
 from rushlight.tensor.memory_format import contiguous_format
@@ -167,7 +167,7 @@ def is_same_size(input: Tensor, other: Tensor):
     return input._array.shape == other._array.shape
 
 
-@composite(method=False, samples=lambda make: [])
+@composite(method=False, samples=lambda make: [(1, 4), (1.0, 2.0, 0.25)])
 def range(
     start=0,
     end=None,
@@ -193,12 +193,8 @@ def range(
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
     count = int((end - start) / step) + 1
     made = arange(count, dtype=float64) * step + start
-    return finish(
-        made.to(default.float if dtype is None else as_dtype(dtype))._array,
-        dtype or default.float,
-        device,
-        requires_grad,
-    )
+    dtype = default.float if dtype is None else as_dtype(dtype)
+    return _given(out, made.to(dtype)._array, dtype, device, requires_grad)
 
 
 # --------------------------------------------------------------------------------- Python functions

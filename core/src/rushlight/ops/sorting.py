@@ -551,7 +551,13 @@ def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@op(differentiable=False, samples=lambda make: [], tested_by="tests/ops/test_sorting.py")
+@op(
+    differentiable=False,
+    samples=lambda make: [
+        (make.integers(0, 5, (6,)), make(6).detach(), 7),
+        (make.integers(0, 5, (6,)),),
+    ],
+)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength=0):
     """How often each non-negative integer occurs, or the sums of `weights` at each."""
     if input.ndim != 1 or input.dtype.kind not in "iu" or (input.size and input.min() < 0):
