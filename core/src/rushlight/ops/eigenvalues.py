@@ -306,14 +306,14 @@ def _eigh_parts(function):
     return call
 
 
-@composite(method=False, oracle="_C._linalg", samples="square", compared=_eigh_parts)
+@composite(method=False, oracle="_C._linalg", samples="square", compared=_eigh_parts, sweep=(2, 3))
 def linalg_eigh(input: Tensor, UPLO="L"):
     """``(eigenvalues, eigenvectors)`` of Hermitian matrices ``(*, n, n)``, values ascending; only
     the lower triangle is read, or the upper with ``UPLO="U"``."""
     return _linalg_eigh(input, UPLO, True)
 
 
-@composite(method=False, oracle="_C._linalg", samples="square", compared=symmetrized)
+@composite(method=False, oracle="_C._linalg", samples="square", compared=symmetrized, sweep=(2, 3))
 def linalg_eigvalsh(input: Tensor, UPLO="L"):
     """The eigenvalues of Hermitian matrices, ascending."""
     return _linalg_eigh(input, UPLO, _is_recorded(input))[0]

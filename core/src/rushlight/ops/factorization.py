@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, dtype_of
-from rushlight.dtypes import int32
+from rushlight.dtypes import complex64, complex128, float32, float64, int32
 from rushlight.errors import shape_text
 from rushlight.kernels import lapack
 from rushlight.ops._domains import symmetrized
@@ -78,7 +78,9 @@ def _cholesky_gradient(grad, out, upper):
 linalg_cholesky_ex.gradient(input=_cholesky_gradient)
 
 
-@composite(method=False, oracle="_C._linalg", samples="definite", compared=symmetrized)
+@composite(
+    method=False, oracle="_C._linalg", samples="definite", compared=symmetrized, sweep=(2, 3)
+)
 def linalg_cholesky(input: Tensor, *, upper=False):
     """The Cholesky factor of Hermitian positive-definite matrices ``(*, n, n)``: lower, or upper.
 
@@ -94,7 +96,7 @@ def _checked_cholesky(name, input, upper):
     return factor
 
 
-@composite(samples="definite", compared=symmetrized)
+@composite(samples="definite", compared=symmetrized, sweep=(2, 3))
 def cholesky(input: Tensor, upper=False):
     """The Cholesky factor; see :func:`rushlight.linalg.cholesky`."""
     return _checked_cholesky("cholesky", input, upper)
@@ -277,9 +279,14 @@ _permutation.op.options["meta"] = lambda pivots, size, code: (
 )
 
 
+_LAPACK = (float32, float64, complex64, complex128)
+
+
 def permutation(pivots, size, like):
     """P of ``A = P @ L @ U`` from the pivots, in the dtype of another tensor."""
-    return _permutation(pivots, size, like._dtype.code)
+    if like._dtype in _LAPACK:
+        return _permutation(pivots, size, like._dtype.code)
+    return _permutation(pivots, size, float32.code).to(like._dtype)
 
 
 @composite(
@@ -421,6 +428,7 @@ def linalg_ldl_factor_ex(input: Tensor, *, hermitian=False, check_errors=False):
     oracle="_C._linalg",
     samples="definite",
     compared=symmetrized,
+    sweep=(2, 3),
     differentiable=False,
 )
 def linalg_ldl_factor(input: Tensor, *, hermitian=False):

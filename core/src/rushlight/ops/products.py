@@ -53,6 +53,8 @@ def inner(input: Tensor, other: Tensor):
     """The products of vectors in the last dimensions, for all pairs (a product if one is 0-d)."""
     if not input.dim() or not other.dim():
         return input * other
+    if input.dim() == other.dim() == 1 and input.shape == other.shape:
+        return dot(input, other)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes "

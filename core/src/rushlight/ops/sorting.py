@@ -283,7 +283,11 @@ _median.gradient(input=selected_back)
 _nanmedian.gradient(input=selected_back)
 
 
-@op(samples=lambda make: [((make(3, 5),), {}), ((make(),), {})], method=False)
+@op(
+    samples=lambda make: [((make(3, 5),), {}), ((make(),), {})],
+    method=False,
+    meta=lambda input, skip_nan=False: ((), dtype_of(input)),
+)
 def _median_of_all(input: Tensor, skip_nan=False):
     """The lower median of all elements."""
     flat = input.reshape(-1)
@@ -554,7 +558,7 @@ def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
 @op(
     differentiable=False,
     samples=lambda make: [
-        (make.integers(0, 5, (6,)), make(6).detach(), 7),
+        (make.integers(0, 5, (6,)), make.integers(0, 3, (6,)), 7),
         (make.integers(0, 5, (6,)),),
     ],
 )
