@@ -21,7 +21,7 @@ from rushlight.tensor.dispatch import Interpreter, pop, push, stack
 from rushlight.tensor.tensor import EXACT, Tensor
 
 LOWER = frozenset(
-    "matmul mm bmm addmm addbmm baddbmm linear linalg_matmul linalg_multi_dot linalg_vecdot "
+    "matmul mm bmm addmm addbmm baddbmm linear linalg_multi_dot linalg_vecdot "
     "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
     "conv_transpose3d _convolution scaled_dot_product_attention _recurrence prelu".split()
 )

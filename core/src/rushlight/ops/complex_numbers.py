@@ -77,6 +77,7 @@ def complex(real, imag, *, out=None):
     return made if out is None else _write(out, made)
 
 
+# Of a negative length PyTorch's gradient has the wrong sign.
 @composite(domain=positive, method=False, samples="binary")
 def polar(abs: Tensor, angle: Tensor):
     """``abs * (cos(angle) + i sin(angle))``, broadcast; both of one floating dtype.

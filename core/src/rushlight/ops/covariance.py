@@ -103,6 +103,7 @@ def _divisor(total, weights, aweights, correction):
     return float(max(norm, 0))
 
 
+# Unsigned integers would wrap below zero to numbers that float32 cannot tell apart.
 @composite(domain=positive, samples=lambda make: [(make(5),), (make(3, 5),)])
 def corrcoef(input: Tensor):
     """Pearson's correlation coefficients of variables in rows, observations in columns."""

@@ -260,9 +260,9 @@ def _panels(name, y, x, dx, dim):
     return gaps * sums / 2.0
 
 
-def _evenly_spaced(y, dx, dim):
+def _evenly_spaced(name, y, dx, dim):
     """The sum without half of both ends, times the distance: integers are summed in int64."""
-    _check_distance("trapezoid", dx)
+    _check_distance(name, dx)
     ends = y.select(dim, 0) + y.select(dim, -1)
     return (y.sum(dim) - ends * 0.5) * dx
 
@@ -279,9 +279,10 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """The integral along `dim` by the trapezoidal rule, at points `x` or `dx` (1) apart."""
     if dx is not None and x is not None:
         raise TypeError("trapezoid(): give either 'x' or 'dx', not both")
+    name = "trapezoid"
     if x is None and y.dim() and y.shape[dim]:
-        return _evenly_spaced(y, 1 if dx is None else dx, wrap_dim(dim, y.dim()))
-    areas = _panels("trapezoid", y, x, 1 if dx is None else dx, dim)
+        return _evenly_spaced(name, y, 1 if dx is None else dx, wrap_dim(dim, y.dim()))
+    areas = _panels(name, y, x, 1 if dx is None else dx, dim)
     if areas is None:
         raise RuntimeError("trapezoid: x and y need at least one dimension, got a 0-d tensor")
     return areas.sum(dim)

@@ -510,7 +510,7 @@ def _two(name, function):
 
     call.__name__ = "fft_" + name
     call.__doc__ = f":func:`{name[:-1]}n` over two dimensions, the last ones by default."
-    samples = [(), ((2, 5),), {"norm": "ortho"}]
+    samples = [(), ((2, 5),), (None, (-1, 0), "ortho")]
     return composite(**_PUBLIC, name="fft_" + name, samples=samples)(call)
 
 

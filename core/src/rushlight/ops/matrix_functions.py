@@ -295,6 +295,7 @@ def _householder_product(input: Tensor, tau: Tensor):
     return lapack.householder_product(input, tau)
 
 
+# Products of reflectors with larger tau outgrow what float32 gradients are compared to.
 @composite(
     domain=(-0.5, 0.5),
     method=False,

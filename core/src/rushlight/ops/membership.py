@@ -15,7 +15,7 @@ from rushlight.ops._direct import on_cpu, tensor_of, unrecorded
 from rushlight.ops._op import TensorList, composite
 from rushlight.ops._rules import number_dtype, result_type
 from rushlight.ops.joining import stack, variadic
-from rushlight.tensor import construction as make
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
@@ -93,7 +93,7 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     if plain:
         out = _AMONG.call(elements, test_elements, invert)
         if out is not NotImplemented:
-            return make.inferred(out)
+            return construction.inferred(out)
     _check_isin(elements, test_elements)
     if (
         plain

@@ -62,6 +62,7 @@ def native_group_norm(
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), eps))
 
 
+# Samples of the domain serve as running variances too.
 @composite(
     domain=positive,
     method=False,

@@ -140,7 +140,6 @@ def _avg_pool(
     input: Tensor, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
 ):
     """Means of windows."""
-    refuse_complex("avg_pool", input)
     return kernels.avg_pool_forward(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -217,7 +216,6 @@ _avg_unpool.gradient(input=_gather)
 )
 def _adaptive_avg_pool(input: Tensor, output_size):
     """Means of equal parts."""
-    refuse_complex("adaptive_avg_pool", input)
     return kernels.adaptive_avg_pool_forward(input, output_size)
 
 
@@ -340,6 +338,7 @@ def _avg(name, count, input, kernel_size, stride, padding, ceil_mode, include, d
     if not added and is_plain_float(input):
         settings = kernel, stride, padding, bool(ceil_mode), bool(include), divisor
         return tensor_of(_avg_pool.op.cpu_kernel(input._array, *settings))
+    refuse_complex(name, input._array)
     batched = input.unsqueeze(0) if added else input
     out = _avg_pool(batched, kernel, stride, padding, bool(ceil_mode), bool(include), divisor)
     return out.squeeze(0) if added else out
@@ -526,6 +525,8 @@ def _adaptive(name, function, count, input, output_size):
     if function is _adaptive_avg_pool and is_plain_float(batched):
         array = function.op.cpu_kernel(batched._array, sizes)
         return tensor_of(array[0] if added else array)
+    if function is _adaptive_avg_pool:
+        refuse_complex(name, batched._array)
     found = function(batched, sizes)
     if not added:
         return found

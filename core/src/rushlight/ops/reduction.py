@@ -208,18 +208,13 @@ def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
 @composite(limited=False, samples=[(), (1,), ((0, 1), True)])
 def nanmean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` of the elements that are not nan."""
-    if input._dtype.category < FLOAT:
-        raise RuntimeError(
-            f"nanmean(): expected input to have floating point or complex dtype but got "
-            f"{input._dtype}"
-        )
+    _need_float("nanmean", input._array, None)
     count = (~isnan(input)).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
 def _prod_sizes(make):
-    x = make(3, 4)
-    return [((x,), {}), ((x, 1), {}), ((x, 0, True), {}), ((make(),), {})]
+    return [(make(3, 4),), (make(3, 4), 1), (make(3, 4), 0, True), (make(),)]
 
 
 @op(batching="dims", meta=_meta_sum, samples=_prod_sizes)

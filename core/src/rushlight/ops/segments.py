@@ -93,7 +93,7 @@ def segment_reduce(
     index = searchsorted(counts.cumsum(-1), places.contiguous(), right=True)
     index = index.reshape(*index.shape, *rest).expand(data.shape)
     start = _START[reduce] if initial is None else initial
-    # One segment more takes what lies behind the last one.
+    # One segment more takes elements behind the last one.
     shape = (*data.shape[:axis], segments + 1, *data.shape[axis + 1 :])
     base = full(shape, start, dtype=data._dtype, device=data._device)
     out = scatter_reduce(base, axis, index, with_history(data), _WAYS[reduce])

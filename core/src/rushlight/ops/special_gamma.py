@@ -350,6 +350,7 @@ Tensor.polygamma = lambda self, n: polygamma(n, self)
 Tensor.polygamma_ = _polygamma_inplace
 
 
+# Defined above (p - 1) / 2.
 @composite(samples=[(1,), (3,)], domain=(2.5, 5.0))
 def mvlgamma(input: Tensor, p):
     """The logarithm of the multivariate gamma function of dimension `p`."""

@@ -73,6 +73,7 @@ def _scattered_in_storage(input, src, size, stride, offset):
     return as_strided(written, tuple(input.shape), steps, start)
 
 
+# PyTorch gives a gradient to the elements that `src` replaces, and none to the others.
 @composite(
     differs=("gradient",), samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)]
 )
@@ -97,6 +98,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=
     )
 
 
+# PyTorch reads the storage of `input`, so only a slice that is everything can be compared.
 @composite(method=False, samples=lambda make: [(make(3, 4).detach(),) * 2], differentiable=False)
 def slice_inverse(input: Tensor, src: Tensor, dim=0, start=None, end=None, step=1):
     """The tensor `src` whose slice is `input`: `src` itself."""
