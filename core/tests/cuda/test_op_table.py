@@ -112,8 +112,8 @@ def check(op, args, kwargs, tolerance):
             assert_close(a.grad, b.grad, 10 * tolerance, "the gradient")
 
 
-@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_forward_and_gradient(op):
+def check_samples(op):
+    """Every sample in float32, or if the op takes integers alone in these."""
     tolerance = LOOSE.get(op.name, 1e-4)
     done = 0
     for args, kwargs in samples(op, rushlight.float32, is_differentiable(op)):
@@ -128,6 +128,11 @@ def test_forward_and_gradient(op):
             check(op, args, kwargs, tolerance)
             done += 1
     assert done, "no sample was taken"
+
+
+@pytest.mark.parametrize("op", PARTS, ids=lambda op: op.name)
+def test_forward_and_gradient(op):
+    check_samples(op)
     passed.setdefault("float32", set()).add(op.name)
 
 
@@ -190,6 +195,12 @@ def test_how_the_table_runs(capsys):
     assert len(ran) >= 0.95 * len(PARTS)
     assert len(found["array code"]) <= 0.08 * len(PARTS)
     assert {op for op in waiting if POLYNOMIAL not in op} <= MAY_WAIT
+
+
+# After the count above: with complex numbers, composites run parts in other ways.
+@pytest.mark.parametrize("op", [op for op in OPS if op.kind == "composite"], ids=lambda op: op.name)
+def test_composites(op):
+    check_samples(op)
 
 
 def test_wrong_shapes_are_named_as_on_the_cpu():
