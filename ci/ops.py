@@ -1,7 +1,7 @@
 """Run the generated tests of the op table and compare the number of tests per op with the record.
 
-The record, ci/ops_tests.json, may only grow: an op that loses tests fails the run. `--record`
-writes the present numbers.
+The record, ci/ops_tests.json, may only grow: an op that loses tests fails the run, and so does a
+public op without tests. `--record` writes the present numbers.
 
 Usage: python ci/ops.py [quick|full] [--record] [PYTEST ARGUMENT ...]
 """
@@ -31,6 +31,19 @@ def collect(environment: dict[str, str]) -> Counter[str]:
         raise SystemExit(done.stdout + done.stderr)
     found = (OP_OF_TEST.search(line) for line in done.stdout.splitlines())
     return Counter(match["op"] for match in found if match)
+
+
+def public(environment: dict[str, str]) -> list[str]:
+    """The ops of the table that programs call."""
+    words = (
+        "from rushlight.ops import _deferred, _op; _deferred.load_all(); "
+        "print(*(name for name in _op.TABLE if name[0] != '_'))"
+    )
+    command = [sys.executable, "-c", words]
+    done = subprocess.run(
+        command, cwd=CORE.path, env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
 
 
 def compare(tier: str, counts: Counter[str]) -> list[str]:
@@ -63,6 +76,7 @@ def main() -> int:
     if "--record" in arguments:
         write_record(tier, counts)
     fallen = compare(tier, counts)
+    fallen += [f"{op}: a public op without tests" for op in public(environment) if not counts[op]]
     for line in fallen:
         print(line)
     command = [sys.executable, "-m", "pytest", "-q", GENERATED, *rest]

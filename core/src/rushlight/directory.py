@@ -48,7 +48,8 @@ NAMES = {
         "feature_alpha_dropout_ feature_dropout feature_dropout_ frobenius_norm group_norm gru "
         "gru_cell hinge_embedding_loss instance_norm kl_div layer_norm lstm lstm_cell "
         "margin_ranking_loss native_dropout nuclear_norm pairwise_distance poisson_nll_loss "
-        "rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell triplet_margin_loss"
+        "rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell triplet_margin_loss "
+        "adaptive_max_pool1d"
     ),
     "ops.storages": (
         "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "

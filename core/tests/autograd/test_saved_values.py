@@ -16,8 +16,11 @@ from rushlight.tensor.tensor import Tensor
 from rushlight.testing.samples import samples_of
 
 _deferred.load_all()
+ILL_DEFINED = {"linalg_eig"}  # a sum depends on the phases of vectors
 DIFFERENTIABLE = sorted(
-    name for name, op in TABLE.items() if (op.formulas or op.joint) and op.kind != "composite"
+    name
+    for name, op in TABLE.items()
+    if (op.formulas or op.joint) and op.kind != "composite" and name not in ILL_DEFINED
 )
 
 

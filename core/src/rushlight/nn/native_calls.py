@@ -226,6 +226,13 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
 
 
 @overridable(as_given=True)
+@numpy_names
+def adaptive_max_pool1d(input, output_size):
+    """:func:`rushlight.nn.functional.adaptive_max_pool1d` with the positions of the maxima."""
+    return F.adaptive_max_pool1d(input, output_size, True)
+
+
+@overridable(as_given=True)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """A convolution, transposed or not, of as many dimensions as `weight` has behind two."""
     count = weight.dim() - 2

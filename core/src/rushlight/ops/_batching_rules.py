@@ -25,6 +25,7 @@ from rushlight.ops._batching import (
     unbatched,
 )
 from rushlight.ops._wrappers import Wrapped, call_op, in_form
+from rushlight.ops.matrix_checks import is_vector
 from rushlight.tensor.memory_format import contiguous_format, preserve_format
 from rushlight.tensor.shape import normalize_size, wrap_dim
 from rushlight.tensor.tensor import Tensor
@@ -318,10 +319,7 @@ def _ldl_solve(level, op, values):
 @rule
 def _solve(level, op, values):
     A, B, left, check = values
-    shape = tuple(B._array.shape)
-    vector = len(shape) == 1 or (
-        len(shape) == A._array.ndim - 1 and shape == tuple(A._array.shape[:-1])
-    )
+    vector = is_vector(A._array, B._array)
     if vector:
         B = B.unsqueeze(-1)
     found, _ = same_ndim(level, op, [A, B, left, check])
@@ -333,9 +331,12 @@ def _solve(level, op, values):
 
 @rule
 def _lstsq(level, op, values):
-    found, _ = same_ndim(level, op, values)
-    result = call_op(op, found)
-    return tuple(r if r.numel() else front(r, level) for r in result)
+    A, B, *rest = values
+    vector = is_vector(A._array, B._array)
+    found, _ = same_ndim(level, op, [A, B.unsqueeze(-1) if vector else B, *rest])
+    solution, *others = call_op(op, found)
+    results = (solution.squeeze(-1) if vector else solution, *others)
+    return tuple(r if r.numel() else front(r, level) for r in results)
 
 
 # ------------------------------------------------------------------------------- (N, C, ...) shapes

@@ -75,7 +75,6 @@ FUNCTIONS = {
     """,
     "segments": "segment_reduce",
     "factorization": "lu_unpack",
-    "solver": "linalg_ldl_solve",
     "matrix_functions": "chain_matmul vander",
     "products": "tensordot",
     "differences": "cumulative_trapezoid gradient trapezoid trapz",

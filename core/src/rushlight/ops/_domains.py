@@ -1,4 +1,5 @@
-"""Where test inputs of elementwise ops are drawn: ``(low, high)``, or points to stay off."""
+"""Where test inputs are drawn: ``(low, high)``, or points to stay off; and how tests call functions
+of symmetric matrices (a declaration's ``compared``)."""
 
 from __future__ import annotations
 
@@ -18,3 +19,12 @@ class away_from:  # noqa: N801 - reads as a phrase in declarations
 
 
 nonzero = away_from(0.0)
+
+
+def symmetrized(function):
+    """The function of ``input + input.mH``: finite differences then stay symmetric."""
+
+    def call(input, *args, **kwargs):
+        return function(input + input.mH, *args, **kwargs)
+
+    return call

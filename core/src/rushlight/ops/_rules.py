@@ -125,10 +125,13 @@ def _without_complex(rule, name, text):
 
 def refuse_unordered(name, array):
     """Complex numbers have no order: what goes by size refuses them."""
+    refuse_complex(name, array, "complex numbers have no order")
+
+
+def refuse_complex(name, array, reason="it is defined for real numbers only"):
+    """Refuse an array of complex numbers, of which a kernel would read the real parts."""
     if is_complex(array.dtype):
-        raise NotImplementedError(
-            f'"{name}" not implemented for dtype {array.dtype}: complex numbers have no order'
-        )
+        raise NotImplementedError(f'"{name}" not implemented for dtype {array.dtype}: {reason}')
 
 
 real_same = _without_complex(same, "real_same", "As :func:`same`; complex operands are refused.")

@@ -157,7 +157,11 @@ def silu(input):
     return input * xp.sigmoid(input)
 
 
-silu.gradient(input=lambda grad, input: grad * sigmoid(input) * (1 + input * (1 - sigmoid(input))))
+silu.gradient(
+    input=lambda grad, input: (
+        grad * conj_of(sigmoid(input)) * conj_of(1 + input * (1 - sigmoid(input)))
+    )
+)
 
 
 @_float(domain=real, inplace="_mish_", aten="default out")

@@ -204,6 +204,12 @@ def _rfloor_divide(input, other):
 @composite(
     aliases=("divide",),
     numbers="all",
+    samples=lambda make: [
+        (make(3, 1), make(4)),
+        (make(3, 4), 2, {"rounding_mode": "trunc"}),
+        (make(3, 4), make(3, 4)),
+    ],
+    domain=nonzero,
     aten="Tensor Scalar Tensor_mode Scalar_mode out out_mode Scalar_out Scalar_mode_out default",
     aten_inplace="Tensor Tensor_mode Scalar Scalar_mode",
     aten_aliases={
@@ -531,13 +537,23 @@ clamp.gradient(
 )
 
 
-@composite(aten="default Tensor out Tensor_out", aten_inplace="default Tensor", foreach="extreme")
+@composite(
+    samples=lambda make: [(make(3, 4), 0.5), (make(3, 4), make(4))],
+    aten="default Tensor out Tensor_out",
+    aten_inplace="default Tensor",
+    foreach="extreme",
+)
 def clamp_min(input: Tensor, min):
     """`input`, at least `min`."""
     return clamp(input, min)
 
 
-@composite(aten="default Tensor out Tensor_out", aten_inplace="default Tensor", foreach="extreme")
+@composite(
+    samples=lambda make: [(make(3, 4), 0.5), (make(3, 4), make(4))],
+    aten="default Tensor out Tensor_out",
+    aten_inplace="default Tensor",
+    foreach="extreme",
+)
 def clamp_max(input: Tensor, max):
     """`input`, at most `max`."""
     return clamp(input, None, max)
@@ -556,7 +572,9 @@ def clamp_max_(self, max):
 Tensor.clamp_min_, Tensor.clamp_max_ = clamp_min_, clamp_max_
 
 
-@composite(operators=("__pos__",), sparse="linear", sparse_slope=1, nested="elements")
+@composite(
+    operators=("__pos__",), sparse="linear", sparse_slope=1, nested="elements", samples="unary"
+)
 def positive(input: Tensor):
     """`input` itself."""
     return input

@@ -185,7 +185,16 @@ def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
 
 
 @composite(
-    method=False, oracle="nn.functional", autocast="lower", aten="default", flops="attention"
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [
+        (make(2, 3, 4), make(2, 5, 4), make(2, 5, 4)),
+        (make(1, 3, 2), make(1, 3, 2), make(1, 3, 2), make.mask(3, 3)),
+        (make(2, 3, 4), make(2, 3, 4), make(2, 3, 2), None, 0.0, True, {"scale": 0.5}),
+    ],
+    autocast="lower",
+    aten="default",
+    flops="attention",
 )
 def scaled_dot_product_attention(
     query: Tensor,
@@ -194,6 +203,7 @@ def scaled_dot_product_attention(
     attn_mask: Tensor | None = None,
     dropout_p=0.0,
     is_causal=False,
+    *,
     scale=None,
     enable_gqa=False,
 ):

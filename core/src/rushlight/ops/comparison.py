@@ -223,7 +223,10 @@ _where.gradient(
 
 
 @composite(
-    method=False, aten="self ScalarOther ScalarSelf Scalar default self_out", nested="elements"
+    method=False,
+    samples=lambda make: [(make.mask(3, 1), make(4), 2.0), (make.mask(3, 4), make(), make(3, 4))],
+    aten="self ScalarOther ScalarSelf Scalar default self_out",
+    nested="elements",
 )
 def where(condition: Tensor, input=None, other=None):
     """`input` where `condition` is true, else `other`; with one argument, the indices of the true.
@@ -248,7 +251,11 @@ def where(condition: Tensor, input=None, other=None):
 Tensor.where = lambda self, condition, other: where(condition, self, other)
 
 
-@composite(nested="elements")
+@composite(
+    samples=lambda make: [(make(3, 4), make(3, 4)), (make(3, 1), make(4), 0.1, 0.5)],
+    differentiable=False,
+    nested="elements",
+)
 def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where ``|input - other| <= atol + rtol * |other|``."""
     for name, value in (("input", input), ("other", other)):
@@ -274,7 +281,10 @@ def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=Fals
     return close | (isfinite(actual) & (actual <= allowed))
 
 
-@composite()
+@composite(
+    samples=lambda make: [(make(3, 4), make(3, 4)), (make(3, 1), make(4), 0.1, 9.0)],
+    differentiable=False,
+)
 def allclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close; see :func:`isclose`."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
@@ -283,7 +293,11 @@ def allclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=Fal
 _equal_calls, _equal_short = Remembered(), Short(2)
 
 
-@composite(limited="unsigned")
+@composite(
+    limited="unsigned",
+    samples=lambda make: [(make(3, 4), make(3, 4)), (make(0), make(0))],
+    differentiable=False,
+)
 def equal(input: Tensor, other: Tensor):
     """Whether both have the same shape and elements, as a Python bool."""
     a, b = input._array, other._array

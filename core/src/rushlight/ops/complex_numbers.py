@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.compiler import xp
 from rushlight.dtypes import COMPLEX, FLOAT, bool_, default, float16, float32, float64
 from rushlight.errors import argument_error
-from rushlight.ops._domains import nonzero
+from rushlight.ops._domains import nonzero, positive
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._second_order import with_history
 from rushlight.ops.arithmetic import mul
@@ -79,7 +79,8 @@ def complex(real, imag, *, out=None):
     return made if out is None else _write(out, made)
 
 
-@composite(method=False, autocast="float32")
+# Of a negative length PyTorch's gradient has the wrong sign.
+@composite(domain=positive, method=False, samples="binary", autocast="float32")
 def polar(abs: Tensor, angle: Tensor):
     """``abs * (cos(angle) + i sin(angle))``, broadcast; both of one floating dtype.
 
@@ -126,31 +127,43 @@ def conj_physical(input: Tensor):
     return _conj_physical(input) if input._dtype.category == COMPLEX else input
 
 
-@composite(sparse="linear", sparse_slope=1)
+@composite(
+    samples=lambda make: [(make(3, 4),), (make.complex(3).conj(),)], sparse="linear", sparse_slope=1
+)
 def resolve_conj(input: Tensor):
     """`input`: conjugation is never pending here, so there is nothing to do."""
     return input
 
 
-@composite(sparse="linear", sparse_slope=1)
+@composite(
+    samples=lambda make: [(make(3, 4),), (make.complex(3).conj().imag,)],
+    sparse="linear",
+    sparse_slope=1,
+)
 def resolve_neg(input: Tensor):
     """`input`: negation is never pending here, so there is nothing to do."""
     return input
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4),), (make.complex(3).conj(),)], differentiable=False)
 def is_conj(input: Tensor):
     """Whether conjugation is pending: never, it is done when asked for."""
     return False
 
 
-@composite()
+@composite(
+    samples=lambda make: [(make(3, 4),), (make.complex(3).conj().imag,)], differentiable=False
+)
 def is_neg(input: Tensor):
     """Whether negation is pending: never, it is done when asked for."""
     return False
 
 
-@composite(nested="elements")
+@composite(
+    samples=lambda make: [(make(3, 4),), (make.complex(3),)],
+    differentiable=False,
+    nested="elements",
+)
 def isreal(input: Tensor):
     """True where an element has no imaginary part."""
     if input._dtype.category == COMPLEX:
@@ -158,7 +171,7 @@ def isreal(input: Tensor):
     return ones_like(input, dtype=bool_)
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4),), (make.complex(2, 2, 3),)])
 def adjoint(input: Tensor):
     """The conjugate of (a batch of) matrices, transposed."""
     if input.dim() < 2:

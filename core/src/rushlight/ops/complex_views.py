@@ -28,7 +28,7 @@ def _imag(self):
 
 
 @declare_view(
-    linear=True, batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py"
+    linear=True, batching="trailing", samples=lambda make: [(make.complex(3),), (make.complex(),)]
 )
 def view_as_real(input: Tensor):
     """A complex tensor as a real one whose last dimension holds the two parts; shares memory."""
@@ -44,8 +44,7 @@ def view_as_real(input: Tensor):
 @declare_view(
     linear=True,
     batching="trailing",
-    samples=lambda make: [],
-    tested_by="tests/ops/test_complex.py",
+    samples=lambda make: [(make(2),), (make(3, 2),)],
     autocast="float32",
 )
 def view_as_complex(input: Tensor):

@@ -432,7 +432,7 @@ def zero_(self):
 Tensor.copy_, Tensor.fill_, Tensor.zero_ = copy_, fill_, zero_
 
 
-@composite()
+@composite(samples="unary", differentiable=False)
 def detach_copy(input: Tensor):
     """A copy outside the recorded graph."""
     return input.detach().clone()

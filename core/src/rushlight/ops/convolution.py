@@ -320,7 +320,16 @@ def _convolve(name, count, input, weight, bias, stride, padding, dilation, group
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
 
-@composite(method=False, autocast="lower", aten="default padding", flops="convolution")
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(1, 2, 5), make(3, 2, 2)),
+        (make(2, 6), make(2, 1, 3), make(2), 2, 1, 1, 2),
+    ],
+    autocast="lower",
+    aten="default padding",
+    flops="convolution",
+)
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -334,7 +343,17 @@ def conv1d(
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, autocast="lower", aten="default padding", flops="convolution")
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(1, 2, 4, 3), make(2, 2, 2, 2)),
+        (make(2, 5, 4), make(2, 1, 3, 2), make(2), (2, 1), 1, 1, 2),
+        (make(1, 1, 4, 4), make(1, 1, 3, 3), None, 1, "same"),
+    ],
+    autocast="lower",
+    aten="default padding",
+    flops="convolution",
+)
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -348,7 +367,16 @@ def conv2d(
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, autocast="lower", aten="default padding", flops="convolution")
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(1, 1, 3, 2, 3), make(2, 1, 2, 2, 2)),
+        (make(1, 2, 3, 3, 3), make(2, 1, 2, 1, 2), make(2), 2, 1, 1, 2),
+    ],
+    autocast="lower",
+    aten="default padding",
+    flops="convolution",
+)
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -411,7 +439,15 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
 
-@composite(method=False, autocast="lower", flops="transposed convolution")
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(1, 2, 3), make(2, 3, 2)),
+        (make(2, 3), make(2, 1, 3), make(2), 2, 1, 1, 2),
+    ],
+    autocast="lower",
+    flops="transposed convolution",
+)
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -437,7 +473,16 @@ def conv_transpose1d(
     )
 
 
-@composite(method=False, autocast="lower", aten="input", flops="transposed convolution")
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(1, 2, 2, 3), make(2, 2, 2, 2)),
+        (make(2, 3, 2), make(2, 1, 3, 2), make(2), (2, 1), 1, (1, 0), 2),
+    ],
+    autocast="lower",
+    aten="input",
+    flops="transposed convolution",
+)
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -463,7 +508,16 @@ def conv_transpose2d(
     )
 
 
-@composite(method=False, autocast="lower", aten="input", flops="transposed convolution")
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(1, 1, 2, 2, 2), make(1, 2, 2, 2, 2)),
+        (make(1, 2, 2, 2, 2), make(2, 1, 2, 1, 2), make(2), 2, 0, 1, 2),
+    ],
+    autocast="lower",
+    aten="input",
+    flops="transposed convolution",
+)
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
@@ -489,7 +543,13 @@ def conv_transpose3d(
     )
 
 
-@composite(autocast="lower")
+@composite(
+    samples=lambda make: [
+        (make(5, 2, 3), make(2, 3, 4), make(4)),
+        (make(4, 1, 2), make(3, 2, 1), make(1), 1),
+    ],
+    autocast="lower",
+)
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad=0):
     """:func:`conv1d` of (T, B, C) with weight (K, C, O): (T', B, O)."""
     if input.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:

@@ -76,7 +76,7 @@ clone.cpu(_clone_kernel)
 clone.gradient(input=lambda grad: grad)
 
 
-@composite(itself=True)
+@composite(itself=True, samples=lambda make: [(make(),), (make(0, 3),), (make(4, 3).t(),)])
 def contiguous(input: Tensor, memory_format=None):
     """The tensor itself if its memory lies in the format (row-major by default), else a copy that
     does."""

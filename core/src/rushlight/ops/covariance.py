@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.dtypes import BOOL, FLOAT, INTEGER, promote_types
 from rushlight.errors import shape_text
+from rushlight.ops._domains import positive
 from rushlight.ops._op import composite
 from rushlight.ops.comparison import where
 from rushlight.ops.complex_views import real
@@ -29,7 +30,21 @@ def _check_weights(name, weights, count, category):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
-@composite()
+@composite(
+    domain=positive,
+    samples=lambda make: [
+        (make(5),),
+        (make(3, 5),),
+        (
+            make(2, 4),
+            {
+                "correction": 0,
+                "fweights": make.integers(1, 4, (4,)),
+                "aweights": make(4).detach(),
+            },
+        ),
+    ],
+)
 def cov(
     input: Tensor,
     *,
@@ -88,7 +103,8 @@ def _divisor(total, weights, aweights, correction):
     return float(max(norm, 0))
 
 
-@composite()
+# Unsigned integers would wrap below zero to numbers that float32 cannot tell apart.
+@composite(domain=positive, samples=lambda make: [(make(5),), (make(3, 5),)])
 def corrcoef(input: Tensor):
     """Pearson's correlation coefficients of variables in rows, observations in columns."""
     if input.dim() > 2:

@@ -118,19 +118,19 @@ def _slogdet_gradient(grad, A, out0):
 linalg_slogdet.gradient(A=_slogdet_gradient)
 
 
-@composite()
+@composite(samples="invertible")
 def det(input: Tensor):
     """The determinants of square matrices; see :func:`rushlight.linalg.det`."""
     return linalg_det(input)
 
 
-@composite()
+@composite(samples="invertible")
 def slogdet(input: Tensor):
     """Sign and logarithm of the determinant; see :func:`rushlight.linalg.slogdet`."""
     return TorchSignLog(*linalg_slogdet(input))
 
 
-@composite()
+@composite(samples="invertible")
 def logdet(input: Tensor):
     """The logarithm of the determinant: nan where that is negative, -inf where it is 0."""
     sign, logarithm = linalg_slogdet(input)

@@ -72,7 +72,13 @@ def _is_compiled(tensor):
     return type(array) is np.ndarray and array.dtype in COMPILED_DTYPES and array.flags.c_contiguous
 
 
-@composite()
+@composite(
+    samples=lambda make: [
+        (make(3, 4),),
+        (make(3, 4), 2, 0),
+        (make(3, 4), 1, -1, make(3, 2), make(3, 1)),
+    ]
+)
 def diff(
     input: Tensor,
     n=1,
@@ -180,6 +186,11 @@ def _spacings(spacing, count, dims):
 @composite(
     method=False,
     limited=False,
+    samples=lambda make: [
+        (make(5),),
+        (make(3, 4), {"spacing": 0.5, "dim": 1}),
+        (make(3, 4), {"edge_order": 2}),
+    ],
     aten="scalarint scalararray array scalarrayint scalarrayarray tensorarrayint tensorarray",
 )
 def gradient(input: Tensor, *, spacing=None, dim=None, edge_order=1):
@@ -221,6 +232,11 @@ def gradient(input: Tensor, *, spacing=None, dim=None, edge_order=1):
 
 
 # ------------------------------------------------------------------------------------- trapezoids
+def _check_distance(name, dx):
+    if isinstance(dx, (bool, complex)):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+
+
 def _panels(name, y, x, dx, dim):
     """The areas under the line between neighbours."""
     if not y.dim():
@@ -229,8 +245,7 @@ def _panels(name, y, x, dx, dim):
     size = y.shape[dim]
     sums = y.narrow(dim, 1, size - 1) + y.narrow(dim, 0, size - 1) if size else y
     if x is None:
-        if isinstance(dx, (bool, complex)):
-            raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+        _check_distance(name, dx)
         return sums * (dx / 2.0)
     if not x.dim():
         return None
@@ -246,24 +261,58 @@ def _panels(name, y, x, dx, dim):
     return gaps * sums / 2.0
 
 
-@composite(method=False, aten="x dx")
+def _evenly_spaced(name, y, dx, dim):
+    """The sum without half of both ends, times the distance: integers are summed in int64."""
+    _check_distance(name, dx)
+    ends = y.select(dim, 0) + y.select(dim, -1)
+    return (y.sum(dim) - ends * 0.5) * dx
+
+
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(3, 4),),
+        (make(3, 4), make(4)),
+        (make(3, 4), {"dx": 0.5, "dim": 0}),
+    ],
+    aten="x dx",
+)
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """The integral along `dim` by the trapezoidal rule, at points `x` or `dx` (1) apart."""
     if dx is not None and x is not None:
         raise TypeError("trapezoid(): give either 'x' or 'dx', not both")
-    areas = _panels("trapezoid", y, x, 1 if dx is None else dx, dim)
+    name = "trapezoid"
+    if x is None and y.dim() and y.shape[dim]:
+        return _evenly_spaced(name, y, 1 if dx is None else dx, wrap_dim(dim, y.dim()))
+    areas = _panels(name, y, x, 1 if dx is None else dx, dim)
     if areas is None:
         raise RuntimeError("trapezoid: x and y need at least one dimension, got a 0-d tensor")
     return areas.sum(dim)
 
 
-@composite(method=False, aten="x dx")
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(3, 4),),
+        (make(3, 4), make(4)),
+        (make(3, 4), {"dx": 0.5, "dim": 0}),
+    ],
+    aten="x dx",
+)
 def trapz(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """An older name of :func:`rushlight.trapezoid`."""
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
-@composite(method=False, aten="x dx")
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(3, 4),),
+        (make(3, 4), make(4)),
+        (make(3, 4), {"dx": 0.5, "dim": 0}),
+    ],
+    aten="x dx",
+)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
     """The running integral along `dim` by the trapezoidal rule, one element fewer than `y` has."""
     if dx is not None and x is not None:

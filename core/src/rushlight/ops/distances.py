@@ -152,7 +152,11 @@ def _check_rows(name, letter, value):
         )
 
 
-@composite(method=False, autocast="float32")
+@composite(
+    method=False,
+    samples=lambda make: [(make(3, 2), make(4, 2)), (make(2, 3, 2), make(1, 2, 2), 1.0)],
+    autocast="float32",
+)
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -223,7 +227,9 @@ def _pairs_of(count, device):
     return [tensor(i.astype(np.int64), device=device) for i in np.triu_indices(count, 1)]
 
 
-@composite(method=False, autocast_on_gpu="float32")
+@composite(
+    method=False, samples=lambda make: [(make(4, 3),), (make(4, 2), 1.5)], autocast_on_gpu="float32"
+)
 def pdist(input: Tensor, p=2.0):
     """The distances of order `p` between all pairs of rows of ``(N, M)``, ``N * (N - 1) / 2`` of
     them, in the order (0, 1), (0, 2), ..., (1, 2), ..."""
@@ -251,7 +257,13 @@ def _scaled_slices(array, p, dim, maxnorm):
 _renormed = by_layout(folds.renormed, _scaled_slices)
 
 
-@composite(inplace=False, limited="unsigned", autocast_on_gpu="float32", barred="complex")
+@composite(
+    inplace=False,
+    limited="unsigned",
+    samples=[(2, 0, 1.0), (1, -1, 2.5)],
+    autocast_on_gpu="float32",
+    barred="complex",
+)
 def renorm(input: Tensor, p, dim, maxnorm):
     """Slices along `dim` scaled down to a norm of order `p` of at most `maxnorm`."""
     if isinstance(p, complex) or not p > 0:

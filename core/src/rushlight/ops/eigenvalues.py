@@ -9,6 +9,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.kernels import spectra
 from rushlight.kernels.execution import REFERENCE
+from rushlight.ops._domains import symmetrized
 from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import real
 from rushlight.ops.matrix_checks import (
@@ -186,7 +187,28 @@ def _check_phase(turned_u, turned_v):
 _linalg_svd.gradient(A=_svd_gradient)
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+def _sizes_of(vectors):
+    """What the phase of vectors, which is free, does not change."""
+    return (vectors * vectors.conj()).real
+
+
+def _svd_parts(function):
+    """What is unique of a decomposition, for tests."""
+
+    def call(*args, **kwargs):
+        left, values, right = function(*args, **kwargs)
+        return _sizes_of(left), values, _sizes_of(right)
+
+    return call
+
+
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [(make(0, 3),), (make(2, 3, 2), False), (make(3, 4), False)],
+    compared=_svd_parts,
+    autocast="float32",
+)
 def linalg_svd(A: Tensor, full_matrices=True, *, driver=None):
     """``(U, S, Vh)`` with ``A = U @ diag(S) @ Vh``, S descending; A ``(*, m, n)``. U and Vh are
     square with `full_matrices`, else they have min(m, n) columns and rows."""
@@ -197,13 +219,18 @@ def _is_recorded(tensor):
     return mode.recording and tensor.requires_grad
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+@composite(method=False, oracle="_C._linalg", samples="matrix", autocast="float32")
 def linalg_svdvals(A: Tensor, *, driver=None):
     """The singular values of ``(*, m, n)`` matrices, descending; stable to differentiate."""
     return _linalg_svd(A, False, _is_recorded(A), driver)[1]
 
 
-@composite(autocast="float32", aten="default U")
+@composite(
+    samples=lambda make: [(make(3, 4),), (make(2, 3, 2),)],
+    compared=_svd_parts,
+    autocast="float32",
+    aten="default U",
+)
 def svd(input: Tensor, some=True, compute_uv=True):
     """``(U, S, V)``, reduced if `some`; without `compute_uv` U and V are zeros. New programs use
     :func:`rushlight.linalg.svd`, whose last result is V's adjoint."""
@@ -277,27 +304,63 @@ def _eigh_gradient(grad, out0, out1):
 _linalg_eigh.gradient(A=_eigh_gradient)
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+def _eigh_parts(function):
+    """What is unique of a symmetric matrix's decomposition, for tests."""
+
+    def call(*args, **kwargs):
+        values, vectors = symmetrized(function)(*args, **kwargs)
+        return values, _sizes_of(vectors)
+
+    return call
+
+
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples="square",
+    compared=_eigh_parts,
+    sweep=(2, 3),
+    autocast="float32",
+)
 def linalg_eigh(input: Tensor, UPLO="L"):
     """``(eigenvalues, eigenvectors)`` of Hermitian matrices ``(*, n, n)``, values ascending; only
     the lower triangle is read, or the upper with ``UPLO="U"``."""
     return _linalg_eigh(input, UPLO, True)
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples="square",
+    compared=symmetrized,
+    sweep=(2, 3),
+    autocast="float32",
+)
 def linalg_eigvalsh(input: Tensor, UPLO="L"):
     """The eigenvalues of Hermitian matrices, ascending."""
     return _linalg_eigh(input, UPLO, _is_recorded(input))[0]
 
 
 # ------------------------------------------------------------------------------- general matrices
+def _eig_parts(function):
+    """What the order of eigenvalues and the scale of vectors do not change, for tests."""
+
+    def call(*args, **kwargs):
+        values, vectors = function(*args, **kwargs)
+        product = (vectors * values.unsqueeze(-2)) @ vectors.inverse()
+        return values.sum(-1), (values * values).sum(-1), product
+
+    return call
+
+
 @op(
     batching="trailing",
     result=Eigen,
     outputs=2,
     method=False,
-    samples=lambda make: [],
-    tested_by=_TESTED,
+    samples="invertible",
+    compared=_eig_parts,
+    sweep=(2, 3),
     oracle="_C._linalg",
     meta=lambda A: [(A.shape[:-1], dtype_of(A).to_complex()), (A.shape, dtype_of(A).to_complex())],
     autocast="float32",
@@ -358,7 +421,23 @@ def _linalg_eigvals(A: Tensor):
     return _decompose("linalg.eigvals", np.linalg.eigvals, A).astype(kind, copy=False)
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+def _power_sums(function):
+    """What the order of eigenvalues does not change, for tests."""
+
+    def call(*args, **kwargs):
+        values = function(*args, **kwargs)
+        return values.sum(-1), (values * values).sum(-1)
+
+    return call
+
+
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples="invertible",
+    compared=_power_sums,
+    autocast="float32",
+)
 def linalg_eigvals(input: Tensor):
     """The eigenvalues of square matrices ``(*, n, n)``, complex, in no order."""
     if _is_recorded(input):

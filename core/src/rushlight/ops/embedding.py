@@ -14,6 +14,7 @@ from rushlight.kernels.prepared import Remembered
 from rushlight.ops._direct import arrays_of, is_plain_float, on_cpu, tensor_of, unrecorded
 from rushlight.ops._op import op
 from rushlight.ops._recording import note
+from rushlight.ops._rules import refuse_complex
 from rushlight.ops._shape_rules import bags_of, indexed_numbers, rows_of, table_gradient
 from rushlight.ops.comparison import where
 from rushlight.tensor.dispatch import STATE, readable
@@ -195,6 +196,7 @@ def _embedding_bag(
 ):
     """Bags of rows reduced to one row each; where bags start (B + 1,), how many rows count in each
     (B,), and of maxima whose rows they are (B, E)."""
+    refuse_complex("embedding_bag", weight)
     out, saved = kernels.embedding_bag_forward(
         weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, dtype_of
-from rushlight.dtypes import int32
+from rushlight.dtypes import complex64, complex128, float32, float64, int32
 from rushlight.errors import shape_text
 from rushlight.kernels import lapack
+from rushlight.ops._domains import symmetrized
 from rushlight.ops._op import composite, op
 from rushlight.ops.matrix_checks import (
     broadcast_batches,
@@ -39,40 +40,13 @@ NOT_DEFINITE = (
 
 
 # ------------------------------------------------------------------------------------- Cholesky
-def _definite(make, *shape):
-    """Symmetric positive-definite matrices."""
-    matrix = make(*shape).detach()
-    size = shape[-1]
-    product = matrix @ matrix.mT
-    shifted = np.asarray(product._array, np.float64) + 2 * size * np.eye(size)
-    return _remake(make, shifted)
-
-
-def _remake(make, array):
-    from rushlight.ops.creation import tensor
-
-    out = tensor(array).to(make.dtype)
-    return out.requires_grad_() if make.requires_grad and make.dtype.category >= 2 else out
-
-
-def _cholesky_samples(make):
-    if make.requires_grad:  # larger ones read one triangle, which finite differences would see
-        return [((_definite(make, 1, 1),), {}), ((_definite(make, 2, 1, 1),), {"upper": True})] * 2
-    return [
-        ((_definite(make, 3, 3),), {}),
-        ((_definite(make, 2, 4, 4),), {"upper": True}),
-        ((_definite(make, 2, 2),), {}),
-        ((make(0, 3, 3),), {}),
-        ((make(2, 0, 0),), {}),
-    ]
-
-
 @op(
     batching="trailing",
     result=CholeskyEx,
     method=False,
     oracle="_C._linalg",
-    samples=_cholesky_samples,
+    samples="definite",
+    compared=symmetrized,
     differentiable=True,
     tested_by="tests/ops/test_factorization.py",
     sweep=(2, 3),
@@ -105,7 +79,14 @@ def _cholesky_gradient(grad, out, upper):
 linalg_cholesky_ex.gradient(input=_cholesky_gradient)
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples="definite",
+    compared=symmetrized,
+    sweep=(2, 3),
+    autocast="float32",
+)
 def linalg_cholesky(input: Tensor, *, upper=False):
     """The Cholesky factor of Hermitian positive-definite matrices ``(*, n, n)``: lower, or upper.
 
@@ -121,7 +102,7 @@ def _checked_cholesky(name, input, upper):
     return factor
 
 
-@composite(autocast="float32")
+@composite(samples="definite", compared=symmetrized, sweep=(2, 3), autocast="float32")
 def cholesky(input: Tensor, upper=False):
     """The Cholesky factor; see :func:`rushlight.linalg.cholesky`."""
     return _checked_cholesky("cholesky", input, upper)
@@ -143,8 +124,8 @@ def _check_cholesky_solve(B, L):
 @op(
     batching="trailing of several",
     samples=lambda make: [
-        ((make(3, 2), _definite(make, 3, 3).detach()), {}),
-        ((make(2, 3, 2), _definite(make, 3, 3).detach()), {"upper": True}),
+        ((make(3, 2), make.definite(3, 3).detach()), {}),
+        ((make(2, 3, 2), make.definite(3, 3).detach()), {"upper": True}),
         ((make(0, 3, 2), make(0, 3, 3).detach()), {}),
     ],
     sweep=(2, 3),
@@ -168,7 +149,20 @@ def _cholesky_solve_gradient(grad, input2, out, upper, needs):
     return turned, grad_factor
 
 
-@composite(autocast="float32")
+def _of_triangle(function):
+    """The function of one triangle, which is what it reads, for tests."""
+
+    def call(input, upper=False):
+        return function(input.triu() if upper else input.tril(), upper)
+
+    return call
+
+
+@composite(
+    compared=_of_triangle,
+    samples=lambda make: [(make.invertible(3, 3),), (make.invertible(2, 2, 2), True)],
+    autocast="float32",
+)
 def cholesky_inverse(input: Tensor, upper=False):
     """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` if `upper`)."""
     check_input("cholesky_inverse", input, "L")
@@ -293,12 +287,21 @@ _permutation.op.options["meta"] = lambda pivots, size, code: (
 )
 
 
+_LAPACK = (float32, float64, complex64, complex128)
+
+
 def permutation(pivots, size, like):
     """P of ``A = P @ L @ U`` from the pivots, in the dtype of another tensor."""
-    return _permutation(pivots, size, like._dtype.code)
+    if like._dtype in _LAPACK:
+        return _permutation(pivots, size, like._dtype.code)
+    return _permutation(pivots, size, float32.code).to(like._dtype)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [(make.invertible(3, 3),), (make.invertible(2, 2, 2),)],
+)
 def linalg_lu_factor(A: Tensor, *, pivot=True):
     """``(LU, pivots)``, the compact LU factorization; see :func:`lu_factor_ex`."""
     factors, pivots, info = linalg_lu_factor_ex(A, pivot=pivot)
@@ -343,7 +346,11 @@ def _lu_parts_gradient(grad, A_shape, out0, out1, out2):
 _lu_parts.gradient(A=_lu_parts_gradient)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [(make.invertible(3, 3),), (make(2, 3, 2),)],
+)
 def linalg_lu(A: Tensor, *, pivot=True):
     """``(P, L, U)`` with ``A = P @ L @ U``: a permutation, lower and upper triangles."""
     if not pivot:
@@ -352,7 +359,10 @@ def linalg_lu(A: Tensor, *, pivot=True):
     return PLU(permutation(pivots, A.shape[-2], A), lower, upper)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [(make(3, 3), make.pivots(3)), (make(3, 3), make.pivots(3), True, False)],
+)
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data=True, unpack_pivots=True):
     """``(P, L, U)`` from the compact factors of :func:`rushlight.linalg.lu_factor`; what is not
     asked for comes back empty."""
@@ -376,7 +386,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data=True, unpack_pivot
     return Unpacked(order, lower, upper)
 
 
-@composite()
+@composite(samples=lambda make: [(make.invertible(3, 3),), (make.invertible(2, 2, 2), True, True)])
 def lu(A: Tensor, pivot=True, get_infos=False):
     """``(LU, pivots)``, or ``(LU, pivots, infos)`` with `get_infos`; see
     :func:`rushlight.linalg.lu_factor_ex`."""
@@ -421,7 +431,14 @@ def linalg_ldl_factor_ex(input: Tensor, *, hermitian=False, check_errors=False):
     return [factors, pivots, info]
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples="definite",
+    compared=symmetrized,
+    sweep=(2, 3),
+    differentiable=False,
+)
 def linalg_ldl_factor(input: Tensor, *, hermitian=False):
     """``(LD, pivots)``; see :func:`ldl_factor_ex`."""
     factors, pivots, info = linalg_ldl_factor_ex(input, hermitian=hermitian)
@@ -526,7 +543,9 @@ def _wide_qr_gradient(grad_q, grad_r, q, r):
 linalg_qr.gradient(A=_qr_gradient)
 
 
-@composite(autocast="float32", aten="default Q")
+@composite(
+    samples=lambda make: [(make(4, 3),), (make(2, 3, 2),)], autocast="float32", aten="default Q"
+)
 def qr(input: Tensor, some=True):
     """``(Q, R)``; reduced, or complete if not `some`. See :func:`rushlight.linalg.qr`."""
     return linalg_qr(input, "reduced" if some else "complete")

@@ -12,7 +12,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, INTEGER
 from rushlight.errors import argument_error, shape_text
-from rushlight.ops._domains import nonzero
+from rushlight.ops._domains import nonzero, positive
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import composite, elementwise, op
 from rushlight.ops._rules import (
@@ -89,7 +89,7 @@ def _most(dtype):
     return dtypes.finfo(dtype.to_real()).max
 
 
-@composite(limited="unsigned", sparse="elements", nested="elements")
+@composite(limited="unsigned", samples=[(), (1.0, 2.0, -2.0)], sparse="elements", nested="elements")
 def nan_to_num(input: Tensor, nan=None, posinf=None, neginf=None):
     """`input` with nan replaced by `nan` (0), and the infinities by `posinf` and `neginf` (the
     largest and smallest numbers of the dtype); of a complex number, both parts.
@@ -284,7 +284,10 @@ _scaled_by_power.gradient(
 )
 
 
-@composite(aten="Tensor out default")
+@composite(
+    samples=lambda make: [(make(3, 1), make.integers(-2, 3, (4,))), (make(3, 4), make(3, 4))],
+    aten="Tensor out default",
+)
 def ldexp(input: Tensor, other: Tensor):
     """``input * 2 ** other``, broadcast; of a float tensor and integers, in its dtype and without
     overflow on the way."""
@@ -325,6 +328,8 @@ def _to_double(value):
 
 
 @composite(
+    samples=lambda make: [(make(3, 4), 2), (2.0, make(3, 4)), (make(3, 1), make(4))],
+    domain=positive,
     aten="Tensor_Tensor Tensor_Scalar Scalar Tensor_Tensor_out Scalar_out Tensor_Scalar_out",
     aten_inplace="Tensor Scalar",
 )

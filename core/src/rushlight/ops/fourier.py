@@ -13,6 +13,7 @@ from rushlight.kernels import fourier
 from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import by_layout, nothing
 from rushlight.ops._direct import tensor_of
+from rushlight.ops._domains import positive
 from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import real
 from rushlight.ops.joining import cat
@@ -312,6 +313,10 @@ def _all_resized(input, axes, sizes):
     return input
 
 
+# The domain: unsigned integers keep its values, whose differences float32 then holds.
+_PUBLIC = {"method": False, "oracle": "_C._fft", "domain": positive}
+
+
 # ------------------------------------------------------------------------------- one dimension
 _FFT, _IFFT, _RFFT, _IRFFT = (
     by_layout(prepare, nothing)
@@ -348,7 +353,7 @@ def _at_once(calls, input, n, dim, norm):
     return found if found is NotImplemented else tensor_of(found)
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32")
 def fft_fft(input: Tensor, n=None, dim=-1, norm=None):
     """The transform along `dim`, cut or padded with zeros to `n` points. `norm` says which
     direction is scaled by 1/n: ``"backward"`` (default), ``"forward"``; ``"ortho"``: both by its
@@ -364,7 +369,7 @@ def fft_fft(input: Tensor, n=None, dim=-1, norm=None):
     return _fft_c2c(values, (axis,), norm, True)
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32")
 def fft_ifft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`fft`."""
     found = _at_once(_IFFT, input, n, dim, norm)
@@ -375,7 +380,7 @@ def fft_ifft(input: Tensor, n=None, dim=-1, norm=None):
     return _fft_c2c(values, (axis,), norm, False)
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32")
 def fft_rfft(input: Tensor, n=None, dim=-1, norm=None):
     """The first ``n // 2 + 1`` elements of the transform of real numbers."""
     found = _at_once(_RFFT, input, n, dim, norm)
@@ -396,7 +401,7 @@ def _to_real(name, input, n, dim, norm):
     return _fft_c2r(_resized(values, axis, _half(size)), (axis,), norm, size)
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32")
 def fft_irfft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`rfft`: `n` real numbers (default: twice the input's size less two)."""
     found = _at_once(_IRFFT, input, n, dim, norm)
@@ -405,7 +410,7 @@ def fft_irfft(input: Tensor, n=None, dim=-1, norm=None):
     return _to_real("irfft", input, n, dim, _check_norm("irfft", norm))
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32")
 def fft_hfft(input: Tensor, n=None, dim=-1, norm=None):
     """The real transform of numbers with Hermitian symmetry, given their first half."""
     norm = _opposite(_check_norm("hfft", norm))
@@ -413,7 +418,7 @@ def fft_hfft(input: Tensor, n=None, dim=-1, norm=None):
     return _to_real("hfft", values.conj(), n, dim, norm)
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32")
 def fft_ihfft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`hfft`: the first half of what real numbers are the transform of."""
     norm = _opposite(_check_norm("ihfft", norm))
@@ -422,13 +427,13 @@ def fft_ihfft(input: Tensor, n=None, dim=-1, norm=None):
 
 
 # --------------------------------------------------------------------------- several dimensions
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), ((2, 5),), (None, (0,), "ortho")], autocast="float32")
 def fft_fftn(input: Tensor, s=None, dim=None, norm=None):
     """The transform over `dim` (all by default, or the last ``len(s)``), resized to `s`."""
     return _complex_many("fftn", input, s, dim, norm, True)
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), ((2, 5),), (None, (0,), "ortho")], autocast="float32")
 def fft_ifftn(input: Tensor, s=None, dim=None, norm=None):
     """The inverse of :func:`fftn`."""
     return _complex_many("ifftn", input, s, dim, norm, False)
@@ -441,7 +446,7 @@ def _complex_many(name, input, s, dim, norm, forward):
     return _fft_c2c(_all_resized(values, axes, sizes), axes, norm, forward)
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), ((2, 5),), (None, (0,), "ortho")], autocast="float32")
 def fft_rfftn(input: Tensor, s=None, dim=None, norm=None):
     """The transform of real numbers over several dimensions; half of the last of them."""
     return _half_many("rfftn", input, s, dim, _check_norm("rfftn", norm))
@@ -455,7 +460,7 @@ def _half_many(name, input, s, dim, norm):
     return _fft_r2c(_all_resized(values, axes, sizes), axes, norm, True)
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), ((2, 5),), (None, (0,), "ortho")], autocast="float32")
 def fft_irfftn(input: Tensor, s=None, dim=None, norm=None):
     """The inverse of :func:`rfftn`; the last size is ``s[-1]``, or twice the input's less two."""
     return _real_many("irfftn", input, s, dim, _check_norm("irfftn", norm))
@@ -481,7 +486,7 @@ def _last_doubled(name, values, s, dim):
     return axes, sizes
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), ((2, 5),), (None, (0,), "ortho")], autocast="float32")
 def fft_hfftn(input: Tensor, s=None, dim=None, norm=None):
     """:func:`hfft` over several dimensions: the last one is halved, the others are whole."""
     norm = _check_norm("hfftn", norm)
@@ -493,7 +498,7 @@ def fft_hfftn(input: Tensor, s=None, dim=None, norm=None):
     return _fft_c2r(values.conj(), axes[-1:], _opposite(norm), sizes[-1])
 
 
-@composite(method=False, oracle="_C._fft", autocast="float32")
+@composite(**_PUBLIC, samples=[(), ((2, 5),), (None, (0,), "ortho")], autocast="float32")
 def fft_ihfftn(input: Tensor, s=None, dim=None, norm=None):
     """The inverse of :func:`hfftn`."""
     norm = _check_norm("ihfftn", norm)
@@ -512,7 +517,8 @@ def _two(name, function):
 
     call.__name__ = "fft_" + name
     call.__doc__ = f":func:`{name[:-1]}n` over two dimensions, the last ones by default."
-    return composite(method=False, oracle="_C._fft", name="fft_" + name, autocast="float32")(call)
+    samples = [(), ((2, 5),), (None, (-1, 0), "ortho")]
+    return composite(**_PUBLIC, name="fft_" + name, samples=samples, autocast="float32")(call)
 
 
 fft_fft2 = _two("fft2", fft_fftn)
@@ -561,13 +567,13 @@ def _shift(input, dim, sign):
     return input.roll(tuple(n // 2 if sign > 0 else (n + 1) // 2 for n in sizes), dims)
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(**_PUBLIC, samples=[(), (1,), ((0, 1),)])
 def fft_fftshift(input: Tensor, dim=None):
     """The frequency 0 in the middle of each of `dim` (all by default)."""
     return _shift(input, dim, 1)
 
 
-@composite(method=False, oracle="_C._fft")
+@composite(**_PUBLIC, samples=[(), (1,), ((0, 1),)])
 def fft_ifftshift(input: Tensor, dim=None):
     """The inverse of :func:`fftshift`."""
     return _shift(input, dim, -1)

@@ -7,9 +7,11 @@ import math
 from rushlight.compiler import xp
 from rushlight.dtypes import float64
 from rushlight.errors import shape_text
+from rushlight.ops._domains import nonzero
 from rushlight.ops._number_limits import WIDE, check_factors
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import composite, elementwise
+from rushlight.ops._rules import real_same
 from rushlight.ops._second_order import with_history
 from rushlight.ops.activation import leaky_relu
 from rushlight.ops.comparison import where
@@ -22,7 +24,13 @@ from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
-@composite(method=False, oracle="nn.functional", limited=False, aten="default out")
+@composite(
+    method=False,
+    oracle="nn.functional",
+    limited=False,
+    samples=lambda make: [(make(3, 4),), (make(2, 4, 3), 1)],
+    aten="default out",
+)
 def glu(input: Tensor, dim=-1):
     """The first half along `dim` times the sigmoid of the second. (Dauphin et al., 2016.)"""
     if not input.dim():
@@ -36,6 +44,7 @@ def glu(input: Tensor, dim=-1):
 
 
 @elementwise(
+    rule=real_same,
     method=False,
     inplace=False,
     limited=False,
@@ -54,7 +63,11 @@ _sloped.gradient(
 )
 
 
-@composite(autocast="lower")
+@composite(
+    samples=lambda make: [(make(3, 4), make(1)), (make(2, 3, 2), make(3))],
+    domain=nonzero,
+    autocast="lower",
+)
 def prelu(input: Tensor, weight: Tensor):
     """`input` where positive, else ``weight * input``; `weight` has one value or one a channel.
 
@@ -98,7 +111,7 @@ def _drawn_slopes(input, lower, upper):
     return slopes
 
 
-@composite(method=False)
+@composite(method=False, samples=[(), (0.1, 0.4)], domain=nonzero)
 def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """:func:`leaky_relu` with a random slope per element in training, their mean otherwise."""
     for name, value in (("lower", lower), ("upper", upper)):

@@ -21,7 +21,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops._rules import number_dtype
 from rushlight.ops.comparison import where
 from rushlight.ops.complex_views import conj_number
-from rushlight.ops.creation import zeros
+from rushlight.ops.creation import full, zeros
 from rushlight.ops.indexing import _index_put
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.memory_format import same_order
@@ -244,6 +244,8 @@ def _source(input, index, src, value):
     if value is None:
         raise TypeError("scatter() missing required argument: 'src' or 'value'")
     value = held(value, input._dtype)
+    if not readable(index):
+        return full(tuple(index.shape), value, dtype=input._dtype, device=input._device)
     return make_tensor(
         np.full_like(index._array, value, input._array.dtype, subok=False), input._dtype
     )
@@ -255,6 +257,10 @@ def _check_reduce(reduce):
 
 
 @composite(
+    samples=lambda make: [
+        (make(3, 4), 0, make.integers(0, 3, (2, 4), 0), make(2, 4)),
+        (make(3, 4), 1, make.integers(0, 4, (3, 2), 1), {"value": 1.5}),
+    ],
     aten="value src reduce value_reduce src_out value_out reduce_out value_reduce_out",
     aten_inplace="src value reduce value_reduce",
 )
@@ -591,7 +597,7 @@ def nonzero(input, *, as_tuple=False, out=None):
     return _nonzero(input.reshape(1)).unbind(1) if not input.dim() else found.unbind(1)
 
 
-@composite()
+@composite(samples=lambda make: [(make.mask(3, 4),), (make(3, 4),)], differentiable=False)
 def argwhere(input: Tensor):
     """The indices of the nonzero elements, one row each."""
     return _nonzero(input)

@@ -91,7 +91,7 @@ def _count(points, edges, weights, density):
 
 
 def _check_device(name, input):
-    if input.is_cuda:
+    if input._device.type != "cpu":
         raise NotImplementedError(
             f"{name}() is for tensors on the CPU, as in PyTorch; got one on {input.device}. Use "
             "histc() there, or input.cpu()"
@@ -129,7 +129,15 @@ def _check_edges(name, input, edges):
     return np.ascontiguousarray(edges._array)
 
 
-@composite(aten="bins_tensor bins_tensor_out bin_ct bin_ct_out")
+_SWEEP = (0, 1, "float32", "float64")  # PyTorch takes half precision if `range` is given
+
+
+@composite(
+    sweep=_SWEEP,
+    samples=lambda make: [(make(3, 4), 4), (make(6), 3, {"range": (-1.0, 1.0), "density": True})],
+    differentiable=False,
+    aten="bins_tensor bins_tensor_out bin_ct bin_ct_out",
+)
 def histogram(input: Tensor, bins=100, *, range=None, weight=None, density=False):
     """Counts per bin and the bins' edges, as ``(hist, bin_edges)``.
 
@@ -161,7 +169,13 @@ def _range_edges(name, values, bins, low, high):
     return _edges(values, bins, low, high)
 
 
-@composite(method=False, aten="default int_bins TensorList_bins")
+@composite(
+    sweep=_SWEEP,
+    method=False,
+    samples=lambda make: [(make(5, 2), [3, 2]), (make(5, 2), 2, [-1.0, 1.0, -2.0, 2.0])],
+    differentiable=False,
+    aten="default int_bins TensorList_bins",
+)
 def histogramdd(input: Tensor, bins, range=None, weight=None, density=False):
     """A histogram over the last dimension's coordinates, as ``(hist, bin_edges)``, the edges a
     tuple with one vector per coordinate.

@@ -156,7 +156,17 @@ def _maps(input, sizes, factors, mode, align_corners, antialias):
     return tuple(maps)
 
 
-@composite(**_NN)
+# Bytes are rounded between two passes in PyTorch where the processor has AVX2.
+@composite(
+    differs=("uint8",),
+    samples=lambda make: [
+        (make(1, 2, 4), 6),
+        (make(1, 1, 4, 5), (3, 6), None, "bicubic", False),
+        (make(1, 2, 3, 4), None, 2, "bilinear", True),
+        (make(1, 1, 2, 3, 2), 2, None, "trilinear"),
+    ],
+    **_NN,
+)
 def interpolate(
     input: Tensor,
     size=None,

@@ -226,7 +226,7 @@ def variadic(function):
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__, call.__module__, call.op = function.__doc__, function.__module__, op
-    op.function = call
+    op.function, op.variadic = call, True
     return call
 
 
@@ -269,7 +269,10 @@ def _not_empty(name, tensors):
         raise RuntimeError(f"{name} expects a non-empty TensorList")
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [([make(3), make(2)],), ([make(), make()],), ([make(3, 1), make(3, 2)],)],
+)
 def hstack(tensors):
     """Tensors joined along the second dimension (the first for vectors)."""
     _not_empty("hstack", tensors)
@@ -277,14 +280,28 @@ def hstack(tensors):
     return cat(tensors, 0 if tensors[0].dim() == 1 else 1)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        ([make(3), make(2, 3)],),
+        ([make(), make()],),
+        ([make(1, 2, 1), make(2, 2, 1)],),
+    ],
+)
 def vstack(tensors):
     """Tensors joined along the first dimension, vectors as rows."""
     _not_empty("vstack", tensors)
     return cat([at_least(2)(t) for t in tensors], 0)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        ([make(3), make(3)],),
+        ([make(3, 2), make(3, 2)],),
+        ([make(2, 2, 1), make(2, 2, 3)],),
+    ],
+)
 def dstack(tensors):
     """Tensors joined along the third dimension; vectors as rows, matrices as slices."""
     _not_empty("dstack", tensors)

@@ -6,6 +6,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
+from rushlight.ops._domains import symmetrized
 from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import view_as_complex
 from rushlight.ops.eigenvalues import linalg_svd
@@ -32,7 +33,22 @@ def _basis(matrix, q, niter):
     return columns
 
 
-@composite(method=False, autocast="float32")
+def _product(function):
+    """What is unique of a decomposition, for tests: the matrix, and its singular values."""
+
+    def call(*args, **kwargs):
+        u, s, v = function(*args, **kwargs)
+        return (u * s.unsqueeze(-2)) @ v.mH, s
+
+    return call
+
+
+@composite(
+    method=False,
+    samples=lambda make: [(make(5, 3), 3), (make(3, 4), 3, 1)],
+    compared=_product,
+    autocast="float32",
+)
 def svd_lowrank(A: Tensor, q=6, niter=2, M: Tensor | None = None):
     """``(U, S, V)`` with ``A - M`` close to ``U @ diag(S) @ V.mH``: `q` singular values by random
     projection and `niter` subspace iterations. Draws from the default generator."""
@@ -47,7 +63,12 @@ def svd_lowrank(A: Tensor, q=6, niter=2, M: Tensor | None = None):
     return (v, s, u) if wide else (u, s, v)
 
 
-@composite(method=False, autocast="float32")
+@composite(
+    method=False,
+    samples=lambda make: [(make(5, 3),), (make(4, 3), 2, False)],
+    compared=_product,
+    autocast="float32",
+)
 def pca_lowrank(A: Tensor, q=None, center=True, niter=2):
     """``(U, S, V)`` of the (centred) data in A's rows: V's columns are `q` (default: up to 6)
     principal directions, ``S ** 2 / (m - 1)`` their variances."""
@@ -143,7 +164,23 @@ def _lobpcg_gradient(grad, out0, out1, needs):
     return first, second
 
 
-@composite(method=False)
+def _values_alone(function):
+    """The eigenvalues of ``A + A.mH``, for tests."""
+
+    def call(*args, **kwargs):
+        return symmetrized(function)(*args, **kwargs)[0]
+
+    return call
+
+
+@composite(
+    method=False,
+    samples=lambda make: [(make.definite(6, 6), 1)],
+    compared=_values_alone,
+    differentiable="once",
+    sweep=(0, 1, "float32", "float64"),
+    rtol=1e-5,
+)
 def lobpcg(
     A: Tensor,
     k=None,
@@ -180,7 +217,7 @@ def lobpcg(
             f"{shape_text(A.shape)}"
         )
     if X is None:
-        X = randn(*A.shape[:-2], m, n, dtype=A._dtype)
+        X = randn(*A.shape[:-2], m, n, dtype=A._dtype).to(A._device)
     eps = float(np.finfo(A._array.dtype).eps)
     tol = eps**0.5 if tol is None else tol
     largest = True if largest is None else largest

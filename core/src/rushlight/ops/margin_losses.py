@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops._second_order import with_history
 from rushlight.ops.activation import logsigmoid
 from rushlight.ops.comparison import where
-from rushlight.ops.creation import beside
+from rushlight.ops.creation import arange
 from rushlight.ops.losses import _reduce, cross_entropy, pairwise_distance, reduction_of
 from rushlight.ops.matrix import linear
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 _NN = {"method": False, "oracle": "nn.functional"}
+
+
+def _check_range(name, target, lowest, classes):
+    """Refuse class numbers out of range, where they can be read."""
+    numbers = target._array if readable(target) else None
+    if numbers is not None and numbers.size:
+        if numbers.min() < lowest or numbers.max() >= classes:
+            raise RuntimeError(f"{name}: target out of range, expected {lowest} to {classes - 1}")
 
 
 def _check_classes(name, input, target, weight):
@@ -31,9 +39,7 @@ def _check_classes(name, input, target, weight):
             f"{name}: inconsistent target size, expected {rows} class numbers for input of shape "
             f"{shape_text(input.shape)}, got {shape_text(target.shape)}"
         )
-    numbers = target._array
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= classes):
-        raise RuntimeError(f"{name}: target out of range, expected 0 to {classes - 1}")
+    _check_range(name, target, 0, classes)
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
             f"{name}: inconsistent weight size, expected {classes} but got "
@@ -42,7 +48,14 @@ def _check_classes(name, input, target, weight):
     return rows, classes
 
 
-@composite(**_NN, autocast="float32")
+@composite(
+    samples=lambda make: [
+        (make(3, 4), make.integers(0, 4, (3,))),
+        (make(3, 4), make.integers(0, 4, (3,)), 2, 0.5, make(4).detach()),
+    ],
+    **_NN,
+    autocast="float32",
+)
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -68,12 +81,19 @@ def multi_margin_loss(
         apart = apart * apart
     if weight is not None:
         apart = apart * weight[index]
-    others = beside(input, np.arange(classes) != index._array)
+    others = arange(classes, device=target._device) != index
     losses = where(others, apart, 0.0).sum(1) / classes
     return _reduce(losses.reshape(tuple(target.shape)), reduction)
 
 
-@composite(**_NN, autocast="float32")
+@composite(
+    samples=lambda make: [
+        (make(3, 4), make.integers(0, 4, (3, 4), 1)),
+        (make(4), make.integers(-1, 2, (4,)), {"reduction": "sum"}),
+    ],
+    **_NN,
+    autocast="float32",
+)
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean"
 ):
@@ -95,22 +115,26 @@ def multilabel_margin_loss(
         )
     classes = max(input.shape[-1] if input.dim() else 1, 1)
     scores = with_history(input).reshape(-1, classes)
-    labels = target.cpu()._array.reshape(-1, classes)
-    if labels.size and (labels.min() < -1 or labels.max() >= classes):
-        raise RuntimeError(f"{name}: target out of range, expected -1 to {classes - 1}")
-    valid = np.cumprod(labels >= 0, 1).astype(bool)
-    index = np.where(valid, labels, 0)
-    chosen = np.zeros(labels.shape, bool)
-    rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
-    chosen[rows[valid], index[valid]] = True
-    pairs = beside(input, valid[:, :, None] & ~chosen[:, None, :])
-    found = scores.gather(1, beside(input, index.astype(np.int64)))
+    _check_range(name, target, -1, classes)
+    labels = target.reshape(-1, classes).long()
+    valid = (labels >= 0).long().cumprod(1)  # up to the first -1
+    index = labels * valid
+    chosen = (labels * 0).scatter_add(1, index, valid)
+    pairs = (valid > 0).unsqueeze(2) & (chosen == 0).unsqueeze(1)
+    found = scores.gather(1, index)
     apart = 1 - found.unsqueeze(2) + scores.unsqueeze(1)
     losses = where(pairs & (apart > 0), apart, 0.0).sum((1, 2)) / classes
     return _reduce(losses if input.dim() == 2 else losses.squeeze(0), reduction)
 
 
-@composite(**_NN, autocast="float32")
+@composite(
+    samples=lambda make: [
+        (make(3, 4), make.mask(3, 4).to(make.dtype)),
+        (make(3, 4), make.mask(3, 4).to(make.dtype), make(4).detach(), {"reduction": "none"}),
+    ],
+    **_NN,
+    autocast="float32",
+)
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,

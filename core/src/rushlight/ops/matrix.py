@@ -15,6 +15,7 @@ from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT32, is_low_precision
 from rushlight.kernels.prepared import by_layout, by_layouts, of_copies
 from rushlight.ops._direct import on_arrays, tensors_of
+from rushlight.ops._domains import positive
 from rushlight.ops._former_calls import orders_of_scaled_sum
 from rushlight.ops._number_limits import OPERANDS, WIDE, check_factors
 from rushlight.ops._op import composite, op
@@ -143,7 +144,16 @@ _mv.gradient(
 )
 
 
-@composite(operators=("__matmul__",), autocast="lower", flops="product")
+@composite(
+    operators=("__matmul__",),
+    samples=lambda make: [
+        (make(3), make(3)),
+        (make(2, 1, 3, 2), make(3, 2, 2)),
+        (make(3, 2), make(2, 4)),
+    ],
+    autocast="lower",
+    flops="product",
+)
 def matmul(input: Tensor, other: Tensor):
     """The matrix product with NumPy's broadcasting over leading dimensions; vectors are promoted.
 
@@ -223,7 +233,11 @@ dot.gradient(
 )
 
 
-@composite(autocast="as_given", flops="vector product")
+@composite(
+    samples=lambda make: [(make(0, 2), make(2)), (make(3, 2), make(2))],
+    autocast="as_given",
+    flops="vector product",
+)
 def mv(input: Tensor, vec: Tensor):
     """The product of a matrix and a vector."""
     rows, columns = input._array.shape, vec._array.shape
@@ -234,7 +248,11 @@ def mv(input: Tensor, vec: Tensor):
     return mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
-@composite(aliases=("ger",), autocast="as_given")
+@composite(
+    aliases=("ger",),
+    samples=lambda make: [(make(0), make(2)), (make(3), make(2))],
+    autocast="as_given",
+)
 def outer(input: Tensor, vec2: Tensor):
     """The outer product of two vectors."""
     if input.dim() != 1 or vec2.dim() != 1:
@@ -246,6 +264,10 @@ def outer(input: Tensor, vec2: Tensor):
 
 @composite(
     former=orders_of_scaled_sum("mat1 mat2"),
+    samples=lambda make: [
+        (make(3, 4), make(3, 2), make(2, 4)),
+        (make(4), make(3, 2), make(2, 4), {"beta": 2, "alpha": 3}),
+    ],
     autocast="lower",
     aten="default out dtype_out dtype",
     flops="added product",
@@ -259,14 +281,31 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     return _scaled_sum("addmm", input, mm, mat1, mat2, beta, alpha)
 
 
-@composite(former=orders_of_scaled_sum("mat vec"), autocast="as_given")
+@composite(
+    former=orders_of_scaled_sum("mat vec"),
+    samples=lambda make: [
+        (make(3), make(3, 2), make(2)),
+        (make(3), make(3, 2), make(2), {"beta": 2, "alpha": 3}),
+    ],
+    autocast="as_given",
+)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
     check_factors("addmv", OPERANDS, mat._dtype, beta=beta, alpha=alpha)
     return _scaled_sum("addmv", input, mv, mat, vec, beta, alpha)
 
 
-@composite(former=orders_of_scaled_sum("batch1 batch2"), autocast="lower", flops="summed products")
+# PyTorch rounds every product of a batch to bfloat16, which shows where terms cancel.
+@composite(
+    domain=positive,
+    former=orders_of_scaled_sum("batch1 batch2"),
+    samples=lambda make: [
+        (make(3, 2), make(2, 3, 2), make(2, 2, 2)),
+        (make(2), make(2, 3, 2), make(2, 2, 2), {"beta": 2, "alpha": 3}),
+    ],
+    autocast="lower",
+    flops="summed products",
+)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * sum_i batch1[i] @ batch2[i]``, as one product."""
     if batch1.dim() != 3 or batch2.dim() != 3 or batch1.shape[::2] != batch2.shape[:2]:
@@ -279,6 +318,10 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
 
 @composite(
     former=orders_of_scaled_sum("batch1 batch2"),
+    samples=lambda make: [
+        (make(2, 3, 2), make(2, 3, 2), make(2, 2, 2)),
+        (make(2), make(2, 3, 2), make(2, 2, 2), {"beta": 2, "alpha": 3}),
+    ],
     autocast="lower",
     aten="default out dtype_out dtype",
     flops="added product",
@@ -421,7 +464,15 @@ def linear_gradient(grad, input, weight, input_shape, needs):
     return grad_input, grad_weight, grad_bias
 
 
-@composite(method=False, autocast="as_given", flops="bilinear")
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(3, 2), make(3, 3), make(4, 2, 3)),
+        (make(2, 2), make(2, 3), make(4, 2, 3), make(4)),
+    ],
+    autocast="as_given",
+    flops="bilinear",
+)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input1 @ weight[k] @ input2`` for every output k, plus `bias`."""
     lead = input1.shape[:-1]

@@ -6,9 +6,10 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import FLOAT, bfloat16, bool_, float16
 from rushlight.errors import shape_text
 from rushlight.kernels import lapack
+from rushlight.ops._domains import unit
 from rushlight.ops._op import Several, TensorList, composite, op
 from rushlight.ops._second_order import with_history
 from rushlight.ops.comparison import where
@@ -65,7 +66,8 @@ def _pinv_of(A, atol, rtol, hermitian):
 _pinv.gradient(A=lambda grad, A, out: pinv_gradient(grad, A, out))
 
 
-@composite(method=False, oracle="_C._linalg")
+# PyTorch rounds the result under autocast, since its last step is a product.
+@composite(method=False, oracle="_C._linalg", samples="matrix", differs=("autocast",))
 def linalg_pinv(input: Tensor, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The Moore-Penrose inverse of ``(*, m, n)`` matrices, without singular values at or below
     ``max(atol, rtol * largest)``; `rcond` is an older name of `rtol`."""
@@ -80,14 +82,22 @@ def linalg_pinv(input: Tensor, rcond=None, hermitian=False, *, atol=None, rtol=N
     return _pinv(input, atol, rtol, hermitian)
 
 
-@composite(autocast="float32")
+@composite(samples="matrix", autocast="float32")
 def pinverse(input: Tensor, rcond=1e-15):
     """The Moore-Penrose inverse; see :func:`rushlight.linalg.pinv`."""
     return linalg_pinv(input, rcond)
 
 
 # ----------------------------------------------------------------------------------------- powers
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [
+        (make(3, 3), 0),
+        (make.invertible(3, 3), -2),
+        (make.invertible(2, 2, 2), 3),
+    ],
+)
 def linalg_matrix_power(input: Tensor, n):
     """A times itself `n` times, by repeated squaring; negative powers are those of the inverse."""
     check_square("linalg.matrix_power", input)
@@ -108,7 +118,13 @@ def linalg_matrix_power(input: Tensor, n):
     return result
 
 
-@composite()
+@composite(
+    samples=lambda make: [
+        (make(3, 3), 0),
+        (make.invertible(3, 3), -1),
+        (make.invertible(2, 2, 2), 5),
+    ]
+)
 def matrix_power(input: Tensor, n):
     """See :func:`rushlight.linalg.matrix_power`."""
     return linalg_matrix_power(input, n)
@@ -121,13 +137,17 @@ _PADE = [
 ]  # fmt: skip
 
 
+_SWEEP = ("float32", "float64")  # PyTorch's half-precision series overflows
+
+
 @op(
+    domain=unit,
     batching="trailing",
     method=False,
     oracle="_C._linalg",
     samples=lambda make: [((make(3, 3),), {}), ((make(2, 4, 4),), {}), ((make(0, 2, 2),), {})],
     meta=lambda A: (A.shape, dtype_of(A)),
-    sweep=(3,),  # PyTorch's half-precision series overflows
+    sweep=_SWEEP,
     rtol=1e-5,
     barred="unsigned",
 )
@@ -180,7 +200,7 @@ def _matrix_exp_gradient(grad, input):
 linalg_matrix_exp.gradient(input=_matrix_exp_gradient)
 
 
-@composite()
+@composite(domain=unit, samples="square", sweep=_SWEEP, rtol=1e-5)
 def matrix_exp(input: Tensor):
     """The exponential of square matrices; see :func:`rushlight.linalg.matrix_exp`."""
     return linalg_matrix_exp(input)
@@ -204,7 +224,15 @@ def _chain_order(sizes):
     return split
 
 
-@composite(method=False, oracle="_C._linalg", autocast="lower")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [
+        ([make(2), make(2, 3), make(3)],),
+        ([make(2, 3), make(3, 4), make(4, 2), make(2, 3)],),
+    ],
+    autocast="lower",
+)
 def linalg_multi_dot(tensors: TensorList):
     """The product of two or more matrices in the order that costs least; the first and the last may
     be vectors."""
@@ -237,7 +265,11 @@ def linalg_multi_dot(tensors: TensorList):
     return out.squeeze(0) if row else out
 
 
-@composite(method=False, autocast="lower")
+@composite(
+    method=False,
+    samples=lambda make: [(make(2, 3),), (make(2, 3), make(3, 4), make(4, 2))],
+    autocast="lower",
+)
 def chain_matmul(matrices: Several):
     """The product of matrices ``(a, b, c, ...)``; see :func:`rushlight.linalg.multi_dot`."""
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
@@ -268,7 +300,14 @@ def _householder_product(input: Tensor, tau: Tensor):
     return lapack.householder_product(input, tau)
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+# Products of reflectors with larger tau outgrow what float32 gradients are compared to.
+@composite(
+    domain=(-0.5, 0.5),
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [(make(4, 3), make(3)), (make(2, 3, 2), make(2, 1))],
+    autocast="float32",
+)
 def linalg_householder_product(input: Tensor, tau: Tensor):
     """The first n columns of a product of k Householder reflectors, as :func:`rushlight.geqrf`
     leaves them: `input` ``(*, m, n)``, `tau` ``(*, k)``."""
@@ -304,7 +343,7 @@ def _ones_on_diagonal(like, rows, columns):
     return eye(rows, columns, dtype=like._dtype, device=like._device)
 
 
-@composite(autocast="float32")
+@composite(domain=(-0.5, 0.5), samples=lambda make: [(make(4, 3), make(3))], autocast="float32")
 def orgqr(input: Tensor, input2: Tensor):
     """See :func:`rushlight.linalg.householder_product`."""
     return linalg_householder_product(input, input2)
@@ -323,7 +362,14 @@ def _ormqr(input: Tensor, tau: Tensor, other: Tensor, left, transpose):
     return lapack.multiply_reflectors(input, tau, other, left, transpose)
 
 
-@composite(autocast="float32")
+@composite(
+    domain=(-0.5, 0.5),
+    samples=lambda make: [
+        (make(4, 3), make(3), make(4, 2)),
+        (make(4, 3), make(3), make(2, 4), False, True),
+    ],
+    autocast="float32",
+)
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left=True, transpose=False):
     """``Q @ other`` (``other @ Q`` if not `left`; Q's adjoint if `transpose`) with Q given by the
     reflectors of :func:`rushlight.geqrf`."""
@@ -333,11 +379,11 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left=True, transpose=Fa
     check_dtype(name, input, input2, input3, letters=("input", "tau", "other"))
     size = input3.shape[-2] if left else input3.shape[-1]
     batch = tuple(input.shape[:-2])
-    fits = size == input.shape[-2] and input2.shape[-1] <= min(input.shape[-1], size)
+    fits = size == input.shape[-2] and input2.shape[-1] == min(input.shape[-1], size)
     if not fits or tuple(input2.shape[:-1]) != batch or tuple(input3.shape[:-2]) != batch:
         raise RuntimeError(
             f"{name}: input has shape {shape_text(input.shape)}, tau {shape_text(input2.shape)}, "
-            f"other {shape_text(input3.shape)}; expected input (*, m, n), tau (*, k), k <= m, n, "
+            f"other {shape_text(input3.shape)}; expected input (*, m, n), tau (*, min(m, n)), "
             f"and other.shape[{-2 if left else -1}] equal to m"
         )
     if not input3.numel():
@@ -348,7 +394,15 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left=True, transpose=Fa
 
 
 # ---------------------------------------------------------------------------- tensors as matrices
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [
+        (make.invertible(4, 4).reshape(2, 2, 4),),
+        (make.invertible(4, 4).reshape(4, 2, 2), 1),
+    ],
+    autocast="float32",
+)
 def linalg_tensorinv(input: Tensor, ind=2):
     """The inverse of A seen as a matrix from its last dimensions to its first `ind` ones."""
     if ind <= 0:
@@ -363,7 +417,15 @@ def linalg_tensorinv(input: Tensor, ind=2):
     return linalg_inv(input.reshape(rows, columns)).reshape(*shape[ind:], *shape[:ind])
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [
+        (make.invertible(4, 4).reshape(2, 2, 4), make(2, 2)),
+        (make.invertible(4, 4).reshape(2, 4, 2), make(2, 2), (1,)),
+    ],
+    autocast="float32",
+)
 def linalg_tensorsolve(input: Tensor, other: Tensor, dims=None):
     """X of ``tensordot(A, X, X.dim()) = B``; `dims` of A are moved to its end first."""
     if dims is not None:
@@ -380,9 +442,16 @@ def linalg_tensorsolve(input: Tensor, other: Tensor, dims=None):
 
 
 # ------------------------------------------------------------------------------------- small ones
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False, oracle="_C._linalg", samples=lambda make: [(make(3),), (make(2, 3), {"N": 4})]
+)
 def linalg_vander(x: Tensor, *, N=None):
     """The Vandermonde matrix ``x[..., i] ** j`` for j below `N` (default: the length of x)."""
+    if x._dtype in (bool_, float16, bfloat16):
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            f"{x._dtype}"
+        )
     x = x.unsqueeze(-1) if not x.dim() else x
     n = x.shape[-1] if N is None else N
     if N is not None and N <= 1:
@@ -401,7 +470,7 @@ def _sum_kind(x):
     return x._dtype if x._dtype.category >= FLOAT else int64
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(3),), (make(3), 4, True)])
 def vander(x: Tensor, N=None, increasing=False):
     """The Vandermonde matrix of a vector, powers falling unless `increasing`."""
     if x.dim() != 1:
@@ -417,7 +486,14 @@ def vander(x: Tensor, N=None, increasing=False):
     return powers if increasing else powers.flip(-1)
 
 
-@composite(method=False, oracle="_C._linalg", limited=False, autocast="lower", barred="unsigned")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    limited=False,
+    samples="binary",
+    autocast="lower",
+    barred="unsigned",
+)
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim=-1):
     """``sum(x.conj() * y)`` along `dim`, broadcast."""
     if x._dtype is not y._dtype:
@@ -425,11 +501,15 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim=-1):
             f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
             f"{x._dtype} and y of type {y._dtype} instead"
         )
+    if x._dtype.category < FLOAT:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x._dtype}"
+        )
     product = (x.conj() if x.is_complex() else x) * y
     return product.sum(wrap_dim(dim, product.dim())).to(x._dtype)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", samples=[(), {"offset": 1, "dim1": 1, "dim2": 0}])
 def linalg_diagonal(A: Tensor, *, offset=0, dim1=-2, dim2=-1):
     """The diagonals of matrices, as a view; see :func:`rushlight.diagonal`."""
     if wrap_dim(dim1, A.dim()) == wrap_dim(dim2, A.dim()):
@@ -439,7 +519,7 @@ def linalg_diagonal(A: Tensor, *, offset=0, dim1=-2, dim2=-1):
     return A.diagonal(offset, dim1, dim2)
 
 
-@composite(method=False, oracle="_C._linalg", autocast="lower")
+@composite(method=False, oracle="_C._linalg", samples="matrices", autocast="lower")
 def linalg_matmul(input: Tensor, other: Tensor):
     """The matrix product; see :func:`rushlight.matmul`."""
     return matmul(input, other)
@@ -501,7 +581,9 @@ def _conj(tensor):
     return tensor.conj() if tensor.is_complex() else tensor
 
 
-@composite()
+@composite(
+    samples=lambda make: [(make(3), make(3)), (make(2, 3), make(2, 3)), (make(3, 3), make(1, 3), 1)]
+)
 def cross(input: Tensor, other: Tensor, dim=None):
     """The cross product along `dim`, by default the first dimension of extent three."""
     if dim is None:

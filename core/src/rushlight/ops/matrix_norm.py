@@ -167,7 +167,9 @@ def _two_dims(name, dim, ndim):
     return first, second
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False, oracle="_C._linalg", samples=[(), ("nuc",), (float("inf"), (1, 0), True), (2,)]
+)
 def linalg_matrix_norm(input: Tensor, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """The norm of the matrices in the two dimensions `dim`: ``"fro"``, ``"nuc"`` (sum of singular
     values), 2 and -2 (largest, smallest singular value), 1, -1, inf, -inf (row and column sums)."""
@@ -210,7 +212,7 @@ def _spectral(A, ord, rows, columns, keepdim):
     return found
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", samples=[(), (2,), (1, 1, True)])
 def linalg_norm(input: Tensor, ord=None, dim=None, keepdim=False, *, dtype=None):
     """A vector norm or a matrix norm: of all elements without `ord` and `dim`; of a matrix where
     `dim` has two numbers, or A two dimensions; else of vectors along `dim`."""
@@ -274,7 +276,9 @@ def cut(name, input, values, atol, rtol):
     return where(scaled > absolute, scaled, float(absolute))
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+@composite(
+    method=False, oracle="_C._linalg", samples="matrix", differentiable=False, autocast="float32"
+)
 def linalg_matrix_rank(input: Tensor, tol=None, hermitian=False, *, atol=None, rtol=None):
     """The number of singular values above ``max(atol, rtol * largest)``; of eigenvalues by size if
     `hermitian`. `tol` is an absolute tolerance."""
@@ -292,7 +296,16 @@ def linalg_matrix_rank(input: Tensor, tol=None, hermitian=False, *, atol=None, r
     return (values > cut("torch.linalg.matrix_rank", input, values, atol, rtol)).sum(-1)
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [
+        (make.invertible(3, 3),),
+        (make.invertible(3, 3), "fro"),
+        (make.invertible(2, 2, 2), 1),
+    ],
+    autocast="float32",
+)
 def linalg_cond(input: Tensor, p=None):
     """The condition number with respect to a matrix norm: ``norm(A) * norm(inv(A))``; by singular
     values for `p` None, 2 and -2. Singular matrices give inf."""

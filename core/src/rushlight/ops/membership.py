@@ -15,14 +15,20 @@ from rushlight.ops._direct import on_cpu, tensor_of, unrecorded
 from rushlight.ops._op import TensorList, composite
 from rushlight.ops._rules import number_dtype, result_type
 from rushlight.ops.joining import stack, variadic
-from rushlight.tensor import construction as make
-from rushlight.tensor.dispatch import STATE
-from rushlight.tensor.dispatch import stack as transforms
+from rushlight.tensor import construction
+from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
-@composite(limited="unsigned")
+@composite(
+    limited="unsigned",
+    samples=lambda make: [
+        (make.mask(8).to(make.dtype),),
+        (make.mask(6).to(make.dtype), True, True),
+    ],
+    differentiable=False,
+)
 def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False, dim=None):
     """The first element of every run of equal elements (or slices along `dim`), with the run of
     each element and the lengths of the runs on request.
@@ -30,6 +36,11 @@ def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False,
     >>> rushlight.unique_consecutive(rushlight.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
+    if input.is_meta:
+        raise NotImplementedError(
+            "unique_consecutive: the size of the result depends on values, which meta tensors do "
+            "not have; compute it on the CPU"
+        )
     array = input._array
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, wrap_dim(dim, array.ndim), 0)
     fresh = np.ones_like(rows, bool, shape=(len(rows),))
@@ -63,7 +74,15 @@ def _check_isin(elements, test_elements):
         raise TypeError("isin(): at least one of elements and test_elements must be a Tensor")
 
 
-@composite(method=False, keywords={"element": "elements", "test_element": "test_elements"})
+@composite(
+    method=False,
+    keywords={"element": "elements", "test_element": "test_elements"},
+    samples=lambda make: [
+        (make.integers(0, 5, (3, 4)), make.integers(0, 5, (3,))),
+        (make(4), make(3), {"invert": True}),
+    ],
+    differentiable=False,
+)
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """True where an element is one of `test_elements`; either may be a number.
 
@@ -74,7 +93,7 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     if plain:
         out = _AMONG.call(elements, test_elements, invert)
         if out is not NotImplemented:
-            return make.inferred(out)
+            return construction.inferred(out)
     _check_isin(elements, test_elements)
     if (
         plain
@@ -82,15 +101,10 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         and (on_cpu(elements) and on_cpu(test_elements))
     ):
         return tensor_of(_among(elements._array, test_elements._array, bool(invert)))
-    if transforms.levels and any(getattr(v, "_level", None) for v in (elements, test_elements)):
-        others = test_elements.reshape(-1) if isinstance(test_elements, Tensor) else test_elements
-        inside = elements.unsqueeze(-1) if isinstance(elements, Tensor) else elements
-        inside = (inside == others).any(-1) if isinstance(others, Tensor) else elements == others
-        return ~inside if invert else inside
     values = (elements, test_elements)
-    if any(isinstance(v, Tensor) and v.is_cuda for v in values):
-        return _isin_on_gpu(elements, test_elements, invert)
     tensors = [v for v in values if isinstance(v, Tensor)]
+    if not all(map(readable, tensors)):
+        return _isin_by_comparisons(elements, test_elements, invert)
     found = result_type(tensors, [v for v in values if not isinstance(v, Tensor)])
     arrays = [v._array if isinstance(v, Tensor) else np.asarray(v) for v in values]
     arrays = [cast(array, found.code) for array in arrays]  # whole numbers wrap around
@@ -105,8 +119,8 @@ _among = by_layouts(vectors.among, _looked_up)
 _AMONG = _among.short
 
 
-def _isin_on_gpu(elements, test_elements, invert):
-    """Every element compared with every other one."""
+def _isin_by_comparisons(elements, test_elements, invert):
+    """Every element compared with every other one: where elements cannot be read."""
     others = test_elements
     if isinstance(others, Tensor):
         others = others.reshape(-1)
@@ -126,7 +140,7 @@ def _check_vectors(name, tensors):
 
 
 @variadic
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(3),), (make(2), make(3))])
 def cartesian_prod(tensors: TensorList):
     """Every combination of one element of each vector, as rows; of one vector the vector itself.
 
@@ -148,7 +162,11 @@ def cartesian_prod(tensors: TensorList):
     return stack([c.reshape(-1) for c in columns], 1)
 
 
-@composite(method=False, limited="complex")
+@composite(
+    method=False,
+    limited="complex",
+    samples=lambda make: [(make(4),), (make(3), 2, True), (make(4), 3)],
+)
 def combinations(input: Tensor, r=2, with_replacement=False):
     """Every combination of `r` elements of a vector, as rows, as :mod:`itertools` orders them.
 

@@ -45,7 +45,16 @@ def _strided(name, size, stride, dtype, device, requires_grad):
     return finish(array, dtype, device, requires_grad)
 
 
-@composite(method=False)
+def _strides(function):
+    """The strides of a result whose values are whatever is in memory, for tests."""
+
+    def call(*args, **kwargs):
+        return tuple(function(*args, **kwargs).stride())
+
+    return call
+
+
+@composite(method=False, samples=lambda make: [((2, 3), (1, 2))], compared=_strides)
 def empty_strided(
     size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
 ):
@@ -53,7 +62,7 @@ def empty_strided(
     return _strided("empty_strided", size, stride, dtype, device, requires_grad)
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [((2, 3, 4), (0, 2, 1))], compared=_strides)
 def empty_permuted(
     size,
     physical_layout,
@@ -87,7 +96,7 @@ def empty_permuted(
     return _strided("empty_permuted", size, stride, dtype, device, requires_grad)
 
 
-@composite()
+@composite(samples=[((2, 3), (1, 2))], compared=_strides, differentiable=False)
 def new_empty_strided(
     input: Tensor,
     size,
@@ -142,7 +151,7 @@ def resize_(self, *sizes, size=None, memory_format=None):
     return self
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(2, 3), make(3, 2))], differentiable=False)
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format=None):
     """Give a tensor the size of another one, in place; see ``Tensor.resize_``."""
     return resize_(input, tuple(the_template.shape), memory_format=memory_format)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from rushlight.ops._domains import positive
 from rushlight.ops._op import composite
 from rushlight.ops.group_normalization import group_norm
 from rushlight.ops.normalization import _channels, _normalized, batch_norm, layer_norm
@@ -18,7 +19,13 @@ def _statistics(rows, eps):
     return mean, ((centred * centred).mean(-1) + eps).rsqrt()
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(3, 4), (4,), make(4), make(4), 1e-5),
+        (make(2, 3, 2), (3, 2), None, None, 0.1),
+    ],
+)
 def native_layer_norm(
     input: Tensor, normalized_shape, weight: Tensor | None, bias: Tensor | None, eps
 ):
@@ -32,11 +39,17 @@ def native_layer_norm(
     if not size or not input.numel():
         empty = input.new_zeros(shape)
         return out, empty, empty.clone()
-    mean, invstd = _statistics(input.reshape(math.prod(lead), size), eps)
+    mean, invstd = _statistics(input.detach().reshape(math.prod(lead), size), eps)
     return out, mean.reshape(shape), invstd.reshape(shape)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(2, 4, 3), make(4), make(4), 2, 4, 3, 2, 1e-5),
+        (make(2, 2, 3), None, None, 2, 2, 3, 1, 0.1),
+    ],
+)
 def native_group_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N, C, HxW, group, eps
 ):
@@ -49,7 +62,16 @@ def native_group_norm(
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), eps))
 
 
-@composite(method=False, limited=False)
+# Samples of the domain serve as running variances too.
+@composite(
+    domain=positive,
+    method=False,
+    limited=False,
+    samples=lambda make: [
+        (make(4, 3), make(3), make(3), None, None, True, 0.1, 1e-5),
+        (make(2, 3, 4), None, None, make(3).detach(), make(3).detach(), False, 0.1, 0.1),
+    ],
+)
 def native_batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -63,7 +85,8 @@ def native_batch_norm(
     """:func:`nn.functional.batch_norm`, with the batch's mean and inverse deviation (C,); outside
     of training these are empty."""
     if training and input.numel():
-        mean, invstd = _statistics(input.transpose(0, 1).reshape(input.shape[1], -1), eps)
+        rows = input.transpose(0, 1).reshape(input.shape[1], -1)
+        mean, invstd = _statistics(rows.detach(), eps)
         if input.numel() == input.shape[1]:  # one value per channel: zero, whatever it was
             out = (input - _channels(mean, input.dim())) * _channels(invstd, input.dim())
             out = out if weight is None else out * _channels(weight, input.dim())
@@ -74,7 +97,7 @@ def native_batch_norm(
     return out, mean, invstd
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(3, 4), make.mask(3, 4), 2.0)])
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale):
     """The gradient of dropout: kept elements, scaled."""
     return grad_output * mask * scale

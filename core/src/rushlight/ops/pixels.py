@@ -106,7 +106,9 @@ def _is_plain(input):
     return plain and kernels.is_compiled(input._array)
 
 
-@composite(method=False, limited=False)
+@composite(
+    method=False, limited=False, samples=lambda make: [(make(1, 4, 2, 3), 2), (make(9, 1, 2), 3)]
+)
 def pixel_shuffle(input: Tensor, upscale_factor):
     """(*, C * r * r, H, W) to (*, C, H * r, W * r). (Shi et al., 2016.)
 
@@ -131,7 +133,9 @@ def pixel_shuffle(input: Tensor, upscale_factor):
     return split.permute(order).reshape(*batch, c // (r * r), h * r, w * r)
 
 
-@composite(method=False, limited=False)
+@composite(
+    method=False, limited=False, samples=lambda make: [(make(1, 1, 4, 6), 2), (make(1, 3, 6), 3)]
+)
 def pixel_unshuffle(input: Tensor, downscale_factor):
     """(*, C, H * r, W * r) to (*, C * r * r, H, W): the inverse of :func:`pixel_shuffle`."""
     r = downscale_factor
@@ -153,7 +157,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor):
     return split.permute(order).reshape(*batch, c * r * r, h // r, w // r)
 
 
-@composite(method=False, limited=False)
+@composite(
+    method=False, limited=False, samples=lambda make: [(make(2, 4, 3), 2), (make(1, 6, 2, 2), 3)]
+)
 def channel_shuffle(input: Tensor, groups):
     """The channels of (N, C, ...) dealt out over groups: (g, C / g) transposed to (C / g, g).
 
@@ -179,7 +185,7 @@ def channel_shuffle(input: Tensor, groups):
     return in_format_of(input, split.transpose(1, 2).reshape(tuple(input.shape)))
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(2, 4, 3), 2), (make(1, 6, 2, 2), 3)])
 def native_channel_shuffle(input: Tensor, groups):
     """Another name of :func:`channel_shuffle`."""
     return channel_shuffle(input, groups)

@@ -10,7 +10,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import pooling as kernels
 from rushlight.ops._direct import is_plain_float, tensor_of
 from rushlight.ops._op import composite, op
-from rushlight.ops._rules import refuse_unordered
+from rushlight.ops._rules import refuse_complex, refuse_unordered
 from rushlight.ops._second_order import with_history
 from rushlight.ops._shape_rules import same_length, shaped
 from rushlight.ops.comparison import where
@@ -338,12 +338,13 @@ def _avg(name, count, input, kernel_size, stride, padding, ceil_mode, include, d
     if not added and is_plain_float(input):
         settings = kernel, stride, padding, bool(ceil_mode), bool(include), divisor
         return tensor_of(_avg_pool.op.cpu_kernel(input._array, *settings))
+    refuse_complex(name, input._array)
     batched = input.unsqueeze(0) if added else input
     out = _avg_pool(batched, kernel, stride, padding, bool(ceil_mode), bool(include), divisor)
     return out.squeeze(0) if added else out
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(2, 6), 2), (make(1, 2, 9), 3, 2, 1, 1, True)])
 def max_pool1d(
     input: Tensor,
     kernel_size,
@@ -359,7 +360,13 @@ def max_pool1d(
     )
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(1, 2, 6, 5), 2),
+        (make(2, 7, 5), (3, 2), (2, 1), (1, 0), (1, 2), True),
+    ],
+)
 def max_pool2d(
     input: Tensor,
     kernel_size,
@@ -381,7 +388,11 @@ def max_pool2d(
     )
 
 
-@composite(method=False, autocast="float32")
+@composite(
+    method=False,
+    samples=lambda make: [(make(1, 2, 4, 4, 3), 2), (make(1, 5, 4, 3), (3, 2, 2), 1, (1, 0, 0))],
+    autocast="float32",
+)
 def max_pool3d(
     input: Tensor,
     kernel_size,
@@ -397,7 +408,9 @@ def max_pool3d(
     )
 
 
-@composite(method=False)
+@composite(
+    method=False, samples=lambda make: [(make(2, 6), 2), (make(1, 2, 9), 3, 2, 1, True, False)]
+)
 def avg_pool1d(
     input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
 ):
@@ -407,7 +420,15 @@ def avg_pool1d(
     )
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [
+        (make(1, 2, 6, 5), 2),
+        (make(2, 7, 5), (3, 2), (2, 1), 1, True, False),
+        (make(1, 2, 4, 4), 2, 1, 0, False, True, 3),
+    ],
+)
 def avg_pool2d(
     input: Tensor,
     kernel_size,
@@ -431,7 +452,15 @@ def avg_pool2d(
     )
 
 
-@composite(method=False, oracle="nn.functional", autocast="float32")
+@composite(
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [
+        (make(1, 2, 4, 4, 3), 2),
+        (make(1, 5, 4, 3), (3, 2, 2), 1, (1, 0, 0), True, False),
+    ],
+    autocast="float32",
+)
 def avg_pool3d(
     input: Tensor,
     kernel_size,
@@ -498,25 +527,36 @@ def _adaptive(name, function, count, input, output_size):
     if function is _adaptive_avg_pool and is_plain_float(batched):
         array = function.op.cpu_kernel(batched._array, sizes)
         return tensor_of(array[0] if added else array)
+    if function is _adaptive_avg_pool:
+        refuse_complex(name, batched._array)
     found = function(batched, sizes)
     if not added:
         return found
     return tuple(t.squeeze(0) for t in found) if isinstance(found, tuple) else found.squeeze(0)
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(2, 6), 4), (make(1, 2, 7), 3)])
 def adaptive_avg_pool1d(input: Tensor, output_size):
     """Means of `output_size` equal parts of (N, C, L) or (C, L)."""
     return _adaptive("adaptive_avg_pool1d", _adaptive_avg_pool, 1, input, output_size)
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [(make(1, 2, 6, 5), (3, 2)), (make(2, 4, 5), (None, 3))],
+)
 def adaptive_avg_pool2d(input: Tensor, output_size):
     """Means of equal parts of (N, C, H, W); None keeps a size."""
     return _adaptive("adaptive_avg_pool2d", _adaptive_avg_pool, 2, input, output_size)
 
 
-@composite(method=False, oracle="nn.functional", autocast="float32")
+@composite(
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [(make(1, 2, 4, 4, 3), (3, 2, 2)), (make(1, 4, 3, 3), 2)],
+    autocast="float32",
+)
 def adaptive_avg_pool3d(input: Tensor, output_size):
     """Means of equal parts of (N, C, D, H, W); None keeps a size."""
     return _adaptive("adaptive_avg_pool3d", _adaptive_avg_pool, 3, input, output_size)
@@ -527,19 +567,32 @@ def _adaptive_max(name, count, input, output_size, return_indices):
     return found if return_indices else found[0]
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [(make(2, 6), 4), (make(1, 2, 7), 3)],
+)
 def adaptive_max_pool1d(input: Tensor, output_size, return_indices=False):
     """Maxima of `output_size` equal parts of (N, C, L) or (C, L)."""
     return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, return_indices)
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [(make(1, 2, 6, 5), (3, 2)), (make(2, 4, 5), (None, 3))],
+)
 def adaptive_max_pool2d(input: Tensor, output_size, return_indices=False):
     """Maxima of equal parts of (N, C, H, W); None keeps a size."""
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 
-@composite(method=False, oracle="nn.functional", autocast="float32")
+@composite(
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [(make(1, 2, 4, 4, 3), (3, 2, 2)), (make(1, 4, 3, 3), 2)],
+    autocast="float32",
+)
 def adaptive_max_pool3d(input: Tensor, output_size, return_indices=False):
     """Maxima of equal parts of (N, C, D, H, W); None keeps a size."""
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, return_indices)

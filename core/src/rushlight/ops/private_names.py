@@ -7,6 +7,7 @@ import math
 
 from rushlight import dtypes
 from rushlight.errors import shape_text
+from rushlight.ops._domains import positive
 from rushlight.ops._op import TensorList, composite
 from rushlight.ops._second_order import zero_by
 from rushlight.ops.activation import gelu, relu
@@ -26,7 +27,14 @@ _segment_reduce = segment_reduce
 
 
 # ------------------------------------------------------------------------------------- products
-@composite(exported=True)
+@composite(
+    oracle="",
+    samples=lambda make: [
+        (make(4), make(3, 2), make(2, 4)),
+        (make(3, 4), make(3, 2), make(2, 4), {"alpha": 2, "use_gelu": True}),
+    ],
+    exported=True,
+)
 def _addmm_activation(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1, use_gelu=False
 ):
@@ -53,7 +61,12 @@ def _cut(tensor, dim, num_chunks):
     return tensor.reshape(*tensor.shape[:dim], num_chunks, -1)
 
 
-@composite(method=False, exported=True)
+@composite(
+    method=False,
+    oracle="",
+    samples=lambda make: [([make(3, 2), make(2, 1)], 0, 2), ([make(2, 3), make(2, 4)], 1, 2)],
+    exported=True,
+)
 def _chunk_cat(tensors: TensorList, dim, num_chunks):
     """Every tensor cut into `num_chunks` chunks along `dim`, padded with zeros where they do not
     come out even; the chunks of one number joined, flat: (..., num_chunks, all their elements)."""
@@ -87,19 +100,29 @@ def _wide(tensor):
     return tensor.float() if tensor.dtype.itemsize == 2 else tensor
 
 
-@composite(method=False, exported=True)
+@composite(
+    method=False,
+    oracle="",
+    samples=lambda make: [(make(3, 4), make(3, 4), 1, make.dtype)],
+    exported=True,
+)
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim, input_dtype):
     """The gradient of softmax's input, from that of its `output`."""
     return _softmax_gradient(_wide(grad_output), _wide(output), dim).to(input_dtype)
 
 
-@composite(method=False, exported=True)
+@composite(
+    method=False,
+    oracle="",
+    samples=lambda make: [(make(3, 4), make(3, 4), 1, make.dtype)],
+    exported=True,
+)
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim, input_dtype):
     """The gradient of log-softmax's input, from that of its `output`."""
     return _log_softmax_gradient(_wide(grad_output), _wide(output), dim).to(input_dtype)
 
 
-@composite(method=False, exported=True)
+@composite(method=False, oracle="", samples=[(1,), (0,)], exported=True)
 def _safe_softmax(input: Tensor, dim, dtype=None):
     """Softmax in which rows that are -inf throughout give zeros instead of nan."""
     masked = (input == -math.inf).all(dim, True)
@@ -115,14 +138,28 @@ def _within(indices, shape):
     )
 
 
-@composite(method=False, exported=True)
+@composite(
+    method=False,
+    oracle="",
+    samples=lambda make: [
+        (make(3, 4), make.mask(2), [make.integers(0, 3, (2,)), make.integers(0, 4, (2,))], 0.5)
+    ],
+    exported=True,
+)
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices, fill):
     """``input[indices]`` where `mask` is true, `fill` elsewhere; places beyond the end do no harm
     there."""
     return input[_within(indices, input.shape)].masked_fill(~mask, fill)
 
 
-@composite(method=False, exported=True)
+@composite(
+    method=False,
+    oracle="",
+    samples=lambda make: [
+        (make(3, 4), make.mask(2), [make.integers(0, 3, (2,)), make.integers(0, 4, (2,))], make(2))
+    ],
+    exported=True,
+)
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices, values: Tensor):
     """A copy of `input` with `values` added at `indices` where `mask` is true."""
     places = _within(indices, input.shape)
@@ -143,7 +180,15 @@ def _native_batch_norm_legit(input: Tensor, weight=None, bias=None, *args, **opt
     return native_batch_norm(input, weight, bias, **given, **options)
 
 
-@composite(method=False, aten="default out")
+@composite(
+    domain=positive,
+    method=False,
+    oracle="",
+    samples=lambda make: [
+        (make(4, 3), make(3), make(3), make(3).detach(), make(3).detach(), 0.1, 1e-5)
+    ],
+    aten="default out",
+)
 def _batch_norm_with_update(
     input: Tensor,
     weight: Tensor | None,
@@ -177,7 +222,14 @@ def _upsample_bilinear2d_aa(
     return _resample(input, maps)
 
 
-@composite(method=False, aten="default grad_input")
+@composite(
+    method=False,
+    oracle="_C._nn",
+    samples=lambda make: [
+        (make(1, 2, 2, 2), make(1, 2, 4, 4), 2, 2, 0, 1, False, make.integers(0, 16, (1, 2, 2, 2)))
+    ],
+    aten="default grad_input",
+)
 def max_pool2d_with_indices_backward(
     grad_output: Tensor,
     input: Tensor,

@@ -31,7 +31,9 @@ def _kronecker_by_ops(input, other):
 _kronecker = by_layouts(vectors.kronecker, _kronecker_by_ops)
 
 
-@composite(autocast="as_given")
+@composite(
+    samples=lambda make: [(make(2), make(2, 2)), (make(2, 3), make(2, 2))], autocast="as_given"
+)
 def kron(input: Tensor, other: Tensor):
     """The Kronecker product: every element of `input` times the whole of `other`."""
     if unrecorded(input, other):
@@ -46,11 +48,15 @@ def kron(input: Tensor, other: Tensor):
     return (left * right).reshape([m * n for m, n in zip(a, b, strict=True)])
 
 
-@composite()
+@composite(
+    samples=lambda make: [(make(), make(2, 2)), (make(3), make(3)), (make(2, 3), make(4, 3))]
+)
 def inner(input: Tensor, other: Tensor):
     """The products of vectors in the last dimensions, for all pairs (a product if one is 0-d)."""
     if not input.dim() or not other.dim():
         return input * other
+    if input.dim() == other.dim() == 1 and input.shape == other.shape:
+        return dot(input, other)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes "
@@ -59,7 +65,7 @@ def inner(input: Tensor, other: Tensor):
     return tensordot(input, other, ([-1], [-1]))
 
 
-@composite(autocast="as_given")
+@composite(samples=lambda make: [(make(0), make(0)), (make(3), make(3))], autocast="as_given")
 def vdot(input: Tensor, other: Tensor):
     """The inner product of two vectors, the first one conjugated."""
     if not (input.is_complex() and input._dtype is other._dtype):
@@ -82,7 +88,14 @@ def _contracted(dims):
     return pair
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    samples=lambda make: [
+        (make(2, 3, 2), make(3, 2, 4)),
+        (make(3, 4), make(4, 2), 1),
+        (make(2, 3), make(4, 2), ((0,), (1,))),
+    ],
+)
 def tensordot(a: Tensor, b: Tensor, dims: int | list = 2):
     """The sum of products over pairs of dimensions: `dims` last ones of `a` with as many first ones
     of `b`, or the two lists that `dims` holds.
@@ -126,7 +139,11 @@ def tensordot(a: Tensor, b: Tensor, dims: int | list = 2):
     return mm(first, second).reshape(shape)
 
 
-@composite(limited=False, autocast="float32")
+@composite(
+    limited=False,
+    samples=lambda make: [(make(3, 3),), (make(0, 2),), (make(3, 4),)],
+    autocast="float32",
+)
 def trace(input: Tensor):
     """The sum of a matrix's diagonal."""
     if input.dim() != 2:
@@ -175,7 +192,15 @@ def _check_factors(dtype, **factors):
         check_factors("addr", OPERANDS, dtype, **{name: value})
 
 
-@composite(limited="unsigned", former=orders_of_scaled_sum("vec1 vec2"), autocast="as_given")
+@composite(
+    limited="unsigned",
+    former=orders_of_scaled_sum("vec1 vec2"),
+    samples=lambda make: [
+        (make(3, 2), make(3), make(2)),
+        (make(2), make(3), make(2), {"beta": 2, "alpha": 3}),
+    ],
+    autocast="as_given",
+)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if vec1.dim() != 1 or vec2.dim() != 1:

@@ -29,7 +29,7 @@ class Extremes(NamedTuple):
     max: Tensor
 
 
-@composite(exact_out=True)
+@composite(exact_out=True, samples=[(), {"dim": 1}, {"dim": 0, "keepdim": True}])
 def aminmax(input: Tensor, *, dim=None, keepdim=False):
     """The smallest and largest elements over `dim` (all by default), as ``(min, max)``.
 
@@ -121,7 +121,11 @@ def _arranged(found, input, q, dim, axis, keepdim):
     return found.movedim(-1, 0).reshape([q.numel(), *kept])
 
 
-@composite(autocast="float32", aten="default scalar out scalar_out")
+@composite(
+    samples=[(0.3,), (0.6, 1), (0.2, 0, True, {"interpolation": "nearest"})],
+    autocast="float32",
+    aten="default scalar out scalar_out",
+)
 def quantile(input: Tensor, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The `q`-th quantiles (`q` in [0, 1], a number or a vector) of all elements or over `dim`.
 
@@ -134,7 +138,11 @@ def quantile(input: Tensor, q, dim=None, keepdim=False, *, interpolation="linear
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@composite(autocast="float32", aten="default scalar out scalar_out")
+@composite(
+    samples=[(0.3,), (0.6, 1), (0.2, 0, True, {"interpolation": "nearest"})],
+    autocast="float32",
+    aten="default scalar out scalar_out",
+)
 def nanquantile(input: Tensor, q, dim=None, keepdim=False, *, interpolation="linear"):
     """:func:`quantile` of the elements that are not nan; nan where there are none."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)

@@ -11,7 +11,7 @@ from rushlight.dtypes import as_dtype, bool_, default, float64, held, int64, ref
 from rushlight.errors import shape_text
 from rushlight.kernels import places as index_kernels
 from rushlight.ops._op import composite
-from rushlight.ops.creation import arange, finish
+from rushlight.ops.creation import _given, arange, finish
 from rushlight.ops.padding import _constant_pad
 from rushlight.ops.triangular import diag_embed
 from rushlight.tensor.memory_format import contiguous_format
@@ -19,7 +19,7 @@ from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
-@composite()
+@composite(samples=lambda make: [(make(0, 3),), (make(2, 3, 2),), (make(3, 4),)])
 def fliplr(input: Tensor):
     """The columns in reverse order."""
     if input.dim() < 2:
@@ -27,7 +27,7 @@ def fliplr(input: Tensor):
     return input.flip(1)
 
 
-@composite()
+@composite(samples=lambda make: [(make(3),), (make(0, 3),), (make(3, 4),)])
 def flipud(input: Tensor):
     """The rows in reverse order."""
     if input.dim() < 1:
@@ -48,7 +48,7 @@ def row_by_row(input):
     return input.clone(memory_format=contiguous_format)
 
 
-@composite()
+@composite(samples=[(), (-1,), (2, (1, 0)), (3, (0, 1))])
 def rot90(input: Tensor, k=1, dims=(0, 1)):
     """`input` turned by 90 degrees `k` times, from the first of `dims` toward the second.
 
@@ -74,19 +74,21 @@ def rot90(input: Tensor, k=1, dims=(0, 1)):
     return input.flip(first).transpose(first, second) if turns == 3 else row_by_row(input)
 
 
-@composite()
+@composite(samples=lambda make: [(make(),), (make(3), -1), (make(2, 2), 1)])
 def diagflat(input: Tensor, offset=0):
     """A matrix with the flattened elements on its diagonal."""
     return diag_embed(input.reshape(-1), offset)
 
 
-@composite(aten="Scalar Scalar_out Tensor Tensor_out", aten_inplace="Scalar Tensor")
+@composite(
+    samples=[(2,), (1.5,)], aten="Scalar Scalar_out Tensor Tensor_out", aten_inplace="Scalar Tensor"
+)
 def fill(input: Tensor, value):
     """`input`'s shape and dtype filled with `value`, a number or 0-d tensor."""
     return input.clone().fill_(value)
 
 
-@composite(method=False)
+@composite(method=False, samples=[((1, 2),), ((1, 0, -1, 2), 1.5)])
 def constant_pad_nd(input: Tensor, pad, value=0):
     """A constant around the last dimensions: ``(before, after)`` of the last first."""
     pad = tuple(pad)
@@ -117,7 +119,7 @@ def _triangle(name, chosen, row, col, offset, dtype, device):
     return finish(np.asarray(chosen(row, offset, col), kind).reshape(2, -1), dtype, device, False)
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(3, 4), (4, 3, 1), (3, 3, -1)], differentiable=False)
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Row and column numbers of the lower triangle of a ``row x col`` matrix, as two rows.
 
@@ -128,7 +130,7 @@ def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pi
     return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype, device)
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(3, 4), (4, 3, 1), (3, 3, -1)], differentiable=False)
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Row and column numbers of the upper triangle of a ``row x col`` matrix, as two rows."""
     return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype, device)
@@ -161,13 +163,15 @@ def fill_diagonal_(self, fill_value, wrap=False):
 Tensor.fill_diagonal_ = fill_diagonal_
 
 
-@composite()
+@composite(samples="binary", differentiable=False)
 def is_same_size(input: Tensor, other: Tensor):
     """Whether two tensors have the same shape."""
     return input._array.shape == other._array.shape
 
 
-@composite(method=False, aten="step default out out_")
+@composite(
+    method=False, samples=lambda make: [(1, 4), (1.0, 2.0, 0.25)], aten="step default out out_"
+)
 def range(
     start=0,
     end=None,
@@ -181,7 +185,7 @@ def range(
 ):
     """The numbers from `start` to `end`, both included, every `step`; use :func:`arange`."""
     if end is None:
-        start, end = 0, start
+        raise TypeError("range() missing 1 required positional argument: 'end'")
     warnings.warn(
         "range is deprecated because its behavior is inconsistent with Python's range builtin; "
         "use arange, which produces values in [start, end).",
@@ -193,12 +197,8 @@ def range(
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
     count = int((end - start) / step) + 1
     made = arange(count, dtype=float64) * step + start
-    return finish(
-        made.to(default.float if dtype is None else as_dtype(dtype))._array,
-        dtype or default.float,
-        device,
-        requires_grad,
-    )
+    dtype = default.float if dtype is None else as_dtype(dtype)
+    return _given(out, made.to(dtype)._array, dtype, device, requires_grad)
 
 
 # --------------------------------------------------------------------------------- Python functions

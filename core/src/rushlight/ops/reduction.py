@@ -212,7 +212,7 @@ def _prepared_mean(input, dim=None, keepdim=False):
 mean.cpu(by_layout(of_copies(_prepared_mean), mean.op.body, count=3))
 
 
-@composite()
+@composite(samples=[(), (1,), ((0, 1), True)])
 def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim`, counting nan as zero; of real numbers."""
     if input._dtype.category == COMPLEX:
@@ -220,16 +220,16 @@ def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     return where(isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
 
 
-@composite(limited=False, barred="unsigned complex")
+@composite(limited=False, samples=[(), (1,), ((0, 1), True)], barred="unsigned complex")
 def nanmean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` of the elements that are not nan."""
+    _need_float("nanmean", input._array, None)
     count = (~isnan(input)).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
 def _prod_sizes(make):
-    x = make(3, 4)
-    return [((x,), {}), ((x, 1), {}), ((x, 0, True), {}), ((make(),), {})]
+    return [(make(3, 4),), (make(3, 4), 1), (make(3, 4), 0, True), (make(),)]
 
 
 @op(
@@ -575,7 +575,7 @@ _norm2.cpu(by_layout(of_copies(_prepared_norm), _norm2.op.body))
 _norm2.gradient(input=_norm2_gradient)
 
 
-@composite(autocast_on_gpu="float32", foreach="size")
+@composite(samples=[(), (1, 1), (float("inf"), 0, True)], autocast_on_gpu="float32", foreach="size")
 def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     """The vector norm of order `p` over `dim` (all elements by default); ``"fro"`` is order 2."""
     if input._dtype.category == BOOL or input._dtype.category not in (FLOAT, COMPLEX):
@@ -589,7 +589,10 @@ def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     return _norm_power(input, 2 if p in ("fro", None) else float(p), dim, keepdim)
 
 
-@composite(autocast_on_gpu="float32")
+@composite(
+    samples=lambda make: [(make(3, 4), make(4)), (make(3, 4), make(3, 4), 1)],
+    autocast_on_gpu="float32",
+)
 def dist(input: Tensor, other: Tensor, p=2):
     """The norm of order `p` of ``input - other``."""
     return (input - other).norm(p)

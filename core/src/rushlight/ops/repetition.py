@@ -58,13 +58,13 @@ def _repeat_gradient(grad, input_shape, repeats):
 repeat.gradient(input=_repeat_gradient)
 
 
-@composite()
+@composite(samples=[((2,),), ((2, 1, 3),)])
 def tile(input: Tensor, dims: Sizes):
     """`input` tiled; missing leading repeats are 1."""
     return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
 
 
-@composite(aten="Tensor self_Tensor self_int Tensor_out")
+@composite(samples=[(2,), (2, 1), (3, -1)], aten="Tensor self_Tensor self_int Tensor_out")
 def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
     """Each element (or slice along `dim`) repeated in place."""
     from rushlight.ops.creation import arange, beside

@@ -18,6 +18,7 @@ from rushlight.dtypes import FLOAT, int64
 from rushlight.errors import shape_text
 from rushlight.kernels import grid_sampling as kernels
 from rushlight.ops._direct import tensor_of
+from rushlight.ops._domains import unit
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import from_numpy
@@ -227,7 +228,16 @@ def _is_plain(input, grid):
     return plain and kernels.is_compiled(x, places)
 
 
-@composite(method=False, oracle="nn.functional", autocast="float32")
+@composite(
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [
+        (make(1, 2, 3, 4), make(1, 2, 2, 2), "bilinear", "zeros", False),
+        (make(1, 1, 2, 3, 2), make(1, 1, 2, 2, 3), "bilinear", "border", True),
+    ],
+    domain=unit,
+    autocast="float32",
+)
 def grid_sample(
     input: Tensor, grid: Tensor, mode="bilinear", padding_mode="zeros", align_corners=None
 ):
@@ -260,7 +270,14 @@ def _base_positions(sizes, align_corners, dtype):
     return from_numpy(np.stack(columns, 1)).to(dtype)
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(
+    method=False,
+    oracle="nn.functional",
+    samples=lambda make: [
+        (make(1, 2, 3), (1, 1, 2, 3), False),
+        (make(1, 3, 4), (1, 1, 2, 2, 3), True),
+    ],
+)
 def affine_grid(theta: Tensor, size, align_corners=None):
     """The positions for :func:`grid_sample` of an affine map of the image plane.
 
@@ -289,7 +306,12 @@ def affine_grid(theta: Tensor, size, align_corners=None):
     return grid.reshape(size[0], *size[2:], dims)
 
 
-@composite(method=False, autocast="float32")
+@composite(
+    method=False,
+    samples=lambda make: [(make(1, 2, 3, 4), make(1, 2, 2, 2), 0, 0, False)],
+    domain=unit,
+    autocast="float32",
+)
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode, padding_mode, align_corners):
     """:func:`grid_sample` with mode and padding by number, in the order of its documentation."""
     return grid_sample(
@@ -297,19 +319,30 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode, padding_mode, 
     )
 
 
-@composite(method=False, autocast="float32")
+@composite(
+    method=False,
+    samples=lambda make: [(make(1, 2, 3, 4), make(1, 2, 2, 2), 0, 0, False)],
+    domain=unit,
+    autocast="float32",
+)
 def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode, padding_mode, align_corners):
     """:func:`grid_sampler` of images."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-@composite(method=False, autocast="float32")
+@composite(
+    method=False,
+    samples=lambda make: [(make(1, 1, 2, 3, 2), make(1, 1, 2, 2, 3), 0, 0, True)],
+    domain=unit,
+    autocast="float32",
+)
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode, padding_mode, align_corners):
     """:func:`grid_sampler` of volumes."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-@composite(method=False)
+# Of integers PyTorch's positions are cut to whole numbers.
+@composite(sweep=(2,), method=False, samples=lambda make: [(make(1, 2, 3), (1, 1, 2, 3), False)])
 def affine_grid_generator(theta: Tensor, size, align_corners):
     """Another name of :func:`affine_grid`."""
     return affine_grid(theta, size, align_corners)

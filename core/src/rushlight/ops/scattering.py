@@ -317,11 +317,19 @@ put.gradient(
 )
 
 
-@composite()
+@composite(
+    samples=lambda make: [
+        (make.mask(3, 4), {"size": 5}),
+        (make(3, 4), {"size": 3, "fill_value": 7}),
+    ],
+    differentiable=False,
+)
 def nonzero_static(input: Tensor, *, size, fill_value=-1):
     """:func:`rushlight.nonzero` cut or filled with `fill_value` to `size` rows."""
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    if input.is_meta:
+        return input.new_empty((size, input.dim()), dtype=dtypes.int64)
     found = input.nonzero()._array
     out = np.full_like(by_rows(found), fill_value, shape=(size, found.shape[1]))
     count = min(size, len(found))
@@ -329,7 +337,9 @@ def nonzero_static(input: Tensor, *, size, fill_value=-1):
     return make_tensor(out, dtypes.int64)
 
 
-@composite(method=False)
+@composite(
+    method=False, samples=lambda make: [(make.integers(0, 12, (3,)), (3, 4))], differentiable=False
+)
 def unravel_index(indices: Tensor, shape):
     """Places in a flattened tensor of a shape as a tuple of coordinates.
 

@@ -242,7 +242,7 @@ expand.gradient(input=lambda grad, input_shape: grad.sum_to_size(input_shape))
 Tensor.expand_as = _shaped_as("expanded", expand)
 
 
-@composite()
+@composite(samples=[((2, 3, 4),), ((2, -1, -1),)])
 def broadcast_to(input: Tensor, size: Sizes):
     """`input` expanded to `size`."""
     return expand(input, size)
@@ -415,7 +415,12 @@ Tensor.H = Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 _moved = ShortView()
 
 
-@composite(aliases=("moveaxis",), aten="intlist", aten_aliases={"moveaxis": "intlist"})
+@composite(
+    aliases=("moveaxis",),
+    samples=lambda make: [(make(3, 4), 0, 1), (make(2, 3, 4), (0, 2), (-1, 0))],
+    aten="intlist",
+    aten_aliases={"moveaxis": "intlist"},
+)
 def movedim(input: Tensor, source, destination):
     """Dimensions moved to new places; the others keep their order."""
     if (out := _moved.of_composite(input, source, destination)) is not NotImplemented:
@@ -498,7 +503,9 @@ unsqueeze.gradient(input=lambda grad, dim: grad.squeeze(dim))
 _WHOLE = (-1,)
 
 
-@composite(aten="using_ints")
+@composite(
+    samples=lambda make: [(make(),), (make(2, 3, 4), 1), (make(2, 3, 4), 0, -2)], aten="using_ints"
+)
 def flatten(input: Tensor, start_dim=0, end_dim=-1):
     """Dimensions `start_dim` to `end_dim` as one."""
     shape = input._array.shape
@@ -522,13 +529,13 @@ def flatten(input: Tensor, start_dim=0, end_dim=-1):
     return reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
-@composite(aliases=())
+@composite(aliases=(), samples="unary")
 def ravel(input: Tensor):
     """One dimension; a view of a tensor whose elements lie row by row."""
     return reshape(input.contiguous(), (-1,))
 
 
-@composite()
+@composite(samples=[(1, (2, 2)), (-1, (-1, 2))])
 def unflatten(input: Tensor, dim, sizes):
     """One dimension split into several; one of `sizes` may be -1."""
     dim, shape = wrap_dim(dim, input.dim()), input._array.shape

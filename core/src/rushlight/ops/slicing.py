@@ -209,7 +209,7 @@ def unfold(input: Tensor, dimension, size, step):
     shape, steps = list(found.shape), list(found.strides)
     shape[dim] = (shape[dim] - size) // step + 1
     shape, steps = (*shape, size), (*steps[:dim], steps[dim] * step, *steps[dim + 1 :], steps[dim])
-    windows = np.lib.stride_tricks.as_strided(found, shape, steps)
+    windows = np.lib.stride_tricks.as_strided(found, shape, steps, subok=True)
     return windows if found is input else windows.view(complex32)
 
 
@@ -458,7 +458,7 @@ split.gradient(input=split_gradient)
 split.op.outputs = 0
 
 
-@composite()
+@composite(samples=[(2,), (3, -1)])
 def chunk(input: Tensor, chunks, dim=0):
     """At most `chunks` pieces of equal size along `dim` (the last may be smaller)."""
     if chunks <= 0:
@@ -488,6 +488,7 @@ def _equal_parts(extent, count):
         for name in ("sections", "indices", "tensor_indices_or_sections")
     },
     aten="sections indices tensor_indices_or_sections",
+    samples=[(2,), ((1, 3), 1), (5, -1)],
 )
 def tensor_split(input: Tensor, indices_or_sections, dim=0):
     """Pieces at given indices, or a number of pieces whose sizes differ by at most one."""

@@ -117,7 +117,7 @@ def _default_dim(name, ndim):
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@composite(aten="int int_out")
+@composite(samples=[(1,), (0,)], aten="int int_out")
 def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``exp(input) / sum(exp(input))`` along `dim`: positive numbers that sum to one.
 
@@ -133,7 +133,7 @@ def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     return _softmax(input if dtype is None else input.to(dtype), dim)
 
 
-@composite(aten="int int_out")
+@composite(samples=[(1,), (0,)], aten="int int_out")
 def log_softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``log(softmax(input))`` along `dim`, without overflow."""
     if not isinstance(_stacklevel, int):
@@ -142,7 +142,7 @@ def log_softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     return _log_softmax(input if dtype is None else input.to(dtype), dim)
 
 
-@composite(method=False)
+@composite(method=False, samples=[(1,), (0,)])
 def softmin(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``softmax(-input)``."""
     return softmax(-input, dim, dtype=dtype)
@@ -183,7 +183,7 @@ _log_sum_exp.cpu(by_layout(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.bod
 _log_sum_exp.gradient(input=_log_sum_exp_gradient)
 
 
-@composite(autocast_on_gpu="float32")
+@composite(samples=[(1,), ((0, 1), True)], autocast_on_gpu="float32")
 def logsumexp(input: Tensor, dim, keepdim=False):
     """``log(sum(exp(input), dim))`` without overflow."""
     if input._dtype.category < FLOAT:

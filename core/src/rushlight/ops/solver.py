@@ -69,7 +69,7 @@ def linalg_inv_ex(A: Tensor, *, check_errors=False):
 linalg_inv_ex.gradient(A=lambda grad, out: -(out.mH @ (grad @ out.mH)))
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+@composite(method=False, oracle="_C._linalg", samples="invertible", autocast="float32")
 def linalg_inv(A: Tensor):
     """The inverse of square matrices ``(*, n, n)``.
 
@@ -81,7 +81,7 @@ def linalg_inv(A: Tensor):
     return inverse
 
 
-@composite(autocast="float32")
+@composite(samples="invertible", autocast="float32")
 def inverse(input: Tensor):
     """The inverse of square matrices; see :func:`rushlight.linalg.inv`."""
     return linalg_inv(input)
@@ -164,7 +164,16 @@ class _Shaped:
         self.shape = shape
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [
+        (make.invertible(3, 3), make(3)),
+        (make.invertible(2, 2, 2), make(2, 2, 1)),
+        (make.invertible(3, 3), make(2, 3), {"left": False}),
+    ],
+    autocast="float32",
+)
 def linalg_solve(A: Tensor, B: Tensor, *, left=True):
     """X of ``A @ X = B`` (``X @ A = B`` if not `left`); A ``(*, n, n)``, B ``(*, n, k)`` or a
     vector ``(*, n)``.
@@ -177,7 +186,15 @@ def linalg_solve(A: Tensor, B: Tensor, *, left=True):
     return found
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(
+    method=False,
+    autocast="as_given",
+    oracle="_C._linalg",
+    samples=lambda make: [
+        (make.invertible(3, 3), make.pivots(3), make(3, 2)),
+        (make.invertible(3, 3), make.pivots(3), make(3, 2), {"adjoint": True}),
+    ],
+)
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left=True, adjoint=False):
     """X of ``A @ X = B`` from the factors of :func:`lu_factor`; of ``X @ A = B`` if not `left`;
     with A's adjoint if `adjoint`."""
@@ -209,7 +226,9 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left=True, adjoint
     return linalg_solve_triangular(LU.mH, middle, upper=False, left=False).contiguous()
 
 
-@composite(autocast="float32")
+@composite(
+    samples=lambda make: [(make(3, 2), make.invertible(3, 3), make.pivots(3))], autocast="float32"
+)
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor):
     """X of ``A @ X = b`` from A's compact LU factors."""
     return linalg_lu_solve(LU_data, LU_pivots, input)
@@ -217,9 +236,9 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor):
 
 @op(
     method=False,
-    samples=lambda make: [],
+    oracle="_C._linalg",
+    samples=lambda make: [(make.definite(3, 3), make.pivots(3), make(3, 2))],
     differentiable=False,
-    tested_by="tests/ops/test_solver.py",
     meta=lambda LD, pivots, B, hermitian=False: (
         (*np.broadcast_shapes(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:]),
         dtype_of(B),
@@ -355,7 +374,12 @@ def pinv_gradient(grad, input, inverse):
     return right - input @ (inverse @ right) + left - (left @ inverse) @ input - first
 
 
-@composite(method=False, oracle="_C._linalg", autocast="float32")
+@composite(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [(make(4, 3), make(4, 2)), (make(2, 4, 2), make(2, 4))],
+    autocast="float32",
+)
 def linalg_lstsq(input: Tensor, b: Tensor, rcond=None, *, driver=None):
     """``(solution, residuals, rank, singular_values)`` of ``min |input @ X - b|``; `input`
     ``(*, m, n)``, `b` ``(*, m, k)`` or ``(*, m)``. `driver`: ``"gelsy"`` (default), ``"gels"``

@@ -117,7 +117,7 @@ def _sort_gradient(grad, out1, input_shape, dim):
 sort.gradient(input=_sort_gradient)
 
 
-@composite(aten="default stable stable_out")
+@composite(samples=[(), (0, True)], differentiable=False, aten="default stable stable_out")
 def argsort(input: Tensor, dim=-1, descending=False, stable=False):
     """The indices that sort along `dim`."""
     return sort(input, dim, descending, stable)[1]
@@ -177,7 +177,7 @@ topk.cpu(_topk_kernel)
 topk.gradient(input=_sort_gradient)
 
 
-@composite()
+@composite(samples=lambda make: [(make(4),), (make(3, 4),)])
 def msort(input: Tensor):
     """The elements in order along the first dimension."""
     return sort(input, 0)[0]
@@ -287,6 +287,7 @@ _nanmedian.gradient(input=selected_back)
 @op(
     samples=lambda make: [((make(3, 5),), {}), ((make(),), {})],
     method=False,
+    meta=lambda input, skip_nan=False: ((), dtype_of(input)),
     batching="median_of_all",
 )
 def _median_of_all(input: Tensor, skip_nan=False):
@@ -311,7 +312,7 @@ def _median_gradient(grad, input, out):
 _median_of_all.gradient(input=_median_gradient)
 
 
-@composite(aten="default dim dim_values out")
+@composite(samples=[(), (1,), (0, True)], aten="default dim dim_values out")
 def median(input: Tensor, dim=None, keepdim=False):
     """The lower median of all elements, or ``(values, indices)`` along `dim`; nan wins.
 
@@ -321,7 +322,7 @@ def median(input: Tensor, dim=None, keepdim=False):
     return _median_of_all(input) if dim is None else _median(input, dim, keepdim)
 
 
-@composite(aten="default dim dim_values out")
+@composite(samples=[(), (1,), (0, True)], aten="default dim dim_values out")
 def nanmedian(input: Tensor, dim=None, keepdim=False):
     """The lower median of the elements that are not nan, or ``(values, indices)`` along `dim`."""
     return _median_of_all(input, True) if dim is None else _nanmedian(input, dim, keepdim)
@@ -507,7 +508,16 @@ def _beside_number(sequence, value):
     return sequence.to(dtype), zeros((), dtype=dtype) + value
 
 
-@composite(method=False, aten="Tensor Tensor_out Scalar Scalar_out")
+@composite(
+    sweep=(0, 1, 2),
+    method=False,
+    samples=lambda make: [
+        (make(5).sort()[0], make(3, 4)),
+        (make(2, 5).sort()[0], make(2, 3), {"right": True}),
+    ],
+    differentiable=False,
+    aten="Tensor Tensor_out Scalar Scalar_out",
+)
 def searchsorted(
     sorted_sequence: Tensor, input, *, out_int32=False, right=False, side=None, sorter=None
 ):
@@ -530,7 +540,13 @@ def searchsorted(
     return _searchsorted(sorted_sequence, values, out_int32, right, side, sorter)
 
 
-@composite(method=False, aten="Tensor Scalar Tensor_out Scalar_out")
+@composite(
+    sweep=(0, 1, 2),
+    method=False,
+    samples=lambda make: [(make(3, 4), make(5).sort()[0]), (1, make(5).sort()[0], {"right": True})],
+    differentiable=False,
+    aten="Tensor Scalar Tensor_out Scalar_out",
+)
 def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
     """The index of the bucket between sorted `boundaries` that each element falls into."""
     if boundaries.dim() != 1:
@@ -540,7 +556,13 @@ def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@op(differentiable=False, samples=lambda make: [], tested_by="tests/ops/test_sorting.py")
+@op(
+    differentiable=False,
+    samples=lambda make: [
+        (make.integers(0, 5, (6,)), make.integers(0, 3, (6,)), 7),
+        (make.integers(0, 5, (6,)),),
+    ],
+)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength=0):
     """How often each non-negative integer occurs, or the sums of `weights` at each."""
     if input.ndim != 1 or input.dtype.kind not in "iu" or (input.size and input.min() < 0):

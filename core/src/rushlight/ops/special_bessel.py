@@ -183,13 +183,15 @@ special_i1e.gradient(
 )
 
 
-@composite(method=False, oracle="_C._special")
+# Differentiable here, not in PyTorch.
+@composite(differs=("gradient",), method=False, oracle="_C._special", samples="unary")
 def special_modified_bessel_i0(input: Tensor):
     """The modified Bessel function of the first kind of order 0."""
     return i0(input)
 
 
-@composite(method=False, oracle="_C._special")
+# Differentiable here, not in PyTorch.
+@composite(differs=("gradient",), method=False, oracle="_C._special", samples="unary")
 def special_modified_bessel_i1(input: Tensor):
     """The modified Bessel function of the first kind of order 1."""
     return special_i1(input)

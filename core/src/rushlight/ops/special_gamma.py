@@ -10,6 +10,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.compiler import compile, xp
 from rushlight.errors import argument_error
+from rushlight.ops._domains import above_one
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import number_dtype, real_floating, result_type
 from rushlight.ops.creation import arange, scalar_tensor
@@ -31,7 +32,10 @@ def pair_of_tensors(name, names, first, second):
     if not tensors:
         raise argument_error(name, names[0], "Tensor", first)
     dtype = result_type(tensors, numbers)
-    return [v if isinstance(v, Tensor) else scalar_tensor(v, dtype=dtype) for v in values]
+    device = tensors[0]._device
+    return [
+        v if isinstance(v, Tensor) else scalar_tensor(v, dtype=dtype, device=device) for v in values
+    ]
 
 
 def in_double(name, function):
@@ -302,7 +306,12 @@ def _zeta_pair(input: Tensor, other: Tensor):
 _zeta_pair.gradient(other=lambda grad, input, other: -grad * input * special_zeta(input + 1, other))
 
 
-@composite(method=False, oracle="_C._special")
+@composite(
+    method=False,
+    oracle="_C._special",
+    samples=lambda make: [(2.0, make(3, 4)), (make(3, 4).detach(), make(4))],
+    domain=above_one,
+)
 def special_zeta(input, other):
     """The Hurwitz zeta function ``sum (other + k) ** -input`` over k from 0; either may be a
     number."""
@@ -341,9 +350,12 @@ Tensor.polygamma = lambda self, n: polygamma(n, self)
 Tensor.polygamma_ = _polygamma_inplace
 
 
-@composite()
+# Defined above (p - 1) / 2.
+@composite(samples=[(1,), (3,)], domain=(2.5, 5.0))
 def mvlgamma(input: Tensor, p):
     """The logarithm of the multivariate gamma function of dimension `p`."""
+    if input._dtype is dtypes.bool_:
+        raise RuntimeError("mvlgamma: the input tensor may not be a boolean tensor")
     if input._dtype.category < dtypes.FLOAT:
         input = input.to(dtypes.default.float)
     if input._dtype.is_complex:

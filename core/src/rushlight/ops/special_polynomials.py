@@ -151,8 +151,11 @@ def _declare(name, function, doc, limited=False):
         return of_tensors(*pair_of_tensors(public.__name__, ("input", "n"), input, n))
 
     public.__name__, public.__module__ = "special_" + name, __name__
-    public.__doc__ = doc + "; `n` is cut to a whole number, negative degrees give 0."
-    return composite(method=False, oracle="_C._special")(public)
+    public.__doc__ = doc + ".\n\n`n` is cut to a whole number, negative degrees give 0."
+    samples = [(3,), (0,)]
+    return composite(method=False, oracle="_C._special", samples=samples, differentiable=False)(
+        public
+    )
 
 
 _first = "Chebyshev's polynomial of the {} kind of degree `n` at `input`"

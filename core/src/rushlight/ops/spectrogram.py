@@ -99,7 +99,14 @@ def _check_stft(input, n_fft):
         )
 
 
-@composite(autocast="float32", aten="default center")
+@composite(
+    samples=lambda make: [
+        (make(2, 8), 4, 2, 4, make(4), {"return_complex": True}),
+        (make(8), 4, None, None, make(4), False, {"return_complex": True, "onesided": False}),
+    ],
+    autocast="float32",
+    aten="default center",
+)
 def stft(
     input: Tensor,
     n_fft,
@@ -194,7 +201,12 @@ def _check_istft(input, n_fft, onesided):
         )
 
 
-@composite()
+@composite(
+    samples=lambda make: [
+        (make.complex(2, 3, 5), 4, 1, 4, make(4)),
+        (make.complex(3, 6), 4, 1, 4, make(4), True, {"length": 4}),
+    ]
+)
 def istft(
     input: Tensor,
     n_fft,

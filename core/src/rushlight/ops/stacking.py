@@ -10,7 +10,11 @@ from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
-@composite(method=False, aten="default Sequence")
+@composite(
+    method=False,
+    samples=lambda make: [(make(),), (make(3),), (make(3, 4),), ([make(2), make(1, 2, 3, 4)],)],
+    aten="default Sequence",
+)
 def atleast_3d(tensors):
     """Tensors with at least three dimensions (of a matrix the new one is the last); a tuple unless
     one tensor was given."""
@@ -25,9 +29,12 @@ def _atleast_3d(*tensors):
 _of_tuple, _atleast_3d.__doc__, _atleast_3d.op = atleast_3d, atleast_3d.__doc__, atleast_3d.op
 _atleast_3d.__name__ = _atleast_3d.__qualname__ = "atleast_3d"
 atleast_3d = atleast_3d.op.function = _atleast_3d
+atleast_3d.op.variadic = True
 
 
-@composite(method=False)
+@composite(
+    method=False, samples=lambda make: [([make(3), make(3, 2)],), ([make(2, 1, 3), make(2, 2, 3)],)]
+)
 def column_stack(tensors):
     """Tensors joined along the second dimension, vectors as columns.
 
@@ -40,7 +47,9 @@ def column_stack(tensors):
     return cat([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors], 1)
 
 
-@composite(method=False)
+@composite(
+    method=False, samples=lambda make: [([make(3), make(2, 3)],), ([make(2, 1, 3), make(1, 1, 3)],)]
+)
 def row_stack(tensors):
     """Tensors joined along the first dimension, vectors as rows; the same as :func:`vstack`."""
     return vstack(tensors)
@@ -68,25 +77,40 @@ def _split_along(name, input, parts, dim, least):
 _PLACES = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
 
 
-@composite(spread=True, keywords=_PLACES, aten="array")
+@composite(
+    spread=True,
+    keywords=_PLACES,
+    samples=lambda make: [(make(6), 2), (make(3, 4), (1, 3))],
+    aten="array",
+)
 def hsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the second dimension (the first of a vector): equal ones, or at indices."""
     return _split_along("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1, 1)
 
 
-@composite(spread=True, keywords=_PLACES, aten="array")
+@composite(
+    spread=True,
+    keywords=_PLACES,
+    samples=lambda make: [(make(4, 3), 2), (make(3, 4), (1, 2))],
+    aten="array",
+)
 def vsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the first dimension: equal ones, or at indices."""
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
-@composite(spread=True, keywords=_PLACES, aten="array")
+@composite(
+    spread=True,
+    keywords=_PLACES,
+    samples=lambda make: [(make(2, 2, 4), 2), (make(1, 2, 5), (1, 3))],
+    aten="array",
+)
 def dsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the third dimension: equal ones, or at indices."""
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 
 
-@composite()
+@composite(samples=[([1, 2],), ([3, 1], 1)])
 def split_with_sizes(input: Tensor, split_sizes, dim=0):
     """Pieces of given sizes along `dim`, as a tuple of views."""
     return split(input, list(split_sizes), dim)
@@ -97,19 +121,19 @@ def _writable(pieces):
     return tuple(piece.clone() for piece in pieces)
 
 
-@composite(aten="Tensor Tensor_out")
+@composite(samples=[(2,), (3, 1)], aten="Tensor Tensor_out")
 def unsafe_split(input: Tensor, split_size, dim=0):
     """:func:`split` whose pieces may be written to in place while gradients are recorded."""
     return _writable(split(input, split_size, dim))
 
 
-@composite()
+@composite(samples=[([1, 2],), ([3, 1], 1)])
 def unsafe_split_with_sizes(input: Tensor, split_sizes, dim=0):
     """:func:`split_with_sizes` whose pieces may be written to in place while recording."""
     return unsafe_split(input, list(split_sizes), dim)
 
 
-@composite()
+@composite(samples=[(2,), (3, -1)])
 def unsafe_chunk(input: Tensor, chunks, dim=0):
     """:func:`chunk` whose pieces may be written to in place while gradients are recorded."""
     return _writable(input.chunk(chunks, dim))

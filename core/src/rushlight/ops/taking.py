@@ -82,7 +82,12 @@ _take_along.cpu(place_calls.along(_take_along.op.body, True))
 _take_along.gradient(input=_take_along_gradient)
 
 
-@composite()
+@composite(
+    samples=lambda make: [
+        (make(3, 4), make.integers(0, 12, (5,))),
+        (make(3, 4), make.integers(0, 3, (2, 4)), 0),
+    ]
+)
 def take_along_dim(input: Tensor, indices: Tensor, dim=None):
     """Values along `dim` at `indices`, broadcast against the input; negative ones count from the
     end. Without `dim`, of the flattened input."""

@@ -60,7 +60,7 @@ triu.cpu(by_layout(of_copies(lambda x, k=0: moving.triangle(x, k, False)), triu.
 triu.gradient(input=lambda grad, diagonal: grad.triu(diagonal))
 
 
-@composite()
+@composite(samples=lambda make: [(make(3),), (make(2), -1), (make(3, 4), 1)])
 def diag(input: Tensor, diagonal=0):
     """A matrix with a vector on its diagonal, or the diagonal of a matrix."""
     if not 1 <= input.dim() <= 2:

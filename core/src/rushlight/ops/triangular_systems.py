@@ -94,7 +94,15 @@ def _matrix_gradient(grad, input, out, upper, left, unitriangular):
 linalg_solve_triangular.gradient(input=_matrix_gradient, B=_gradient)
 
 
-@composite(method=True, autocast="float32", aten="default X")
+@composite(
+    method=True,
+    samples=lambda make: [
+        (make(3, 2), make.invertible(3, 3)),
+        (make(2, 2, 1), make.invertible(2, 2, 2), False, True, True),
+    ],
+    autocast="float32",
+    aten="default X",
+)
 def triangular_solve(input: Tensor, A: Tensor, upper=True, transpose=False, unitriangular=False):
     """``(solution, cloned_coefficient)`` of ``A @ X = input`` for triangular A; new programs use
     :func:`rushlight.linalg.solve_triangular`."""

@@ -117,7 +117,10 @@ def _var(input, dim, unbiased, keepdim, correction):
     return total / divisor if divisor else total / 0.0
 
 
-@composite(aten="default dim correction correction_out out")
+@composite(
+    samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}],
+    aten="default dim correction correction_out out",
+)
 def var(
     input: Tensor,
     dim: int | bool | None = None,
@@ -138,7 +141,10 @@ def _correction(unbiased, correction):
     return 1 if correction is None else correction
 
 
-@composite(aten="default dim correction correction_out out")
+@composite(
+    samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}],
+    aten="default dim correction correction_out out",
+)
 def std(
     input: Tensor,
     dim: int | bool | None = None,
@@ -151,7 +157,10 @@ def std(
     return _var(input, dim, unbiased, keepdim, correction).sqrt()
 
 
-@composite(aten="default dim correction correction_out")
+@composite(
+    samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}],
+    aten="default dim correction correction_out",
+)
 def var_mean(
     input: Tensor,
     dim: int | bool | None = None,
@@ -166,7 +175,10 @@ def var_mean(
     return _var(input, dim, unbiased, keepdim, correction), input.mean(dim, keepdim)
 
 
-@composite(aten="default dim correction correction_out")
+@composite(
+    samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}],
+    aten="default dim correction correction_out",
+)
 def std_mean(
     input: Tensor,
     dim: int | bool | None = None,

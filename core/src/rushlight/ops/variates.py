@@ -12,6 +12,7 @@ import math
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT, refuse_limited
 from rushlight.kernels.samples import drawn
+from rushlight.ops._domains import positive
 from rushlight.ops._op import composite
 from rushlight.ops.random import _engine, _fill, _float, transformable
 from rushlight.tensor.tensor import Tensor, make_tensor
@@ -89,7 +90,7 @@ def _log(x):
     return math.log(x) if x > 0 else -math.inf
 
 
-@composite(method=False)
+@composite(method=False, samples="unary", domain=positive)
 def poisson(input: Tensor, generator=None):
     """Poisson samples with the rates in `input`, in its dtype.
 
@@ -102,6 +103,8 @@ def poisson(input: Tensor, generator=None):
 @transformable
 def _poisson_samples(input, generator):
     _float(input._dtype, "poisson")
+    if input.is_meta:
+        return input.clone()
     if input.is_cuda:  # by rejection, number by number: drawn on the CPU
         return poisson(input.cpu(), generator).to(input.device)
     rates = input._array.reshape(-1).astype(float)
@@ -185,7 +188,14 @@ def _binomial_by_rejection(uniform, count, chance):
             return k
 
 
-@composite(method=False)
+# PyTorch has no derivative; here it is 0, as that of Poisson samples.
+@composite(
+    method=False,
+    samples=lambda make: [(make(3, 4).round(), make(3, 4) / 5)],
+    domain=positive,
+    sweep=(2,),
+    differentiable=False,
+)
 def binomial(count: Tensor, prob: Tensor, generator=None):
     """Binomial samples of `count` trials of probability `prob` each, broadcast, in their dtype."""
     return _binomial_samples(count, prob, generator)
@@ -201,6 +211,8 @@ def _binomial_samples(count, prob, generator):
             f"{prob._dtype}"
         )
     count, prob = broadcast_tensors(count, prob)
+    if prob.is_meta:
+        return prob.clone()
     if prob.is_cuda:  # by rejection, number by number: drawn on the CPU
         return binomial(count.cpu(), prob.cpu(), generator).to(prob.device)
     columns = [t._array.reshape(-1).astype(float) for t in (count, prob)]

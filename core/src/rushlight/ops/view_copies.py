@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight import dtypes
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.complex_views import view_as_complex, view_as_real
@@ -27,13 +28,13 @@ def _replaced(name, input, src, take):
     return view_scatter(input, src, path)
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4), make(3)), (make(2, 3, 3), make(3, 1), -1, 0, 2)])
 def diagonal_scatter(input: Tensor, src: Tensor, offset=0, dim1=0, dim2=1):
     """A copy with `src` on the diagonal that :func:`diagonal` gives."""
     return _replaced("diagonal_scatter", input, src, lambda x: diagonal(x, offset, dim1, dim2))
 
 
-@composite()
+@composite(samples=lambda make: [(make(3, 4), make(3), 1, -2), (make(3, 4), make(4), 0, 1)])
 def select_scatter(input: Tensor, src: Tensor, dim, index):
     """A copy with `src` at one index of `dim`."""
     return _replaced("select_scatter", input, src, lambda x: select(x, dim, index))
@@ -46,7 +47,9 @@ def _slice_index(input, dim, start, end, step):
     return (*(slice(None),) * dim, slice(start, end, step))
 
 
-@composite()
+@composite(
+    samples=lambda make: [(make(3, 4), make(2, 4), 0, 1), (make(3, 4), make(3, 2), -1, 0, 4, 2)]
+)
 def slice_scatter(input: Tensor, src: Tensor, dim=0, start=None, end=None, step=1):
     """A copy with `src` at the slice ``start:end:step`` of `dim`.
 
@@ -70,7 +73,10 @@ def _scattered_in_storage(input, src, size, stride, offset):
     return as_strided(written, tuple(input.shape), steps, start)
 
 
-@composite()
+# PyTorch gives a gradient to the elements that `src` replaces, and none to the others.
+@composite(
+    differs=("gradient",), samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)]
+)
 def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=None):
     """A copy with `src` at the elements that :func:`as_strided` gives of the copy, which lies in
     memory as `input` does. Elements that `src` replaces have no part in the result: their gradient
@@ -92,7 +98,8 @@ def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=
     )
 
 
-@composite(method=False)
+# PyTorch reads the storage of `input`, so only a slice that is everything can be compared.
+@composite(method=False, samples=lambda make: [(make(3, 4).detach(),) * 2], differentiable=False)
 def slice_inverse(input: Tensor, src: Tensor, dim=0, start=None, end=None, step=1):
     """The tensor `src` whose slice is `input`: `src` itself."""
     index = _slice_index(src, dim, start, end, step)
@@ -110,31 +117,31 @@ def _copied(view):
     return view.clone(memory_format=contiguous_format)
 
 
-@composite(method=False)
+@composite(method=False, samples="unary")
 def alias_copy(input: Tensor):
     """A copy of `input`."""
     return _copied(input)
 
 
-@composite(method=False)
+@composite(method=False, samples=[((2, 2), (4, 1), 1)])
 def as_strided_copy(input: Tensor, size, stride, storage_offset=None):
     """A copy of :func:`as_strided`."""
     return _copied(as_strided(input, size, stride, storage_offset))
 
 
-@composite(method=False)
+@composite(method=False, samples=[(), (1, 1, 0)])
 def diagonal_copy(input: Tensor, offset=0, dim1=0, dim2=1):
     """A copy of :func:`diagonal`."""
     return _copied(diagonal(input, offset, dim1, dim2))
 
 
-@composite(method=False)
+@composite(method=False, samples=[((2, 3, 4),), ((2, -1, -1),)])
 def expand_copy(input: Tensor, size, *, implicit=False):
     """A copy of ``input.expand(size)``."""
     return _copied(input.expand(size))
 
 
-@composite()
+@composite(samples=[(0, 1, 2), (-1, 0, 0)])
 def narrow_copy(input: Tensor, dim, start, length):
     """A copy of :func:`narrow`."""
     if not input.dim():
@@ -152,85 +159,91 @@ def narrow_copy(input: Tensor, dim, start, length):
     return _copied(narrow(input, dim, start, length))
 
 
-@composite(method=False)
+@composite(method=False, samples=[((1, 0),)])
 def permute_copy(input: Tensor, dims):
     """A copy of :func:`permute`."""
     return _copied(input.permute(dims))
 
 
-@composite(method=False, aten="int_out")
+@composite(method=False, samples=[(0, 1), (-1, -2)], aten="int_out")
 def select_copy(input: Tensor, dim, index):
     """A copy of :func:`select`."""
     return _copied(select(input, dim, index))
 
 
-@composite(method=False, aten="Tensor Tensor_out")
+@composite(method=False, samples=[(), (1, 0, 4, 2)], aten="Tensor Tensor_out")
 def slice_copy(input: Tensor, dim=0, start=None, end=None, step=1):
     """A copy of the slice ``start:end:step`` of `dim`."""
     return _copied(_slice(input, _slice_index(input, dim, start, end, step)))
 
 
-@composite(method=False, aten="Tensor Tensor_out")
+@composite(method=False, samples=[(2,), (3, 1)], aten="Tensor Tensor_out")
 def split_copy(input: Tensor, split_size, dim=0):
     """Copies of the pieces of :func:`split`."""
     return tuple(_copied(piece) for piece in split(input, split_size, dim))
 
 
-@composite(method=False)
+@composite(method=False, samples=[([1, 2],), ([3, 1], 1)])
 def split_with_sizes_copy(input: Tensor, split_sizes, dim=0):
     """Copies of pieces of given sizes."""
     return tuple(_copied(piece) for piece in split(input, list(split_sizes), dim))
 
 
-@composite(method=False, aten="default dim dims out dim_out dims_out")
+@composite(
+    method=False,
+    samples=lambda make: [(make(2, 1, 3),), (make(2, 1, 3), 1), (make(1, 3, 1), (0, 2))],
+    aten="default dim dims out dim_out dims_out",
+)
 def squeeze_copy(input: Tensor, dim=None):
     """A copy of :func:`squeeze`."""
     return _copied(input.squeeze(dim))
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(3),), (make(3, 4),)])
 def t_copy(input: Tensor):
     """A copy of :func:`t`."""
     return _copied(input.t())
 
 
-@composite(method=False, aten="int_out")
+@composite(method=False, samples=[(0, 1), (-1, -2)], aten="int_out")
 def transpose_copy(input: Tensor, dim0, dim1):
     """A copy of :func:`transpose`."""
     return _copied(input.transpose(dim0, dim1))
 
 
-@composite(method=False, aten="int_out")
+@composite(method=False, samples=[(), (1,)], aten="int_out")
 def unbind_copy(input: Tensor, dim=0):
     """Copies of the slices along `dim`."""
     return tuple(_copied(piece) for piece in input.unbind(dim))
 
 
-@composite(method=False)
+@composite(method=False, samples=[(1, 2, 2), (0, 3, 1)])
 def unfold_copy(input: Tensor, dimension, size, step):
     """A copy of ``input.unfold(dimension, size, step)``."""
     return _copied(input.unfold(dimension, size, step))
 
 
-@composite(method=False)
+@composite(method=False, samples=[(0,), (-1,)])
 def unsqueeze_copy(input: Tensor, dim):
     """A copy of :func:`unsqueeze`."""
     return _copied(input.unsqueeze(dim))
 
 
-@composite(method=False, aten="default dtype out dtype_out")
+@composite(method=False, samples=[((2, 6),), ((-1,),)], aten="default dtype out dtype_out")
 def view_copy(input: Tensor, size=None, dtype=None):
     """A copy of ``input.view(size)`` or ``input.view(dtype)``."""
-    return _copied(input.view(size) if dtype is None else input.view(dtype))
+    if dtype is not None or isinstance(size, dtypes.dtype):
+        return _copied(input.view(size if dtype is None else dtype))
+    return input.reshape(size).clone(memory_format=contiguous_format)
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make.complex(3, 4),)])
 def view_as_real_copy(input: Tensor):
     """A copy of :func:`view_as_real`."""
     return _copied(view_as_real(input))
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(make(3, 2),)])
 def view_as_complex_copy(input: Tensor):
     """A copy of :func:`view_as_complex`."""
     return _copied(view_as_complex(input))

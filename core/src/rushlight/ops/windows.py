@@ -56,7 +56,9 @@ def _window(name, length, periodic, formula, dtype, layout, device, requires_gra
     return made(array, found, device, requires_grad)
 
 
-@composite(method=False, aten="default periodic out periodic_out")
+@composite(
+    method=False, samples=lambda make: [(5,), (4, False)], aten="default periodic out periodic_out"
+)
 def hann_window(
     window_length,
     periodic=True,
@@ -84,7 +86,7 @@ def hann_window(
     )
 
 
-@composite(method=False)
+@composite(method=False, samples=lambda make: [(5,), (4, False)])
 def hamming_window(
     window_length,
     periodic=True,
@@ -110,7 +112,9 @@ def hamming_window(
     )
 
 
-@composite(method=False, aten="default periodic out periodic_out")
+@composite(
+    method=False, samples=lambda make: [(5,), (4, False)], aten="default periodic out periodic_out"
+)
 def blackman_window(
     window_length,
     periodic=True,
@@ -134,7 +138,9 @@ def blackman_window(
     )
 
 
-@composite(method=False, aten="default periodic out periodic_out")
+@composite(
+    method=False, samples=lambda make: [(5,), (4, False)], aten="default periodic out periodic_out"
+)
 def bartlett_window(
     window_length,
     periodic=True,
@@ -158,7 +164,11 @@ def bartlett_window(
     )
 
 
-@composite(method=False, aten="default periodic beta out periodic_out beta_out")
+@composite(
+    method=False,
+    samples=lambda make: [(5,), (4, False, 8.0)],
+    aten="default periodic beta out periodic_out beta_out",
+)
 def kaiser_window(
     window_length,
     periodic=True,

@@ -8,7 +8,10 @@ A pytest module collects them with one call::
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
+import warnings
 
 import pytest
 
@@ -30,24 +33,99 @@ from rushlight.testing.samples import samples_of
 
 torch = torch_or_none()
 _deferred.load_all()
-_LACKS = ("not implemented for", "not supported", "does not support")
-_SWEEP = [d for d in dtypes.ALL if d.category < 3]
+_LACKS = (
+    "not implemented for",
+    "not supported",
+    "does not support",
+    "X.is_contiguous",
+    "view size is not",
+)
+_SWEEP = [d for d in dtypes.ALL if d.category < 3 or d is dtypes.complex64]
 # ``RUSHLIGHT_OPS_TIER=full`` takes every sample where the quick tier takes one.
 _FULL = os.environ.get("RUSHLIGHT_OPS_TIER", "quick") == "full"
 
 
 def _table():
-    return [op for op in TABLE.values() if op.kind != "composite" or "samples" in op.options]
+    return list(TABLE.values())
 
 
+@functools.cache
 def _sampled():
     return [op for op in _table() if samples_of(op)]
 
 
+def _holds_tensors(op):
+    """Whether samples depend on a dtype at all."""
+    return any(isinstance(t, Tensor) for t in flat(samples_of(op)[0][0]))
+
+
+def is_differentiable(op):
+    """Whether an op has gradients: its own, or if it is a composite those of its parts."""
+    if op.kind == "composite":
+        return op.options.get("differentiable", True)
+    return bool(op.formulas or op.joint)
+
+
+def _alike(check, table):
+    """The ops of a table that PyTorch answers alike in a check: what `differs` is left out, and a
+    comment at the declaration says why."""
+    return [op for op in table if check not in op.options.get("differs", ())]
+
+
+@functools.cache
 def _differentiable():
-    return [op for op in _sampled() if op.formulas or op.joint]
+    return [op for op in _sampled() if is_differentiable(op) and _holds_tensors(op)]
 
 
+def _complex_too():
+    public = [op for op in _differentiable() if not op.name.startswith("_")]
+    return [op for op in public if 3 in op.options.get("sweep", range(4))]
+
+
+def _oracled_composites():
+    return [op for op in _oracled() if op.kind == "composite"]
+
+
+def _ours(op, function=None):
+    """The op, or a variant of it, as tests call it: through a declaration's ``compared``, which may
+    symmetrize what goes in and turn what comes out into what is unique."""
+    return op.options.get("compared", _itself)(
+        _unwarned(_seeded(function or op.function, rushlight))
+    )
+
+
+def _theirs(op):
+    """PyTorch's function of the same name as tests call it."""
+    function = _unwarned(_seeded(torch_function(op, torch), torch))
+    return op.options.get("compared", _itself)(function)
+
+
+def _unwarned(function):
+    """The same function without its warnings, which are tested elsewhere."""
+
+    def call(*args, **kwargs):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return function(*args, **kwargs)
+
+    return call
+
+
+def _itself(function):
+    return function
+
+
+def _seeded(function, home):
+    """The same function from the same state of the random numbers at each call."""
+
+    def call(*args, **kwargs):
+        home.manual_seed(1)
+        return function(*args, **kwargs)
+
+    return call
+
+
+@functools.cache
 def _oracled():
     return [op for op in _sampled() if torch and torch_function(op, torch) is not None]
 
@@ -59,8 +137,8 @@ def _ids(op):
 def check_forward(op):
     """Every sample agrees with PyTorch in float64."""
     for args, kwargs in samples_of(op):
-        theirs = torch_function(op, torch)(*to_torch(args, torch), **to_torch(kwargs, torch))
-        assert_same(op.function(*args, **kwargs), theirs, op.options.get("rtol"))
+        theirs = _theirs(op)(*to_torch(args, torch), **to_torch(kwargs, torch))
+        assert_same(_ours(op)(*args, **kwargs), theirs, op.options.get("rtol"))
 
 
 def _typical(samples):
@@ -74,39 +152,56 @@ def check_dtype(op, dtype):
         tensors = [t for t in flat(args) if isinstance(t, Tensor)]
         if _FULL and dtype.itemsize == 2 and any(not t.numel() for t in tensors):
             continue  # PyTorch often has the kernel for no elements only
-        if dtype.code >= dtypes.FIRST_LIMITED and any(t.numel() < 2 for t in tensors):
+        rare = dtype.code >= dtypes.FIRST_LIMITED or dtype.category == dtypes.COMPLEX
+        if rare and any(t.numel() < 2 for t in tensors):
             continue  # PyTorch answers before it looks for a kernel
         _check_dtype(op, args, kwargs)
 
 
 def _check_dtype(op, args, kwargs):
     try:
-        theirs = torch_function(op, torch)(*to_torch(args, torch), **to_torch(kwargs, torch))
+        theirs = _theirs(op)(*to_torch(args, torch), **to_torch(kwargs, torch))
     except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
         if any(words in str(error) for words in _LACKS):
             return  # PyTorch lacks the kernel; having it is no fault
         with pytest.raises((RuntimeError, NotImplementedError, TypeError, ValueError)):
-            op.function(*args, **kwargs)
+            _ours(op)(*args, **kwargs)
         return
-    assert_same(op.function(*args, **kwargs), theirs, op.options.get("rtol"))
+    assert_same(_ours(op)(*args, **kwargs), theirs, op.options.get("rtol"))
 
 
 def check_gradient(op):
     """First and second derivatives against finite differences, on every sample."""
-    checked = 0
-    for args, kwargs in samples_of(op, requires_grad=True):
-        leaves = [t for t in flat(args) if isinstance(t, Tensor) and t.requires_grad]
-        if not leaves or any(not t.numel() for t in leaves):
+    checked = [_check_gradient(op, *sample) for sample in samples_of(op, requires_grad=True)]
+    expect(any(checked), f"{op.name}: no sample takes part in the gradient check")
+
+
+def check_complex_gradient(op):
+    """The same of complex inputs, on one sample, where the op takes them."""
+    for args, kwargs in _typical(samples_of(op, rushlight.complex128, True)):
+        try:
+            op.function(*args, **kwargs)
+        except (RuntimeError, TypeError, ValueError):
             continue
+        _check_gradient(op, args, kwargs)
 
-        def call(*tensors, args=args, kwargs=kwargs):
-            fresh = iter(tensors)
-            return op.function(*_replace(args, fresh), **kwargs)
 
-        gradcheck(call, leaves, fast_mode=True)
+def _check_gradient(op, args, kwargs):
+    """Check one call; False if nothing in it is to be differentiated."""
+    leaves = [t for t in flat(args) if isinstance(t, Tensor) and t.requires_grad]
+    if not leaves or any(not t.numel() for t in leaves):
+        return False
+
+    def call(*tensors):
+        fresh = iter(tensors)
+        return _ours(op)(*_replace(args, fresh), **kwargs)
+
+    if not any(map(_is_recorded, flat(call(*leaves)))):
+        return False
+    gradcheck(call, leaves, fast_mode=True)
+    if op.options.get("differentiable") != "once":
         gradgradcheck(call, leaves, fast_mode=True)
-        checked += 1
-    expect(checked, f"{op.name}: no sample takes part in the gradient check")
+    return True
 
 
 def _replace(value, fresh):
@@ -132,11 +227,23 @@ def check_gradient_oracle(op):
             for t, own in zip(flat(theirs_args), flat(args), strict=True)
             if isinstance(own, Tensor) and own.requires_grad
         ]
-        ours = [t for t in flat(op.function(*args, **kwargs)) if t.requires_grad]
-        theirs = torch_function(op, torch)(*theirs_args, **to_torch(kwargs, torch))
-        theirs = [t for t in flat(theirs) if t.requires_grad]
-        sum((t * t).sum() for t in ours).backward()
-        sum((t * t).sum() for t in theirs).backward()
+        ours = flat(_ours(op)(*args, **kwargs))
+        try:
+            theirs = flat(_theirs(op)(*theirs_args, **to_torch(kwargs, torch)))
+        except RuntimeError as error:
+            expect("does not support automatic differentiation" in str(error), str(error))
+            continue
+        recorded = [_is_recorded(t) for t in theirs]
+        expect([_is_recorded(t) for t in ours] == recorded, f"PyTorch records {recorded}")
+        if not any(recorded):
+            continue
+        _squares(ours, rushlight).backward()
+        try:
+            _squares(theirs, torch).backward()
+        except RuntimeError as error:  # some of PyTorch's composites write into what they saved
+            own = "modified by an inplace operation", "derivative for aten::"
+            expect(any(words in str(error) for words in own), str(error))
+            continue
         for a, b in zip(leaves, theirs_leaves, strict=True):
             if not a.is_leaf:
                 continue
@@ -144,7 +251,74 @@ def check_gradient_oracle(op):
                 other = b.grad if a.grad is None else a.grad
                 expect(other is None or not bool((other != 0).any()), "a gradient is missing")
             else:
-                assert_same(a.grad, b.grad, op.options.get("rtol") or 2e-5, 2e-5)
+                assert_same(a.grad, b.grad, max(op.options.get("rtol") or 0, 2e-5), 2e-5)
+
+
+def _is_recorded(result):
+    return getattr(result, "requires_grad", False)
+
+
+def _squares(results, home):
+    """A real sum to differentiate, with all recorded results in it, elements by unequal weights:
+    the plain sum of squares of what is normalized has no gradient."""
+    total = 0
+    for t in filter(_is_recorded, results):
+        weights = (home.arange(t.numel()) % 5 + 1).div(5).reshape(t.shape)
+        total += (((t * t.conj()).real if t.is_complex() else t * t) * weights).sum()
+    return total
+
+
+def check_noncontiguous(op):
+    """Inputs in another order of memory: what PyTorch gives, or an error where it has one."""
+    for args, kwargs in _typical(samples_of(op)):
+        _check_dtype(op, _reordered(args), {k: _reordered(v) for k, v in kwargs.items()})
+
+
+def _reordered(value):
+    """The same values, tensors with the first dimension innermost in memory, vectors with gaps."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_reordered(v) for v in value)
+    if not isinstance(value, Tensor) or not value.dim():
+        return value
+    if value.dim() == 1:
+        return rushlight.stack([value, value], 1)[:, 0]
+    return value.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+def check_out(op):
+    """``out=`` where PyTorch has it: the result is written there."""
+    for args, kwargs in _typical(samples_of(op)):
+        call = _unwarned(_seeded(op.function, rushlight))
+        expected = call(*args, **kwargs)
+        if not isinstance(expected, Tensor):
+            continue
+        given = to_torch(args, torch), to_torch(kwargs, torch)
+        there = torch.empty(tuple(expected.shape), dtype=to_torch(expected.dtype, torch))
+        try:
+            _unwarned(torch_function(op, torch))(*given[0], out=there, **given[1])
+        except (TypeError, RuntimeError):
+            continue
+        out = rushlight.empty(tuple(expected.shape), dtype=expected.dtype)
+        found = call(*args, out=out, **kwargs)
+        expect(found is out, "out= is not what comes back")
+        assert_equal(out, expected)
+
+
+def check_autocast(op):
+    """float32 inputs under autocast to bfloat16: the dtypes that PyTorch gives."""
+    for args, kwargs in _typical(samples_of(op, rushlight.float32)):
+        given = to_torch(args, torch), to_torch(kwargs, torch)
+        try:
+            with torch.autocast("cpu", torch.bfloat16):
+                theirs = _theirs(op)(*given[0], **given[1])
+        except (RuntimeError, TypeError, ValueError):
+            continue  # the sample is not for float32, or PyTorch's parts disagree about the dtype
+        with rushlight.autocast("cpu", rushlight.bfloat16):
+            ours = _ours(op)(*args, **kwargs)
+        kinds = [
+            [str(getattr(t, "dtype", "")).split(".")[-1] for t in flat(r)] for r in (ours, theirs)
+        ]
+        expect(kinds[0] == kinds[1], f"dtypes {kinds[0]}, PyTorch gives {kinds[1]}")
 
 
 def check_variants(op):
@@ -155,9 +329,9 @@ def check_variants(op):
 
 
 def _check_variants(op, args, kwargs):
-    expected = op.function(*args, **kwargs)
+    expected = _ours(op)(*args, **kwargs)
     if op.method and not op.name.startswith("_"):
-        assert_equal(getattr(args[0], op.name)(*args[1:], **kwargs), expected)
+        assert_equal(_ours(op, getattr(Tensor, op.name))(*args, **kwargs), expected)
     if op.outputs == 1 and op.kind in ("elementwise", "op") and isinstance(expected, Tensor):
         out = rushlight.empty(tuple(expected.shape), dtype=expected.dtype)
         expect(op.function(*args, out=out, **kwargs) is out, "out= is not what comes back")
@@ -167,7 +341,7 @@ def _check_variants(op, args, kwargs):
         target = args[0].clone()
         version = target._version
         try:
-            found = op.inplace(target, *args[1:], **kwargs)
+            found = _seeded(op.inplace, rushlight)(target, *args[1:], **kwargs)
         except RuntimeError:
             fits = dtypes.can_cast(expected.dtype, target.dtype)
             expect(not fits, "the in-place form refuses a result that fits")
@@ -180,6 +354,9 @@ def _check_variants(op, args, kwargs):
 def assert_equal(a, b):
     """Bit-equal results."""
     for left, right in zip(flat(a), flat(b), strict=True):
+        if not isinstance(left, Tensor):
+            expect(left == right, f"{left} is not {right}")
+            continue
         expect(left.dtype is right.dtype and left.shape == right.shape, "dtype or shape differs")
         same = (left == right) | ((left != left) & (right != right))
         expect(bool(same.all()), f"{left} is not {right}")
@@ -233,23 +410,48 @@ def check_meta(op):
 
 
 def _check_meta(op, args, kwargs):
-    moved = [a.to("meta") if isinstance(a, Tensor) else a for a in args]
+    moved, named = _on_meta(args), _on_meta(kwargs)
     expected = op.function(*args, **kwargs)
     try:
-        found = op.function(*moved, **kwargs)
-    except NotImplementedError as error:
-        named = op.kind == "op" and "meta" not in op.options and op.name in str(error)
-        expect(named, f"{op.name} has a shape rule and refuses: {error}")
+        found = op.function(*moved, **named)
+    except (NotImplementedError, RuntimeError) as error:
+        expect(_may_refuse(op, args, kwargs, error), f"{op.name} refuses: {error}")
         return
     for a, b in zip(flat(found), flat(expected), strict=True):
+        if not isinstance(a, Tensor):
+            expect(a == b, f"meta gives {a}")
+            continue
         alike = a.shape == b.shape and a.dtype is b.dtype
-        expect(a.device.type == "meta" and alike, f"meta gives {a.shape}, {a.dtype}")
+        expect(a.device.type == "meta" and alike, f"meta gives {a.shape}, {a.dtype}, {a.device}")
+
+
+def _on_meta(value):
+    if hasattr(value, "to"):
+        return value.to("meta")
+    if isinstance(value, dict):
+        return {k: _on_meta(v) for k, v in value.items()}
+    return type(value)(map(_on_meta, value)) if type(value) in (list, tuple) else value
+
+
+def _may_refuse(op, args, kwargs, error):
+    """Whether an error on the meta device is right: that of an op without a shape rule, or of a
+    composite which PyTorch refuses too."""
+    if op.kind != "composite":
+        lacks = isinstance(error, NotImplementedError) and "meta" not in op.options
+        return lacks and op.kind == "op" and op.name in str(error)
+    function = torch and torch_function(op, torch)
+    if function:
+        with contextlib.suppress(NotImplementedError, RuntimeError):
+            function(*_on_meta(to_torch(args, torch)), **_on_meta(to_torch(kwargs, torch)))
+            return False
+    return "meta" in str(error)
 
 
 def check_errors(op):
     """Arguments of the wrong type are refused with the op's name; so are shapes that do not fit."""
-    with pytest.raises(TypeError, match=op.label):
-        op.function()
+    if not getattr(op, "variadic", False):
+        with pytest.raises(TypeError, match=op.label):
+            op.function()
     with pytest.raises(TypeError):
         op.function(*["text"] * sum(k == "Tensor" for k in op.kinds), unknown_keyword=1)
     if op.kind == "elementwise" and op.kinds[:2] == ("Tensor", "Tensor"):
@@ -274,15 +476,19 @@ def generate(namespace):
     needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch, the oracle, is not installed")
     families = {
         "gradient": (check_gradient, _differentiable(), ()),
+        "complex_gradient": (check_complex_gradient, _complex_too(), ()),
         "variants": (check_variants, _sampled(), ()),
-        "saved": (check_saved, _differentiable(), ()),
+        "saved": (check_saved, [op for op in _differentiable() if op.kind != "composite"], ()),
         "meta": (check_meta, _sampled(), ()),
         "errors": (check_errors, _table(), ()),
         "documented": (check_documented, _table(), ()),
         "forward": (check_forward, _oracled(), (needs_torch,)),
+        "noncontiguous": (check_noncontiguous, _oracled_composites(), (needs_torch,)),
+        "out": (check_out, _oracled_composites(), (needs_torch,)),
+        "autocast": (check_autocast, _alike("autocast", _oracled()), (needs_torch,)),
         "gradient_oracle": (
             check_gradient_oracle,
-            [op for op in _oracled() if op in _differentiable()],
+            _alike("gradient", [op for op in _differentiable() if op in _oracled()]),
             (needs_torch,),
         ),
     }
@@ -294,9 +500,10 @@ def generate(namespace):
 
     pairs = [
         (op, d)
-        for op in _oracled()
+        for op in filter(_holds_tensors, _oracled())
         for d in _SWEEP
-        if d.category in op.options.get("sweep", range(4))
+        if d.name not in op.options.get("differs", ())
+        and {d.category, d.name} & set(op.options.get("sweep", range(4)))
     ]
     ids = [f"{op.name}-{d.name}" for op, d in pairs]
     mark = pytest.mark.parametrize(("op", "dtype"), pairs, ids=ids)

@@ -1,4 +1,13 @@
-"""Inputs for the generated op tests: seeded by the op's name, drawn from the op's domain."""
+"""Inputs for the generated op tests: seeded by the op's name, drawn from the op's domain.
+
+A declaration says `samples` in one of three forms:
+
+* a name of `SETS`, where the signature says all: ``samples="unary"``;
+* a list of what follows the first argument, a tensor of shape (3, 4): ``samples=[(0, 1)]`` is
+  ``op(tensor, 0, 1)`` and ``samples=[(), {"dim": 1}]`` two calls;
+* a function of a `Maker` that gives the calls, each ``(args, kwargs)`` or a tuple of positional
+  arguments, which may end with a dictionary of keywords.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +15,7 @@ import zlib
 
 import rushlight
 from rushlight.backends import np
+from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.ops._domains import away_from, real
 
 
@@ -36,11 +46,22 @@ class Maker:
 
     def __call__(self, *shape):
         """A tensor of a shape."""
+        if self.dtype.category == COMPLEX:
+            return self.complex(*shape)
         values = self.array(shape)
         if self.dtype.category < 2:
             values = np.round(np.asarray(values) * 3)
         out = rushlight.tensor(np.asarray(values)).to(self.dtype)
         return out.requires_grad_() if self.requires_grad and self.dtype.category >= 2 else out
+
+    def complex(self, *shape):
+        """A complex tensor as wide as the dtype; of a dtype without parts, complex64."""
+        out = rushlight.complex(
+            rushlight.tensor(self.array(shape)), rushlight.tensor(self.array(shape))
+        )
+        kinds = {FLOAT: self.dtype.to_complex, COMPLEX: lambda: self.dtype}
+        wide = kinds.get(self.dtype.category, lambda: rushlight.complex64)()
+        return out.to(wide).requires_grad_(self.requires_grad)
 
     def integers(self, low, high, shape, unique_dim=None):
         """int64 indices; with `unique_dim` no index repeats along it."""
@@ -56,6 +77,23 @@ class Maker:
     def mask(self, *shape):
         """A random bool tensor."""
         return rushlight.tensor(self.random.random(shape) > 0.5)
+
+    def pivots(self, count):
+        """The row exchanges of an LU factorization: each row with the next one."""
+        return rushlight.tensor([*range(2, count + 1), count], dtype=rushlight.int32)
+
+    def _leaf(self, array):
+        out = rushlight.tensor(np.asarray(array)).to(self.dtype)
+        return out.requires_grad_() if self.requires_grad and self.dtype.category >= 2 else out
+
+    def invertible(self, *shape):
+        """Square matrices far from singular: their diagonal dominates."""
+        return self._leaf(self.array(shape) / shape[-1] + 4 * np.eye(shape[-1]))
+
+    def definite(self, *shape):
+        """Symmetric positive-definite matrices with eigenvalues of at least 1."""
+        half = self.array(shape)
+        return self._leaf(half @ np.swapaxes(half, -1, -2) + np.eye(shape[-1]))
 
 
 def elementwise_samples(op, make):
@@ -83,6 +121,36 @@ def _required(op):
     return any(d is REQUIRED and k == "attr" for d, k in zip(op.defaults, op.kinds, strict=True))
 
 
+# Calls of a composite whose signature says all. The third is the one of checks that take one.
+SETS = {
+    "unary": lambda make: [(make(),), (make(0, 3),), (make(3, 4),)],
+    "binary": lambda make: [(make(), make()), (make(3, 1), make(4)), (make(3, 4), make(3, 4))],
+    "matrix": lambda make: [(make(0, 3),), (make(2, 3, 2),), (make(3, 4),)],
+    "square": lambda make: [(make(0, 0),), (make(2, 2, 2),), (make(3, 3),)],
+    "invertible": lambda make: [
+        (make(0, 0),),
+        (make.invertible(2, 2, 2),),
+        (make.invertible(3, 3),),
+    ],
+    "definite": lambda make: [(make(0, 0),), (make.definite(2, 2, 2),), (make.definite(3, 3),)],
+    "matrices": lambda make: [(make(3, 2), make(2, 4)), (make(0, 2), make(2, 3))],
+}
+
+
+def _call(sample):
+    """A sample as ``(args, kwargs)``."""
+    if len(sample) == 2 and isinstance(sample[0], tuple) and isinstance(sample[1], dict):
+        return sample
+    if sample and isinstance(sample[-1], dict):
+        return tuple(sample[:-1]), sample[-1]
+    return tuple(sample), {}
+
+
+def _following(make, rest):
+    """A call whose first argument is a tensor; `rest` follows it."""
+    return (make(3, 4), *(rest if isinstance(rest, tuple) else (rest,)))
+
+
 def samples_of(op, dtype=None, requires_grad=False):
     """The sample calls of an op, as ``(args, kwargs)``."""
     domain = op.options.get("domain", real)
@@ -90,4 +158,6 @@ def samples_of(op, dtype=None, requires_grad=False):
     declared = op.options.get("samples")
     if declared is None:
         return elementwise_samples(op, make) if op.kind == "elementwise" else []
-    return list(declared(make))
+    if isinstance(declared, list):
+        return [_call(_following(make, rest)) for rest in declared]
+    return [_call(sample) for sample in SETS.get(declared, declared)(make)]
