@@ -82,8 +82,8 @@ def as_text(name: str, words: dict[str, set[str]]) -> str:
 def generated() -> str:
     """The text of the file."""
     from rushlight import Tensor
-    from rushlight.ops._deferred import FAMILIES, load
-    from rushlight.ops._op import TABLE
+    from rushlight.ops._table.deferred import FAMILIES, load
+    from rushlight.ops._table.op import TABLE
 
     methods, functions = methods_of(FAMILIES, load, Tensor), functions_of(FAMILIES, TABLE)
     load("private_names")

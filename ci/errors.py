@@ -41,7 +41,7 @@ elsewhere would show as `inf`.
 def kernel_of(name):
     """A compiled kernel that gives the error at float32 inputs."""
     from rushlight.compiler import compile, xp
-    from rushlight.compiler.algebra import bits, floats
+    from rushlight.compiler.functions.algebra import bits, floats
     from rushlight.compiler.graph import cast
 
     word = getattr(xp, name)

@@ -72,14 +72,14 @@ def watched(engine, emission, is_text):
 def emitted(cache):
     """The emission of all that the warm-up compiles."""
     os.environ["RUSHLIGHT_CACHE_DIR"] = cache
-    from rushlight.backends import cpu
+    from rushlight.machine import processors as cpu
 
     # None of the names that kernels ask for, as on AArch64: vectors of 128 bits.
     plain = cpu.Processor(llvm.get_host_cpu_name(), {})
     cpu.processor = lambda: plain
     from rushlight import warmup
-    from rushlight.backends import llvm as elementwise
-    from rushlight.backends import machine_code
+    from rushlight.machine import elementwise_engine as elementwise
+    from rushlight.machine import machine_code
 
     emission = Emission()
     watched(machine_code._Engine, emission, False)

@@ -22,9 +22,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "core" / "src"))
 
-from rushlight.backends import code_cache
-from rushlight.backends.cuda import sources
-from rushlight.backends.cuda.runtime import nvrtc
+from rushlight.machine import code_cache
+from rushlight.machine.cuda import sources
+from rushlight.machine.cuda.runtime import nvrtc
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 
@@ -40,7 +40,7 @@ class Text:
 
 def handwritten() -> list[Text]:
     """Every instance of every file of kernels, and the steps printed around one of them."""
-    from rushlight.kernels.cuda import adaptive_steps
+    from rushlight.kernels.optimizers import cuda_adaptive_steps as adaptive_steps
 
     found = [Text(name, text) for name, text in adaptive_steps.listing()]
     for name in sources.names():

@@ -36,7 +36,7 @@ def collect(environment: dict[str, str]) -> Counter[str]:
 def public(environment: dict[str, str]) -> list[str]:
     """The ops of the table that programs call."""
     words = (
-        "from rushlight.ops import _deferred, _op; _deferred.load_all(); "
+        "from rushlight.ops._table import deferred as _deferred, op as _op; _deferred.load_all(); "
         "print(*(name for name in _op.TABLE if name[0] != '_'))"
     )
     command = [sys.executable, "-c", words]

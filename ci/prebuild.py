@@ -26,7 +26,8 @@ from pathlib import Path
 import llvmlite.binding as llvm
 from packages import ROOT
 
-from rushlight.backends import cpu, llvm_passes, object_code, prebuilt
+from rushlight.machine import llvm_passes, object_code, prebuilt
+from rushlight.machine import processors as cpu
 
 PROGRAMS = ROOT / "core" / "tests" / "programs"
 FOLDER = ROOT / "core" / "src" / "rushlight" / "prebuilt"

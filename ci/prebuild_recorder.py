@@ -12,7 +12,8 @@ import sys
 import zlib
 from pathlib import Path
 
-from rushlight.backends import emulated_tiles, prebuilt
+from rushlight.machine import prebuilt
+from rushlight.machine.language import emulated_tiles
 
 
 def record(folder: Path):

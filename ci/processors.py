@@ -38,7 +38,7 @@ _SKIPPED = re.compile(r"SKIPPED \[\d+\] (tests/\S+:\d+)")
 
 def models() -> list[str]:
     """Names of all processors."""
-    from rushlight.backends.cpu import MODELS
+    from rushlight.machine.processors import MODELS
 
     return list(MODELS)
 
@@ -52,7 +52,7 @@ def host() -> str:
 
 def is_covered(name: str) -> bool:
     """Whether another processor has all that this one has: what all others skip, this one does."""
-    from rushlight.backends.cpu import MODELS
+    from rushlight.machine.processors import MODELS
 
     own = MODELS[name].features if name in MODELS else frozenset()
     return any(own <= model.features for other, model in MODELS.items() if other != name)

@@ -66,8 +66,8 @@ def make_driver(site: Path, folder: Path) -> None:
 
 def check_products(site: Path) -> int:
     """Descriptions whose attributes are what was set."""
-    from rushlight.backends.cuda.runtime import cublaslt
-    from rushlight.backends.cuda.runtime.products import EPILOGUES, Product
+    from rushlight.machine.cuda.runtime import cublaslt
+    from rushlight.machine.cuda.runtime.products import EPILOGUES, Product
 
     path = next(site.glob("nvidia/*/lib/libcublasLt.so.*"))
     library = ctypes.CDLL(str(path))
@@ -107,7 +107,7 @@ def check_products(site: Path) -> int:
 
 def matter(shape, channels_last):
     """Shape and strides of dense memory."""
-    from rushlight.backends.cuda.runtime.cudnn_graphs import Matter
+    from rushlight.machine.cuda.runtime.cudnn_graphs import Matter
 
     order = [0, *range(2, len(shape)), 1] if channels_last else list(range(len(shape)))
     strides, step = [0] * len(shape), 1
@@ -120,7 +120,7 @@ def check_convolutions(site: Path) -> int:
     """Execution plans for all of CONVOLUTIONS, dtypes, layouts and directions."""
     import cudnn
 
-    from rushlight.backends.cuda.runtime import cudnn_graphs
+    from rushlight.machine.cuda.runtime import cudnn_graphs
 
     properties = cudnn.create_device_properties(json.dumps(H200))
 

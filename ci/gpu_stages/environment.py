@@ -48,8 +48,8 @@ def main() -> None:
     """All rows."""
     stage = Stage(__doc__)
     stage.row("versions", **versions())
-    from rushlight.backends.cuda import runtime as seam
-    from rushlight.backends.cuda.runtime import cublaslt, nvrtc
+    from rushlight.machine.cuda import runtime as seam
+    from rushlight.machine.cuda.runtime import cublaslt, nvrtc
 
     stage.row("cuda", available=seam.available(), why_unavailable=seam.why_unavailable())
     stage.row(

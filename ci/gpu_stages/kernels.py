@@ -6,24 +6,22 @@ import numpy as np
 from stage import Stage, seconds_each
 
 import rushlight
-from rushlight.backends.cuda import runtime as seam
-from rushlight.backends.cuda.device_array import empty
-from rushlight.kernels.cuda import (
-    attention,
-    convolution,
-    embedding,
-    foreach,
-    losses,
-    normalization,
-    pooling,
-    random,
-    reduction,
-    scan,
-    softmax,
-    sorting,
-)
+from rushlight.compiler.cuda.device_array import empty
+from rushlight.kernels.attention import cuda as attention
+from rushlight.kernels.convolution import cuda as convolution
+from rushlight.kernels.indexing import cuda_embedding as embedding
+from rushlight.kernels.losses import cuda as losses
+from rushlight.kernels.normalization import cuda as normalization
+from rushlight.kernels.optimizers import cuda_foreach as foreach
+from rushlight.kernels.pooling import cuda as pooling
+from rushlight.kernels.random import cuda as random
+from rushlight.kernels.reduction import cuda as reduction
+from rushlight.kernels.reduction import cuda_softmax as softmax
+from rushlight.kernels.scan_sort import cuda_scan as scan
+from rushlight.kernels.scan_sort import cuda_sort as sorting
+from rushlight.machine.cuda import runtime as seam
 
-BFLOAT16 = np.dtype(rushlight.backends.ml_dtypes.bfloat16)
+BFLOAT16 = np.dtype(rushlight.machine.ml_dtypes.bfloat16)
 FLOAT32, INT64 = np.dtype(np.float32), np.dtype(np.int64)
 
 

@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 from stage import Stage, seconds_each
 
-from rushlight.backends.cuda import runtime as seam
-from rushlight.backends.cuda.runtime.products import EPILOGUES, Product, compute
+from rushlight.machine.cuda import runtime as seam
+from rushlight.machine.cuda.runtime.products import EPILOGUES, Product, compute
 
 DTYPES = {
     "float32": np.dtype(np.float32),

@@ -72,7 +72,7 @@ class Fences:
         """NumPy's own memory, and large arrays that Python code aligns."""
         from numpy._core import _multiarray_umath
 
-        from rushlight.backends import memory
+        from rushlight.machine import memory
 
         api = ctypes.pythonapi
         api.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -90,7 +90,7 @@ class Fences:
     def _aligned(self, make, shape, dtype):
         import numpy as np
 
-        from rushlight.backends import memory
+        from rushlight.machine import memory
 
         size = (math.prod(shape) if type(shape) is tuple else shape) * dtype.itemsize
         if size < memory.ALIGNED_FROM:
@@ -108,7 +108,7 @@ class Fences:
         Nothing may have been loaded before: code finds its functions when it is loaded."""
         import llvmlite.binding as llvm
 
-        from rushlight.backends import machine_code, worker_pool
+        from rushlight.machine import machine_code, worker_pool
 
         assert not machine_code.compiled_symbols(), "kernels were loaded before the fences"
         self.library.fences_bytearrays()

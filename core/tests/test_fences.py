@@ -19,9 +19,9 @@ import fences
 FENCES = fences.Fences()
 import numpy as np
 import rushlight
-from rushlight.backends import memory, threads, worker_pool
-from rushlight.backends.kernel_language import array, i64, range_kernel
-from rushlight.backends.worker_pool import scratch
+from rushlight.machine import memory, threads, worker_pool
+from rushlight.machine.language.functions import array, i64, range_kernel
+from rushlight.machine.worker_pool import scratch
 
 @range_kernel
 def past_scratch(args, lo, hi, tid):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rushlight.ops._op import TABLE
+from rushlight.ops._table.op import TABLE
 from rushlight.testing.ops import generate
 from rushlight.testing.samples import samples_of
 

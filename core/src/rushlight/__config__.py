@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from rushlight._version import __version__
-from rushlight.backends.threads import get_num_threads
+from rushlight.machine.threads import get_num_threads
 
 _PARTS = ("numpy", "llvmlite", "scipy-openblas64", "ml-dtypes")
 

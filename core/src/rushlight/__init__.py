@@ -19,7 +19,6 @@ from rushlight.autograd.mode import (
     no_grad,
     set_grad_enabled,
 )
-from rushlight.backends import memory as _memory
 from rushlight.devices import device, get_default_device, set_default_device
 from rushlight.dtypes import (
     bfloat16,
@@ -59,14 +58,30 @@ from rushlight.inspection import (
     set_num_threads,
     use_deterministic_algorithms,
 )
-from rushlight.ops.activation import (
-    celu,
-    hardshrink,
-    relu,
-    selu,
-    threshold,
+from rushlight.machine import memory as _memory
+from rushlight.ops.creation.tensors import (
+    arange,
+    as_tensor,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    from_numpy,
+    frombuffer,
+    full,
+    full_like,
+    linspace,
+    logspace,
+    ones,
+    ones_like,
+    scalar_tensor,
+    tensor,
+    zeros,
+    zeros_like,
 )
-from rushlight.ops.arithmetic import (
+from rushlight.ops.elementwise.activation import celu, hardshrink, relu, selu, threshold
+from rushlight.ops.elementwise.arithmetic import (
     abs,
     add,
     clamp,
@@ -92,7 +107,7 @@ from rushlight.ops.arithmetic import (
     sub,
     true_divide,
 )
-from rushlight.ops.comparison import (
+from rushlight.ops.elementwise.comparison import (
     allclose,
     bitwise_and,
     bitwise_not,
@@ -115,39 +130,7 @@ from rushlight.ops.comparison import (
     ne,
     where,
 )
-from rushlight.ops.complex_views import conj, imag, real, view_as_complex, view_as_real
-from rushlight.ops.convolution import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
-from rushlight.ops.copying import clone
-from rushlight.ops.creation import (
-    arange,
-    as_tensor,
-    asarray,
-    empty,
-    empty_like,
-    eye,
-    from_dlpack,
-    from_numpy,
-    frombuffer,
-    full,
-    full_like,
-    linspace,
-    logspace,
-    ones,
-    ones_like,
-    scalar_tensor,
-    tensor,
-    zeros,
-    zeros_like,
-)
-from rushlight.ops.einsum import einsum
-from rushlight.ops.exponential import (
+from rushlight.ops.elementwise.exponential import (
     digamma,
     erf,
     erfc,
@@ -165,7 +148,25 @@ from rushlight.ops.exponential import (
     sigmoid,
     xlogy,
 )
-from rushlight.ops.indexing import (
+from rushlight.ops.elementwise.rounding import ceil, floor, frac, round, trunc
+from rushlight.ops.elementwise.trigonometric import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    hypot,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
+from rushlight.ops.elementwise.weighted_sums import addcdiv, addcmul, lerp
+from rushlight.ops.indexing.items import (
     argwhere,
     gather,
     index_add,
@@ -181,19 +182,18 @@ from rushlight.ops.indexing import (
     take,
     take_along_dim,
 )
-from rushlight.ops.joining import (
-    atleast_1d,
-    atleast_2d,
-    block_diag,
-    cat,
-    dstack,
-    hstack,
-    meshgrid,
-    stack,
-    vstack,
+from rushlight.ops.indexing.slicing import (
+    as_strided,
+    chunk,
+    diagonal,
+    narrow,
+    select,
+    split,
+    tensor_split,
+    unbind,
 )
-from rushlight.ops.losses import cosine_similarity
-from rushlight.ops.matrix import (
+from rushlight.ops.linalg.einsum import einsum
+from rushlight.ops.linalg.products import (
     addbmm,
     addmm,
     addmv,
@@ -206,8 +206,19 @@ from rushlight.ops.matrix import (
     mv,
     outer,
 )
-from rushlight.ops.pooling import avg_pool1d, max_pool1d, max_pool2d
-from rushlight.ops.random import (
+from rushlight.ops.losses.pointwise_losses import cosine_similarity
+from rushlight.ops.neural.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from rushlight.ops.neural.pooling import avg_pool1d, max_pool1d, max_pool2d
+from rushlight.ops.neural.softmax import log_softmax, logsumexp, softmax
+from rushlight.ops.random.random_alike import rand_like, randint_like, randn_like
+from rushlight.ops.random.sampling import (
     Generator,
     bernoulli,
     default_generator,
@@ -223,8 +234,20 @@ from rushlight.ops.random import (
     seed,
     set_rng_state,
 )
-from rushlight.ops.random_alike import rand_like, randint_like, randn_like
-from rushlight.ops.reduction import (
+from rushlight.ops.reduction.scan import cummax, cummin, cumprod, cumsum
+from rushlight.ops.reduction.sorting import (
+    argsort,
+    bincount,
+    bucketize,
+    kthvalue,
+    median,
+    msort,
+    searchsorted,
+    sort,
+    topk,
+    unique,
+)
+from rushlight.ops.reduction.sums_and_extremes import (
     all,
     amax,
     amin,
@@ -242,21 +265,24 @@ from rushlight.ops.reduction import (
     prod,
     sum,
 )
-from rushlight.ops.repetition import repeat_interleave, tile
-from rushlight.ops.rounding import (
-    ceil,
-    floor,
-    frac,
-    round,
-    trunc,
+from rushlight.ops.reduction.variance import std, std_mean, var, var_mean
+from rushlight.ops.shape.complex_views import conj, imag, real, view_as_complex, view_as_real
+from rushlight.ops.shape.copying import clone
+from rushlight.ops.shape.flipping import flip, roll
+from rushlight.ops.shape.joining import (
+    atleast_1d,
+    atleast_2d,
+    block_diag,
+    cat,
+    dstack,
+    hstack,
+    meshgrid,
+    stack,
+    vstack,
 )
-from rushlight.ops.scan import (
-    cummax,
-    cummin,
-    cumprod,
-    cumsum,
-)
-from rushlight.ops.shape import (
+from rushlight.ops.shape.repetition import repeat_interleave, tile
+from rushlight.ops.shape.triangular import diag, diag_embed, tril, triu
+from rushlight.ops.shape.views import (
     broadcast_shapes,
     broadcast_tensors,
     broadcast_to,
@@ -271,49 +297,6 @@ from rushlight.ops.shape import (
     unflatten,
     unsqueeze,
 )
-from rushlight.ops.slicing import (
-    as_strided,
-    chunk,
-    diagonal,
-    narrow,
-    select,
-    split,
-    tensor_split,
-    unbind,
-)
-from rushlight.ops.softmax import log_softmax, logsumexp, softmax
-from rushlight.ops.sorting import (
-    argsort,
-    bincount,
-    bucketize,
-    kthvalue,
-    median,
-    msort,
-    searchsorted,
-    sort,
-    topk,
-    unique,
-)
-from rushlight.ops.triangular import diag, diag_embed, tril, triu
-from rushlight.ops.trigonometric import (
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    cos,
-    cosh,
-    hypot,
-    sin,
-    sinh,
-    tan,
-    tanh,
-)
-from rushlight.ops.turning import flip, roll
-from rushlight.ops.variance import std, std_mean, var, var_mean
-from rushlight.ops.weighted_sums import addcdiv, addcmul, lerp
 from rushlight.tensor.layout import layout, strided
 from rushlight.tensor.memory_format import (
     channels_last,
@@ -714,7 +697,7 @@ _refusals.install()
 def __getattr__(name):
     """Ops declared since this list was written, their aliases and in-place forms, and parts that
     few programs need."""
-    from rushlight.ops import _deferred
+    from rushlight.ops._table import deferred as _deferred
 
     found = _directory.find(name)
     if found is None and not name.startswith("_"):
@@ -726,6 +709,6 @@ def __getattr__(name):
 
 
 def __dir__():
-    from rushlight.ops import _deferred
+    from rushlight.ops._table import deferred as _deferred
 
     return sorted({*globals(), *_directory.names(), *_deferred.names()})

@@ -118,7 +118,7 @@ def _existing(found):
     """The GPU that is meant, or the error that says why it cannot be used."""
     import importlib
 
-    runtime = importlib.import_module("rushlight.backends.cuda.runtime")
+    runtime = importlib.import_module("rushlight.machine.cuda.runtime")
     if not runtime.available():
         raise RuntimeError(
             f"device '{found}' is not available: rushlight computes on the CPU only here, because "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from rushlight import refusals
-from rushlight.ops._deferred_names import EXPORTED
+from rushlight.ops._table.deferred_names import EXPORTED
 
 # Modules of the top level imported at first use.
 PARTS = frozenset(

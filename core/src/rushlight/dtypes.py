@@ -1,7 +1,7 @@
 """Data types: codes, categories and PyTorch's promotion table.
 
 An integer ``code`` stands for a dtype wherever speed matters (kernel tables, promotion). The array
-library's own dtype objects are found by code in :mod:`rushlight.backends.arrays`.
+library's own dtype objects are found by code in :mod:`rushlight.machine.arrays`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ ALL = (
     complex128, uint16, uint32, uint64, complex32,
 )  # fmt: skip
 # Codes from here on are dtypes that few ops compute in: they are stored, moved, compared for
-# equality and multiplied, and little else (:mod:`rushlight.ops._limited` has the lists).
+# equality and multiplied, and little else (:mod:`rushlight.ops._table.limited` has the lists).
 FIRST_LIMITED = uint16.code
 _REAL = {complex32: float16, complex64: float32, complex128: float64}
 _COMPLEX = {

@@ -13,8 +13,9 @@ import math
 import numbers
 
 import rushlight
-from rushlight.ops import arithmetic, reduction
-from rushlight.ops._op import TABLE
+from rushlight.ops._table.op import TABLE
+from rushlight.ops.elementwise import arithmetic
+from rushlight.ops.reduction import sums_and_extremes as reduction
 
 # Forms that several ops have, by the word that declarations say for them.
 _SHARED = {

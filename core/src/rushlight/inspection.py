@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from rushlight.ops._numpy_names import numpy_names
+from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
@@ -55,7 +55,7 @@ def _operands(args, kwargs):
 
 def result_type(*args, **kwargs):
     """The dtype an operation on both (tensors or numbers) would compute in."""
-    from rushlight.ops import _rules
+    from rushlight.ops._table import rules as _rules
 
     tensor1, tensor2 = _operands(args, kwargs)
     tensors = [t for t in (tensor1, tensor2) if isinstance(t, Tensor)]
@@ -65,14 +65,14 @@ def result_type(*args, **kwargs):
 
 def get_num_threads() -> int:
     """How many threads kernels use."""
-    from rushlight.backends import threads
+    from rushlight.machine import threads
 
     return threads.get_num_threads()
 
 
 def set_num_threads(int: int) -> None:
     """Set how many threads kernels use; results do not depend on it."""
-    from rushlight.backends import threads
+    from rushlight.machine import threads
 
     threads.set_num_threads(int)
 
@@ -93,7 +93,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 def set_default_tensor_type(t) -> None:
     """Set the default dtype by a legacy type name such as ``"torch.DoubleTensor"``."""
     from rushlight.dtypes import set_default_dtype
-    from rushlight.ops.conversion import _FROM_LEGACY
+    from rushlight.ops.creation.conversion import _FROM_LEGACY
 
     warnings.warn(
         "set_default_tensor_type is deprecated; use set_default_dtype and set_default_device.",
@@ -146,7 +146,7 @@ def set_float32_matmul_precision(precision: str) -> None:
             f"{precision!r}"
         )
     from rushlight.backends import cuda
-    from rushlight.kernels.precision import set_float32_precision
+    from rushlight.kernels.gemm.precision import set_float32_precision
 
     cuda.matmul.precision = precision
     set_float32_precision(precision)
@@ -245,7 +245,7 @@ def is_distributed(input) -> bool:
 
 def is_storage(obj) -> bool:
     """Whether an object is a storage."""
-    from rushlight.ops.storages import TypedStorage, UntypedStorage
+    from rushlight.ops.creation.storages import TypedStorage, UntypedStorage
 
     return isinstance(obj, TypedStorage | UntypedStorage)
 
@@ -298,7 +298,7 @@ def cond(pred, true_fn, false_fn, operands=()):
     `pred`, both are computed and each example takes its own."""
     if getattr(pred, "_level", None) is None or readable(pred):
         return (true_fn if bool(pred) else false_fn)(*operands)
-    from rushlight.ops.comparison import where
+    from rushlight.ops.elementwise.comparison import where
 
     (ours, spec), (theirs, other) = (
         tree_flatten(true_fn(*operands)),

@@ -6,7 +6,7 @@ They are constructors and answer ``isinstance`` by dtype; tensors are all of one
 from __future__ import annotations
 
 from rushlight import dtypes
-from rushlight.ops.former_methods import construct
+from rushlight.ops.former.former_methods import construct
 from rushlight.tensor.tensor import Tensor
 
 

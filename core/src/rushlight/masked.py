@@ -15,13 +15,13 @@ import math
 from rushlight import dtypes
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
 from rushlight.errors import argument_error, shape_text
-from rushlight.ops import reduction
-from rushlight.ops.comparison import where
-from rushlight.ops.exponential import logaddexp as _logaddexp
-from rushlight.ops.softmax import log_softmax as _log_softmax
-from rushlight.ops.softmax import logsumexp as _logsumexp
-from rushlight.ops.softmax import softmax as _softmax
-from rushlight.ops.sorting import nanmedian
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.elementwise.exponential import logaddexp as _logaddexp
+from rushlight.ops.neural.softmax import log_softmax as _log_softmax
+from rushlight.ops.neural.softmax import logsumexp as _logsumexp
+from rushlight.ops.neural.softmax import softmax as _softmax
+from rushlight.ops.reduction import sums_and_extremes as reduction
+from rushlight.ops.reduction.sorting import nanmedian
 from rushlight.tensor.tensor import Tensor
 
 __all__ = [

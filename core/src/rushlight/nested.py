@@ -7,16 +7,16 @@ tensor([[2., 2.],
 """
 
 from rushlight import refusals
-from rushlight.ops import nested_parts as _parts  # noqa: F401 - what nested tensors can do
-from rushlight.ops import nested_rules as _rules  # noqa: F401
-from rushlight.ops.nested_tensors import (
+from rushlight.ops.nested import parts as _parts  # noqa: F401 - what nested tensors can do
+from rushlight.ops.nested import rules as _rules  # noqa: F401
+from rushlight.ops.nested.tensors import (
     as_nested_tensor,
     masked_select,
     narrow,
     nested_tensor,
     nested_tensor_from_jagged,
 )
-from rushlight.ops.nested_tensors import to_padded as to_padded_tensor
+from rushlight.ops.nested.tensors import to_padded as to_padded_tensor
 
 __all__ = [
     "as_nested_tensor",

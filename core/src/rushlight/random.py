@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from rushlight.ops.random import (
+from rushlight.ops.random.sampling import (
     default_generator,
     get_rng_state,
     initial_seed,

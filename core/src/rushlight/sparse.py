@@ -10,23 +10,20 @@ tensor([[3.],
 
 from rushlight import refusals
 from rushlight.dtypes import float16, float32, float64, int32, int64
-from rushlight.ops import sparse_layouts as _layouts  # noqa: F401 - binds the methods
-from rushlight.ops.sparse_compressed import (
+from rushlight.ops.sparse import layouts as _layouts  # noqa: F401 - binds the methods
+from rushlight.ops.sparse.compressed import (
     sparse_bsc_tensor,
     sparse_bsr_tensor,
     sparse_compressed_tensor,
     sparse_csc_tensor,
     sparse_csr_tensor,
 )
-from rushlight.ops.sparse_creation import (
-    check_sparse_tensor_invariants,
-    sparse_coo_tensor,
-)
-from rushlight.ops.sparse_products import add_product as _add_product
-from rushlight.ops.sparse_products import hspmm, mm_reduce, sampled_addmm, smm, spdiags, spmm
-from rushlight.ops.sparse_products import masked_mm as _mm
-from rushlight.ops.sparse_reduction import log_softmax, softmax
-from rushlight.ops.sparse_reduction import sparse_sum as sum
+from rushlight.ops.sparse.creation import check_sparse_tensor_invariants, sparse_coo_tensor
+from rushlight.ops.sparse.products import add_product as _add_product
+from rushlight.ops.sparse.products import hspmm, mm_reduce, sampled_addmm, smm, spdiags, spmm
+from rushlight.ops.sparse.products import masked_mm as _mm
+from rushlight.ops.sparse.reduction import log_softmax, softmax
+from rushlight.ops.sparse.reduction import sparse_sum as sum
 from rushlight.tensor.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 
 

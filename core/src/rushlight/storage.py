@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from rushlight.ops.storages import StorageType, TypedStorage, UntypedStorage
+from rushlight.ops.creation.storages import StorageType, TypedStorage, UntypedStorage
 
 __all__ = ["StorageType", "TypedStorage", "UntypedStorage"]
 

@@ -11,7 +11,7 @@ import time
 
 import rushlight
 from rushlight import nn
-from rushlight.backends import code_cache, machine_code
+from rushlight.machine import code_cache, machine_code
 from rushlight.nn import functional as F
 
 _UNARY = (

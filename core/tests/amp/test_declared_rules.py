@@ -3,8 +3,9 @@
 import pytest
 
 from rushlight.amp.mode import RULES
-from rushlight.ops import _deferred, private_names
-from rushlight.ops._op import TABLE
+from rushlight.ops._table import deferred as _deferred
+from rushlight.ops._table.op import TABLE
+from rushlight.ops.former import private_names
 
 _deferred.load_all()
 # A composite whose product is seen and cast.

@@ -10,8 +10,8 @@ import warnings
 import pytest
 
 import rushlight
-from rushlight.ops import _deferred
-from rushlight.ops._op import TABLE
+from rushlight.ops._table import deferred as _deferred
+from rushlight.ops._table.op import TABLE
 from rushlight.tensor.tensor import Tensor
 from rushlight.testing.samples import samples_of
 

@@ -14,7 +14,7 @@ from rushlight import nn
 from rushlight.chains import OptimizedModule, compile
 from rushlight.chains.deferred import Deferred
 from rushlight.chains.expressions import can_join
-from rushlight.ops._op import REQUIRED, TABLE
+from rushlight.ops._table.op import REQUIRED, TABLE
 
 SHAPE = (1024, 128)  # as small as chains are
 EXTRA = {"threshold": (0.3, 0.1), "clamp": (0.3, 0.5)}

@@ -3,7 +3,7 @@
 import pytest
 
 import rushlight
-from rushlight.kernels.precision import float32_precision
+from rushlight.kernels.gemm.precision import float32_precision
 
 ANSWERS = [
     "cuda.is_available()",

@@ -8,9 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from rushlight.backends.cpu import fuses_vectors
-from rushlight.backends.llvm import Engine
-from rushlight.compiler import compile, machine, xp
+from rushlight.compiler import compile, xp
+from rushlight.compiler.cpu import programs as machine
+from rushlight.machine.elementwise_engine import Engine
+from rushlight.machine.processors import fuses_vectors
 
 # word -> largest error measured on dense samples (float32, float64), rounded up.
 LIMITS = {

@@ -8,15 +8,15 @@ import sys
 
 import pytest
 
-from rushlight.backends import llvm_door
+from rushlight.machine import native_functions as llvm_door
 
 pytestmark = pytest.mark.skipif(
     not llvm_door.is_available(), reason="this interpreter has other object headers"
 )
 CODE = """
 import gc, numpy
-from rushlight.backends import built_in_functions
-from rushlight.backends.llvm_door import doors
+from rushlight.machine import built_in_functions
+from rushlight.machine.native_functions import doors
 name = bytes(bytearray(b"probe"))
 functions = [built_in_functions.built_in(name, doors().fast_address, numpy.zeros(9, numpy.int64))]
 del name

@@ -15,8 +15,8 @@ PROGRAM = """
 import sys
 import numpy as np
 from rushlight.compiler import compile, xp
-from rushlight.backends.llvm import engine
-from rushlight.backends import code_cache
+from rushlight.machine.elementwise_engine import engine
+from rushlight.machine import code_cache
 
 x = np.linspace(-3, 3, 100, dtype=np.float32)
 for k in range(3):
@@ -117,7 +117,7 @@ def test_versions_unused_for_a_month_are_removed(tmp_path):
 
 
 def test_key_names_program_processor_and_sources():
-    from rushlight.backends.llvm import Engine, engine
+    from rushlight.machine.elementwise_engine import Engine, engine
 
     host = engine()
     assert host.key("a") == host.key("a") != host.key("b")

@@ -13,8 +13,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import llvm_door
 from rushlight.compiler import compile, xp
+from rushlight.machine import native_functions as llvm_door
 
 XY = {"x": "f32", "y": "f32"}
 A = np.random.default_rng(7).standard_normal((8, 64)).astype(np.float32)

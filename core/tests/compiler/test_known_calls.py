@@ -10,9 +10,13 @@ import threading
 import pytest
 
 import rushlight
-from rushlight.backends import llvm_door
-from rushlight.kernels.execution import REFERENCE
-from rushlight.ops import gathering, joining, matrix, scan, softmax
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import native_functions as llvm_door
+from rushlight.ops.indexing import gathering
+from rushlight.ops.linalg import products as matrix
+from rushlight.ops.neural import softmax
+from rushlight.ops.reduction import scan
+from rushlight.ops.shape import joining
 from rushlight.tensor import construction
 
 pytestmark = pytest.mark.skipif(
@@ -152,7 +156,7 @@ def test_several_results_of_a_kernel():
     with pytest.raises(IndexError, match="out of bounds"):
         call(scores, targets + 3)
     arrays = scores._array, targets._array
-    from rushlight.kernels import losses
+    from rushlight.kernels.losses import cross_entropy as losses
 
     found = losses.prepare_mean(*arrays, -100)
     assert found.__name__ == "several" and [a.shape for a in found(*arrays)] == [(), (5,), ()]

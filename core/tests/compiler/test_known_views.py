@@ -9,9 +9,10 @@ import threading
 import pytest
 
 import rushlight
-from rushlight.backends import llvm_door
-from rushlight.kernels.execution import REFERENCE
-from rushlight.ops import shape, slicing
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import native_functions as llvm_door
+from rushlight.ops.indexing import slicing
+from rushlight.ops.shape import views as shape
 
 pytestmark = pytest.mark.skipif(
     REFERENCE or not llvm_door.is_available(), reason="there is no machine code around kernels"

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import threads
 from rushlight.compiler import compile, reference, xp
 from rushlight.compiler.cost import CHEAP_LIMIT
 from rushlight.compiler.layout import (
@@ -22,6 +21,7 @@ from rushlight.compiler.layout import (
     contiguous_strides,
     plan,
 )
+from rushlight.machine import threads
 
 A = np.random.default_rng(2).standard_normal((37, 53)).astype(np.float32)
 WIDE = A[0, 0] + np.arange(840, dtype=np.float32).reshape(4, 3, 2, 5, 7)

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import llvm_door, memory
-from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import ALL
+from rushlight.machine import memory
+from rushlight.machine import native_functions as llvm_door
+from rushlight.machine.arrays import BY_CODE
 from rushlight.tensor import construction
 from rushlight.tensor.tensor import Tensor
 

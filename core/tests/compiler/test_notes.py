@@ -8,8 +8,8 @@ import pytest
 
 import rushlight
 from rushlight.autograd import ordinary_pass
-from rushlight.backends import llvm_door
-from rushlight.ops import _recording
+from rushlight.machine import native_functions as llvm_door
+from rushlight.ops._table import recording as _recording
 from rushlight.tensor import construction
 
 pytestmark = pytest.mark.skipif(

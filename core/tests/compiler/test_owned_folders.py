@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rushlight.backends import code_cache, object_files, owned_folders
-from rushlight.backends.owned_folders import Untrusted, opened
+from rushlight.machine import code_cache, object_files, owned_folders
+from rushlight.machine.owned_folders import Untrusted, opened
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners of POSIX")
 as_root = pytest.mark.skipif(
@@ -23,7 +23,7 @@ OTHER = 65533
 PROGRAM = """
 import sys
 import rushlight
-from rushlight.backends import code_cache, llvm
+from rushlight.machine import code_cache, elementwise_engine as llvm
 x = rushlight.arange(5.0)
 assert (x * 2 + x).tolist() == [0, 3, 6, 9, 12]
 print(llvm.engine().compiled, code_cache.place())

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import rushlight
-from rushlight.backends import llvm_door
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import native_functions as llvm_door
 
 pytestmark = pytest.mark.skipif(
     REFERENCE or not llvm_door.is_available(), reason="there is no machine code around kernels"

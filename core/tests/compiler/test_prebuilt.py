@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from rushlight.backends import cpu, llvm_passes, object_code, prebuilt
+from rushlight.machine import llvm_passes, object_code, prebuilt
+from rushlight.machine import processors as cpu
 
 TEXT = "define i64 @answer() {\n  ret i64 42\n}"
 
@@ -87,7 +88,7 @@ def test_other_processors_take_the_widest_that_runs():
 
 PROGRAM = """
 import rushlight
-from rushlight.backends import object_code
+from rushlight.machine import object_code
 made, old = [], object_code.compiled
 object_code.compiled = lambda *given: made.append(1) or old(*given)
 x = rushlight.arange(300.0).reshape(15, 20)
@@ -106,7 +107,7 @@ def test_a_program_runs_with_what_a_pack_holds(tmp_path):
     total = sum(sum(a * b for a, b in zip(p, q, strict=True)) for p in _rows() for q in _rows())
     program = PROGRAM.format(total=float(total))
     recorder = f"""
-from rushlight.backends import cpu, object_code, prebuilt
+from rushlight.machine import processors as cpu, object_code, prebuilt
 objects, compiled = {{}}, object_code.compiled
 def keep(text, passes, machine):
     made = objects[prebuilt.name_of(text, passes)] = compiled(text, passes, machine)

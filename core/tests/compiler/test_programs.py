@@ -10,9 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends.llvm import engine
 from rushlight.compiler import Kernel, ReferenceKernel, compile, reference, xp
 from rushlight.compiler.graph import substitute, trace
+from rushlight.machine.elementwise_engine import engine
 
 X = {"x": "f32"}
 XY = {"x": "f32", "y": "f32"}

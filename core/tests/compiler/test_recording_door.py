@@ -9,7 +9,7 @@ import pytest
 
 import rushlight
 from rushlight.autograd.node import Node
-from rushlight.backends import llvm_door
+from rushlight.machine import native_functions as llvm_door
 from rushlight.tensor import construction
 
 pytestmark = pytest.mark.skipif(

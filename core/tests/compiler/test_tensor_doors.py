@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import llvm_door
+from rushlight.machine import native_functions as llvm_door
 from rushlight.tensor import construction
 from rushlight.tensor.tensor import Tensor
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
 
 
 def run(folder):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from rushlight.backends.cuda import runtime
+from rushlight.machine.cuda import runtime
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))  # kernel_cases
 

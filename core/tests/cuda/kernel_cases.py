@@ -12,8 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import DeviceArray, empty
+from rushlight.compiler.cuda.device_array import DeviceArray, empty
+from rushlight.machine.cuda import runtime
 
 ON_DEVICE = os.environ.get("RUSHLIGHT_CUDA_TESTS") == "real"
 emulator_only = pytest.mark.skipif(ON_DEVICE, reason="a fault would end the device's context")

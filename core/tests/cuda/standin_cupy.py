@@ -12,8 +12,8 @@ import types
 import ml_dtypes
 import numpy as np
 
-from rushlight.backends.cuda.runtime.emulated import _Launch
-from rushlight.backends.cuda.runtime.emulated_memory import host_view
+from rushlight.machine.cuda.runtime.emulated import _Launch
+from rushlight.machine.cuda.runtime.emulated_memory import host_view
 
 
 class CUDARuntimeError(RuntimeError):
@@ -129,7 +129,7 @@ class Module:
     """``cupy.cuda.function.Module``; its cubin is the text for the emulator."""
 
     def load(self, cubin):
-        from rushlight.backends.cuda.runtime.emulated import Module as Emulated
+        from rushlight.machine.cuda.runtime.emulated import Module as Emulated
 
         self.module = Emulated(cubin.decode(), ())
 
@@ -327,7 +327,7 @@ class _Tensor:
 
 
 def _make_graph(module, refuses):
-    from rushlight.kernels import convolution as cpu
+    from rushlight.kernels.convolution import choice as cpu
 
     class Graph:
         """``cudnn.pygraph`` with one convolution."""

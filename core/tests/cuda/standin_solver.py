@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rushlight.backends.cuda.runtime.emulated_memory import host_view
-from rushlight.backends.cuda.runtime.solver import Solver
-from rushlight.kernels import lapack
+from rushlight.kernels.linalg import lapack
+from rushlight.machine.cuda.runtime.emulated_memory import host_view
+from rushlight.machine.cuda.runtime.solver import Solver
 
 DTYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
 BLAS_HANDLE, SOLVER_HANDLE, SPACE = 0xB1A5, 0x501E, 24

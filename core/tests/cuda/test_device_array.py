@@ -6,8 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends.cuda import array_code, runtime
-from rushlight.backends.cuda.device_array import DeviceArray, empty, from_host, zeros
+from rushlight.compiler.cuda import array_code
+from rushlight.compiler.cuda.device_array import DeviceArray, empty, from_host, zeros
+from rushlight.machine.cuda import runtime
 
 HOST = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)
 

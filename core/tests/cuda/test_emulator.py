@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from kernel_cases import BFLOAT16, emulator, emulator_only, on_device, on_host
 
-from rushlight.backends.cuda.device_array import empty
-from rushlight.backends.cuda.runtime.emulated import LaunchFault
-from rushlight.backends.cuda.runtime.emulated_memory import MemoryFault
+from rushlight.compiler.cuda.device_array import empty
+from rushlight.machine.cuda.runtime.emulated import LaunchFault
+from rushlight.machine.cuda.runtime.emulated_memory import MemoryFault
 
 pytestmark = emulator_only
 

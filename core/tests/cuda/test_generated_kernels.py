@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import empty, from_host
-from rushlight.compiler import cuda_kernel, cuda_text, xp
-from rushlight.compiler.cuda_kernel import DeviceKernel
-from rushlight.compiler.cuda_text import FORMS, Printer
+from rushlight.compiler import xp
+from rushlight.compiler.cuda import kernel as cuda_kernel
+from rushlight.compiler.cuda import text as cuda_text
+from rushlight.compiler.cuda.device_array import empty, from_host
+from rushlight.compiler.cuda.kernel import DeviceKernel
+from rushlight.compiler.cuda.text import FORMS, Printer
 from rushlight.compiler.graph import trace
 from rushlight.compiler.kernel import ReferenceKernel
 from rushlight.compiler.storage import NUMPY
+from rushlight.machine.cuda import runtime
 
 
 def program(body, *dtypes, out=None, **scalars):

@@ -9,10 +9,10 @@ import pytest
 from kernel_cases import BFLOAT16, FLOAT32, close, emulator, on_device, on_host, wide
 
 import rushlight
-from rushlight.backends.cuda.language_text import FormulaError, device_function
-from rushlight.backends.kernel_language import function, square_root
-from rushlight.kernels import adaptive_steps as on_cpu
-from rushlight.kernels.cuda import adaptive_steps
+from rushlight.compiler.cuda.language_text import FormulaError, device_function
+from rushlight.kernels.optimizers import adaptive_steps as on_cpu
+from rushlight.kernels.optimizers import cuda_adaptive_steps as adaptive_steps
+from rushlight.machine.language.functions import function, square_root
 
 SHAPES = [(3,), (33, 65), (0,), (2049,), (1,)]
 DTYPES = (FLOAT32, np.dtype(np.float64), np.dtype(np.float16), BFLOAT16)

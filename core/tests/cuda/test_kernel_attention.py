@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kernel_cases import BFLOAT16, FLOATS, both_orders, close, on_device, on_host, wide
 
-from rushlight.kernels.cuda import attention
+from rushlight.kernels.attention import cuda as attention
 
 # batch, heads, heads of keys, queries, keys, width, width of values
 CASES = [

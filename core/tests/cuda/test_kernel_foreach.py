@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from kernel_cases import BFLOAT16, FLOAT32, FLOATS, close, emulator, on_device, on_host, wide
 
-from rushlight.backends.cuda.runtime import streams
-from rushlight.kernels.cuda import foreach
+from rushlight.kernels.optimizers import cuda_foreach as foreach
+from rushlight.machine.cuda.runtime import streams
 
 SHAPES = [(3,), (33, 65), (0,), (2049,), (1,)]
 

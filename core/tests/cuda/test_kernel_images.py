@@ -14,10 +14,12 @@ from kernel_cases import (
     wide,
 )
 
-from rushlight.kernels import convolution as cpu_convolution
-from rushlight.kernels import pooling as cpu_pooling
-from rushlight.kernels import resampling as cpu_resampling
-from rushlight.kernels.cuda import convolution, pooling, resampling
+from rushlight.kernels.convolution import choice as cpu_convolution
+from rushlight.kernels.convolution import cuda as convolution
+from rushlight.kernels.pooling import cuda as pooling
+from rushlight.kernels.pooling import windows as cpu_pooling
+from rushlight.kernels.resampling import cuda as resampling
+from rushlight.kernels.resampling import taps as cpu_resampling
 
 
 def draw(shape, dtype=FLOAT32, seed=0):

@@ -17,10 +17,11 @@ from kernel_cases import (
     wide,
 )
 
-from rushlight.backends.cuda.device_array import DeviceArray
-from rushlight.backends.cuda.runtime.emulated import LaunchFault
-from rushlight.kernels import embedding as cpu
-from rushlight.kernels.cuda import embedding, indexing
+from rushlight.compiler.cuda.device_array import DeviceArray
+from rushlight.kernels.indexing import cuda as indexing
+from rushlight.kernels.indexing import cuda_embedding as embedding
+from rushlight.kernels.indexing import embedding as cpu
+from rushlight.machine.cuda.runtime.emulated import LaunchFault
 
 
 def draw(shape, dtype=FLOAT32, seed=0):

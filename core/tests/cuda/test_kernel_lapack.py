@@ -8,10 +8,10 @@ import pytest
 import standin_solver
 
 import rushlight
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import DeviceArray, from_host
-from rushlight.kernels import lapack as cpu
-from rushlight.kernels.cuda import lapack
+from rushlight.compiler.cuda.device_array import DeviceArray, from_host
+from rushlight.kernels.linalg import cuda as lapack
+from rushlight.kernels.linalg import lapack as cpu
+from rushlight.machine.cuda import runtime
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 BATCHES = ((), (3,), (2, 2))

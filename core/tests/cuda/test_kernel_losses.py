@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from kernel_cases import FLOAT32, FLOATS, both_orders, close, emulator_only, on_device, wide
 
-from rushlight.backends.cuda.runtime.emulated import LaunchFault
-from rushlight.kernels.cuda import losses as cuda
+from rushlight.kernels.losses import cuda
+from rushlight.machine.cuda.runtime.emulated import LaunchFault
 
 IGNORED = -100
 

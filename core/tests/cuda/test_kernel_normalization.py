@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kernel_cases import FLOAT32, FLOATS, both_orders, close, on_device, on_host, wide
 
-from rushlight.kernels.cuda import normalization as cuda
+from rushlight.kernels.normalization import cuda
 
 EPS = 1e-5
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from kernel_cases import BFLOAT16, FLOATS, both_orders, close, emulator, on_device, on_host
 
-from rushlight.backends.cuda.device_array import empty
-from rushlight.backends.cuda.runtime import streams
-from rushlight.kernels.cuda import random
+from rushlight.compiler.cuda.device_array import empty
+from rushlight.kernels.random import cuda as random
+from rushlight.machine.cuda.runtime import streams
 
 
 def philox(counter, key):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from kernel_cases import FLOATS, both_orders, close, on_device, wide
 
-from rushlight.kernels import recurrence as cpu
-from rushlight.kernels.cuda import recurrence
+from rushlight.kernels.recurrent import cuda as recurrence
+from rushlight.kernels.recurrent import sequences as cpu
 
 STEPS, ROWS, WIDTH = 4, 3, 7
 

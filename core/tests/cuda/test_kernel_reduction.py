@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kernel_cases import BFLOAT16, FLOAT32, FLOATS, INT64, both_orders, close, on_device, wide
 
-from rushlight.kernels.cuda import reduction
+from rushlight.kernels.reduction import cuda as reduction
 
 CASES = [
     ((7, 33), (1,)),

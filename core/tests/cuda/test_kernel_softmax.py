@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kernel_cases import FLOATS, both_orders, close, on_device, wide
 
-from rushlight.kernels.cuda import softmax
+from rushlight.kernels.reduction import cuda_softmax as softmax
 
 SHAPES = [((7, 1), 1), ((5, 33), 1), ((3, 1025), 1), ((2, 4096), 1), ((4, 31, 5), 1), ((0, 3), 1)]
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from kernel_cases import BFLOAT16, FLOAT32, FLOATS, INT64, both_orders, close, on_device, wide
 
-from rushlight.kernels.cuda import scan, sorting
+from rushlight.kernels.scan_sort import cuda_scan as scan
+from rushlight.kernels.scan_sort import cuda_sort as sorting
 
 SHAPES = [((3, 33), 1), ((2, 5000), 1), ((4, 9, 5), 1), ((4, 9), 0), ((1,), 0), ((0, 4), 1)]
 

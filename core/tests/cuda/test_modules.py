@@ -6,7 +6,7 @@ import pytest
 
 import rushlight
 from rushlight import nn
-from rushlight.backends.cuda import runtime
+from rushlight.machine.cuda import runtime
 
 
 def randn(*shape):

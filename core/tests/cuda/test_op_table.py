@@ -13,8 +13,9 @@ import functools
 import pytest
 
 import rushlight
-from rushlight.backends.cuda import array_code, runtime, translation
-from rushlight.ops import _cuda
+from rushlight.compiler.cuda import array_code, translation
+from rushlight.machine.cuda import runtime
+from rushlight.ops._table import cuda as _cuda
 from rushlight.tensor.tensor import Tensor
 from rushlight.testing import cuda_listing
 from rushlight.testing.ops import _holds_tensors, _ours, _sampled, flat, is_differentiable

@@ -6,7 +6,8 @@ import pytest
 
 import rushlight
 from rushlight import nn
-from rushlight.backends.cuda import array_code, runtime
+from rushlight.compiler.cuda import array_code
+from rushlight.machine.cuda import runtime
 
 functional = nn.functional
 

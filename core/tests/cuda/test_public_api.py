@@ -9,8 +9,8 @@ import pytest
 
 import rushlight
 from rushlight import cuda, nn
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.runtime.emulated import EmulatedRuntime
+from rushlight.machine.cuda import runtime
+from rushlight.machine.cuda.runtime.emulated import EmulatedRuntime
 
 
 def test_devices():

@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 from kernel_cases import on_device, on_host
 
-from rushlight.backends.cuda import runtime, sources
-from rushlight.backends.cuda.runtime import presence, rocm
-from rushlight.kernels.cuda import (
-    attention,
-    normalization,
-    pooling,
-    reduction,
-    scan,
-    softmax,
-    sorting,
-)
+from rushlight.kernels.attention import cuda as attention
+from rushlight.kernels.normalization import cuda as normalization
+from rushlight.kernels.pooling import cuda as pooling
+from rushlight.kernels.reduction import cuda as reduction
+from rushlight.kernels.reduction import cuda_softmax as softmax
+from rushlight.kernels.scan_sort import cuda_scan as scan
+from rushlight.kernels.scan_sort import cuda_sort as sorting
+from rushlight.machine.cuda import runtime, sources
+from rushlight.machine.cuda.runtime import presence, rocm
 from rushlight.testing import cuda_listing
 
 # HIP's intrinsics over the emulator's: lanes of a wave of 64, ballots of 64 bits.

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from kernel_cases import BFLOAT16, close, emulator, emulator_only, on_device, on_host, wide
 
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import empty
-from rushlight.backends.cuda.runtime import emulator_build, presence, streams
-from rushlight.backends.cuda.runtime.emulated import EmulatedRuntime
-from rushlight.backends.cuda.runtime.products import Product, gelu_tanh
+from rushlight.compiler.cuda.device_array import empty
 from rushlight.errors import OutOfMemoryError
+from rushlight.machine.cuda import runtime
+from rushlight.machine.cuda.runtime import emulator_build, presence, streams
+from rushlight.machine.cuda.runtime.emulated import EmulatedRuntime
+from rushlight.machine.cuda.runtime.products import Product, gelu_tanh
 
 pytestmark = emulator_only
 

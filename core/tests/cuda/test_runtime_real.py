@@ -15,13 +15,13 @@ import pytest
 from kernel_cases import BFLOAT16, close, wide
 from standin_cupy import BlasLt, MemoryPool, make_cudnn, make_cupy
 
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.runtime import cublaslt, nvrtc, products, real, streams
-from rushlight.backends.cuda.runtime.cudnn_graphs import Convolution, Matter
-from rushlight.backends.cuda.runtime.emulated import EmulatedRuntime
-from rushlight.backends.cuda.runtime.products import Product
 from rushlight.errors import OutOfMemoryError
-from rushlight.kernels import convolution as cpu_convolution
+from rushlight.kernels.convolution import choice as cpu_convolution
+from rushlight.machine.cuda import runtime
+from rushlight.machine.cuda.runtime import cublaslt, nvrtc, products, real, streams
+from rushlight.machine.cuda.runtime.cudnn_graphs import Convolution, Matter
+from rushlight.machine.cuda.runtime.emulated import EmulatedRuntime
+from rushlight.machine.cuda.runtime.products import Product
 
 TEXT = """
 extern "C" __global__ void scale(const float* x, float* y, long long n, float by) {

@@ -176,7 +176,7 @@ def test_uniform_and_continuous_bernoulli_with_equal_ends():
 @pytest.mark.parametrize("name", ["Beta", "Dirichlet", "Gamma", "Exponential", "Normal", "Poisson"])
 def test_bregman_divergence(name):
     """The general formula of exponential families agrees with the particular ones."""
-    from rushlight.distributions.kl_same_family import _exponential_family
+    from rushlight.distributions.kullback_leibler.same_family import _exponential_family
 
     a, b = make(rushlight, name, 0), make(rushlight, name, 1)
     expected = ours.kl_divergence(a, b)

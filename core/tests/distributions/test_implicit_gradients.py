@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.ops import reparameterization as implicit
+from rushlight.ops.random import reparameterization as implicit
 
 torch = pytest.importorskip("torch")
 special = pytest.importorskip("scipy.special")

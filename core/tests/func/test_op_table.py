@@ -9,8 +9,8 @@ import pytest
 
 import rushlight
 from rushlight.func import fallback_counts, jvp, vjp, vmap
-from rushlight.ops import _deferred
-from rushlight.ops._op import TABLE
+from rushlight.ops._table import deferred as _deferred
+from rushlight.ops._table.op import TABLE
 from rushlight.tensor.tensor import Tensor
 from rushlight.testing.ops import _ours, is_differentiable
 from rushlight.testing.samples import samples_of

@@ -231,7 +231,7 @@ def test_gradients_through_vmap_reach_outside():
 def test_loops_are_counted_and_warned_of_once():
     x = rushlight.rand(3, 6)
     fallback_counts(reset=True)
-    from rushlight.ops import _batching
+    from rushlight.ops._transforms import batching as _batching
 
     _batching._warned.discard("histc")
     with pytest.warns(UserWarning, match="batching rule for histc"):

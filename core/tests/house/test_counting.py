@@ -9,7 +9,7 @@ CI = Path(__file__).parents[3] / "ci"
 pytestmark = pytest.mark.skipif(not CI.is_dir(), reason="the tests stand alone, without ci/")
 
 OPS = '''
-from rushlight.ops._op import composite, elementwise, op as declare_op
+from rushlight.ops._table.op import composite, elementwise, op as declare_op
 
 
 @elementwise(rule="float", aliases=("fix",))
@@ -93,7 +93,7 @@ def test_what_hangs_on_an_op_declares_it(tree):
 
 def test_ops_of_a_function_that_declares(tree):
     text = """
-from rushlight.ops._op import composite, elementwise
+from rushlight.ops._table.op import composite, elementwise
 
 def _float(**options):
     return elementwise(rule="float", **options)
@@ -123,9 +123,7 @@ def cot(input):
 
 two_one = _two("one")
 """
-    borrowed = (
-        "from rushlight.ops.losses import _float\n\n@_float()\ndef sec(input):\n    return 1\n"
-    )
+    borrowed = "from rushlight.ops.losses.pointwise_losses import _float\n\n@_float()\ndef sec(input):\n    return 1\n"
     measured = tree({"ops/losses.py": text, "ops/errors.py": borrowed})
     assert measured.figures["ops"] == 4  # tan, cosec, two_one, sec
     assert found(measured, "no-samples") == [("ops/losses.py", "two_one")]
@@ -177,7 +175,7 @@ def test_sentences_are_no_lists_of_ops(tree, text):
 
 def test_files_that_name_an_op(tree, house, tmp_path):
     users = {
-        "nn/a.py": "from rushlight.ops.rounding import trunc\n",
+        "nn/a.py": "from rushlight.ops.elementwise.rounding import trunc\n",
         "nn/b.py": "def f(x):\n    return x.trunc()\n",
         "nn/c.py": "LIST = 'trunc bare'\n",
         "nn/d.py": '"""trunc"""\n# trunc\ntruncated = 1\n',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
 
 
 def pytest_configure(config):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import threads
-from rushlight.backends.arrays import bfloat16
-from rushlight.kernels import assignment, blocks
+from rushlight.kernels.copying import assignment, blocks
+from rushlight.machine import threads
+from rushlight.machine.arrays import bfloat16
 
 pytestmark = pytest.mark.compiled("the reference leaves all to NumPy")
 

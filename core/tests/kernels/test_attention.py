@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from rushlight.backends import matrix_units, threads
-from rushlight.kernels import attention
+from rushlight.kernels.attention import products as attention
+from rushlight.kernels.gemm import matrix_units
+from rushlight.machine import threads
 
 # B, heads, heads of keys, L, S, E, V
 SHAPES = {

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import cpu, memory, threads
-from rushlight.backends.cpu import fuses_vectors
 from rushlight.compiler import kernel
-from rushlight.kernels import blocks, moving
+from rushlight.kernels.copying import blocks, moving
+from rushlight.machine import memory, threads
+from rushlight.machine import processors as cpu
+from rushlight.machine.processors import fuses_vectors
 
 SIZES = (8191, 8192, 50_001, 100_000, 300_007, 4_300_003)
 DTYPES = ("float32", "float64", "int64", "int32", "uint8", "bool", "int16", "float16")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.compiled("the reference compiles nothing")
 PROGRAM = """
 import numpy as np
 import rushlight
-from rushlight.backends import machine_code, llvm
+from rushlight.machine import machine_code, elementwise_engine as llvm
 
 x = rushlight.arange(64 * 128, dtype=rushlight.float32).reshape(64, 128) % 7 - 3
 x.requires_grad_()
@@ -29,7 +29,7 @@ assert np.abs(x.grad.numpy() - want).max() < 1e-4
 
 ENDS = """
 import os, signal, sys
-from rushlight.backends import object_files
+from rushlight.machine import object_files
 
 class Half:  # of a file arrives before the end
     def __init__(self, file):

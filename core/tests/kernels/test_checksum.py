@@ -6,14 +6,14 @@ import zlib
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.kernels import checksum
+from rushlight.kernels.copying import checksum
+from rushlight.machine import threads
 
 DATA = np.random.default_rng(0).integers(0, 256, 5000, dtype=np.uint8)
 
 
 def widths():
-    from rushlight.backends.carryless import lanes
+    from rushlight.kernels.copying.carryless import lanes
 
     return [width for width in (0, 1, 4) if width <= lanes()]
 

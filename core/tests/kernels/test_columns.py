@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import threads
+from rushlight.machine import threads
 
 F = rushlight.nn.functional
 
@@ -127,13 +127,13 @@ def test_same_bits_for_any_number_of_threads(rng):
 
 def test_nothing_is_written_behind_the_results(rng):
     """One call for each image: neighbours in one block of memory stay as they are."""
-    from rushlight.kernels import columns as kernels
-    from rushlight.kernels.execution import REFERENCE
+    from rushlight.kernels.convolution import columns as kernels
+    from rushlight.kernels.launch.execution import REFERENCE
 
     if REFERENCE:
         pytest.skip("the reference has no calls of its own")
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import column_kernels as native
+    from rushlight.kernels.convolution import column_kernels as native
+    from rushlight.machine.language import functions as language
 
     n, c, size, kernel, dilation, padding, stride = CASES["dilated"]
     counts, _ = windows(CASES["dilated"])

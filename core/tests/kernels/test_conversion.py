@@ -4,8 +4,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.kernels import conversion
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.copying import conversion
+from rushlight.kernels.launch.execution import REFERENCE
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference leaves all of it to NumPy")
 

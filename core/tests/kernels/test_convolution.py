@@ -6,9 +6,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import matrix_units, memory, threads
-from rushlight.kernels import convolution
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.convolution import choice as convolution
+from rushlight.kernels.gemm import matrix_units
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import memory, threads
 
 compiled_only = pytest.mark.skipif(REFERENCE, reason="the reference computes in float64")
 
@@ -213,7 +214,7 @@ def ways(request, monkeypatch):
     if request.param == "no planes":
         if REFERENCE:
             pytest.skip("the reference has one way only")
-        from rushlight.kernels import plane_convolution
+        from rushlight.kernels.convolution import planes as plane_convolution
 
         monkeypatch.setattr(plane_convolution, "fits", lambda *shape: False)
     convolution.forget_plans()
@@ -329,7 +330,7 @@ def test_sub_images_take_the_place_of_dilations(rng, monkeypatch):
     """Where the padding is a multiple of the dilation and a Winograd plan is in use. Matrix units
     are quicker for some of them."""
     monkeypatch.setattr(matrix_units, "available", lambda: False)
-    from rushlight.kernels.dilated_convolution import Forward, WeightGradient
+    from rushlight.kernels.convolution.dilated import Forward, WeightGradient
 
     for name, case in CASES.items():
         if not name.startswith("dilated"):
@@ -347,7 +348,7 @@ def test_sub_images_take_the_place_of_dilations(rng, monkeypatch):
 @pytest.mark.parametrize("outputs", [2, 4])
 def test_winograd_matrices_are_exact(outputs):
     """outputs = A' [(G g) * (B' d)], in fractions, for every unit tap and input."""
-    from rushlight.kernels import winograd_transforms
+    from rushlight.kernels.convolution import winograd_transforms
 
     at, g, bt = winograd_transforms.matrices(winograd_transforms.POINTS[outputs])
     edge = outputs + 2
@@ -558,7 +559,7 @@ def test_errors_spell_out_the_shapes():
 ])  # fmt: skip
 def test_weight_gradient_by_planes(rng, case):
     """Every number of outputs and taps left over, rows longer and shorter than a vector."""
-    from rushlight.kernels.plane_gradient import WeightGradient
+    from rushlight.kernels.convolution.plane_gradient import WeightGradient
 
     n, c, image, o, kernel, stride, padding, dilation = case
     size = convolution.output_size(image, kernel, stride, padding, dilation)
@@ -582,7 +583,7 @@ def test_weight_gradient_by_planes(rng, case):
 )
 def test_three_dims_in_parts_of_the_batch(rng, name, monkeypatch):
     """Batches whose lowered images are too many at a time give what whole ones give."""
-    from rushlight.kernels import depth_convolution
+    from rushlight.kernels.convolution import depth as depth_convolution
 
     x, w, b, dy, args = arrays(rng, (5, *CASES[name][1:]))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
 
 MODES = ["use_mm_for_euclid_dist_if_necessary", "donot_use_mm_for_euclid_dist"]
 

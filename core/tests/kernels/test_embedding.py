@@ -6,8 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.kernels import embedding
+from rushlight.kernels.indexing import embedding
+from rushlight.machine import threads
 
 
 def close(got, want, bound=1e-5):

@@ -14,8 +14,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import cpu, emulated_tiles
-from rushlight.backends.emulated_instructions import _FUNCTIONS, TILES, replaced
+from rushlight.machine import processors as cpu
+from rushlight.machine.language import emulated_tiles
+from rushlight.machine.language.emulated_instructions import _FUNCTIONS, TILES, replaced
 
 F, W, D = "<16 x float>", "<16 x i32>", "<8 x double>"
 _KEPT = []  # engines: they own the code

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends.cpu import fuses_vectors
-from rushlight.kernels import gemm, matrix
-from rushlight.kernels.panel_products import PanelProduct
+from rushlight.kernels.gemm import plans as gemm
+from rushlight.kernels.gemm import products as matrix
+from rushlight.kernels.gemm.panels import PanelProduct
+from rushlight.machine.processors import fuses_vectors
 from rushlight.nn import functional as F
-from rushlight.ops import activation as ops
-from rushlight.ops.epilogues import convolution_then, epilogue_of, linear_then
+from rushlight.ops.elementwise import activation as ops
+from rushlight.ops.neural.epilogues import convolution_then, epilogue_of, linear_then
 
 pytestmark = pytest.mark.skipif(
     rushlight.settings.kernels_mode() == "reference" or not fuses_vectors(),
@@ -204,7 +205,7 @@ def test_two_steps_where_one_cannot_be():
 def test_what_is_no_epilogue():
     assert epilogue_of(ops.leaky_relu, rushlight.tensor(0.1)) is None
     assert epilogue_of(ops.leaky_relu, 0.1) is epilogue_of(ops.leaky_relu, 0.1)
-    from rushlight.kernels.epilogues import Epilogue
+    from rushlight.kernels.gemm.epilogues import Epilogue
 
     kernel = epilogue_of(ops.leaky_relu, 0.1).kernel
     with pytest.raises(ValueError, match="at most 2 numbers, got 3"):

@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.kernels import adaptive_steps, foreach
+from rushlight.kernels.optimizers import adaptive_steps, foreach
+from rushlight.machine import threads
 
 SHAPES = [(128, 77), (128,), (0,), (3, 4, 5), (10_000,), (1,), (), (0, 3), (4096,)]
 

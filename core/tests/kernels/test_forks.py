@@ -14,7 +14,7 @@ import warnings
 import pytest
 
 import rushlight
-from rushlight.backends import forking
+from rushlight.machine import forking
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 LOCKS = (type(threading.Lock()), type(threading.RLock()))

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rushlight
-from rushlight.backends import threads
-from rushlight.backends.element_vectors import VL
-from rushlight.kernels import fourier, row_fourier
-from rushlight.kernels.execution import REFERENCE
-from rushlight.kernels.prepared import Remembered
+from rushlight.kernels.fft import rows_and_columns as fourier
+from rushlight.kernels.fft import whole_rows as row_fourier
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.launch.prepared import Remembered
+from rushlight.machine import threads
+from rushlight.machine.language.element_vectors import VL
 
 if REFERENCE:
     pytest.skip("the reference is NumPy", allow_module_level=True)

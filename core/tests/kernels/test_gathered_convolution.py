@@ -6,15 +6,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import matrix_units, threads
-from rushlight.kernels import convolution
-from rushlight.kernels import convolution_reference as reference
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.convolution import choice as convolution
+from rushlight.kernels.convolution import reference
+from rushlight.kernels.gemm import matrix_units
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import threads
 
 if REFERENCE or not matrix_units.available():
     pytest.skip("this processor has no matrix units", allow_module_level=True)
 
-from rushlight.kernels import gathered_convolution as gathered
+from rushlight.kernels.convolution import gathered
 
 # n, c, image, o, kernel, stride, padding, dilation
 CASES = [

@@ -12,9 +12,9 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from layouts import reversed_axes, scattered  # noqa: E402
 
-from rushlight.backends import threads  # noqa: E402
-from rushlight.kernels import given_statistics as given  # noqa: E402
-from rushlight.kernels.execution import REFERENCE  # noqa: E402
+from rushlight.kernels.launch.execution import REFERENCE  # noqa: E402
+from rushlight.kernels.normalization import given_statistics as given  # noqa: E402
+from rushlight.machine import threads  # noqa: E402
 
 compiled_only = pytest.mark.skipif(REFERENCE, reason="the reference computes in float64")
 SHAPES = [

@@ -12,10 +12,10 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from layouts import reversed_axes, scattered  # noqa: E402
 
-from rushlight.backends import threads  # noqa: E402
-from rushlight.kernels import group_normalization as groups  # noqa: E402
-from rushlight.kernels import rms_normalization as rms  # noqa: E402
-from rushlight.kernels.execution import REFERENCE  # noqa: E402
+from rushlight.kernels.launch.execution import REFERENCE  # noqa: E402
+from rushlight.kernels.normalization import groups  # noqa: E402
+from rushlight.kernels.normalization import root_mean_square as rms  # noqa: E402
+from rushlight.machine import threads  # noqa: E402
 
 compiled_only = pytest.mark.skipif(REFERENCE, reason="the reference computes in float64")
 GIVEN = [(True, True), (True, False), (False, True), (False, False)]

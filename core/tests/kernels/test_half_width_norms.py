@@ -12,7 +12,11 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from layouts import reversed_axes  # noqa: E402
 
-from rushlight.backends.kernel_language import (  # noqa: E402
+from rushlight.kernels.launch.execution import REFERENCE  # noqa: E402
+from rushlight.kernels.normalization import batch_and_layer as normalization  # noqa: E402
+from rushlight.kernels.normalization import groups  # noqa: E402
+from rushlight.kernels.normalization import root_mean_square as rms  # noqa: E402
+from rushlight.machine.language.functions import (  # noqa: E402
     array,
     bf16,
     element,
@@ -21,10 +25,6 @@ from rushlight.backends.kernel_language import (  # noqa: E402
     i64,
     range_kernel,
 )
-from rushlight.kernels import group_normalization as groups  # noqa: E402
-from rushlight.kernels import normalization  # noqa: E402
-from rushlight.kernels import rms_normalization as rms  # noqa: E402
-from rushlight.kernels.execution import REFERENCE  # noqa: E402
 
 compiled_only = pytest.mark.skipif(REFERENCE, reason="the reference computes in float64")
 KINDS = [np.float16, ml_dtypes.bfloat16]
@@ -131,7 +131,8 @@ def turned(args, lo, hi, tid):
 @compiled_only
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_number_is_read_and_every_halfway_one_rounded_to_even(kind):
-    from rushlight.backends import half_floats, threads
+    from rushlight.machine import threads
+    from rushlight.machine.language import half_floats
 
     if kind is np.float16 and not half_floats.is_fast():
         pytest.skip("float16 is converted beforehand on this processor")
@@ -159,7 +160,7 @@ def test_every_number_is_read_and_every_halfway_one_rounded_to_even(kind):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("wide", [False, True])
 def test_small_batches_by_one_call(rng, kind, shape, wide):
-    from rushlight.kernels import small_normalization as small
+    from rushlight.kernels.normalization import small
 
     rows = np.float32 if wide else kind
     x, _, weight, bias, mean, var = drawn(rng, shape, kind, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rushlight.kernels import convolution
+from rushlight.kernels.convolution import choice as convolution
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -13,8 +13,8 @@ import time
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.backends.kernel_language import (
+from rushlight.machine import threads
+from rushlight.machine.language.functions import (
     array,
     atomic_add,
     i64,

@@ -10,9 +10,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import machine_code, threads
-from rushlight.backends.cpu import MODELS
-from rushlight.backends.kernel_language import (
+from rushlight.machine import machine_code, threads
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     bf16,
@@ -29,7 +28,8 @@ from rushlight.backends.kernel_language import (
     static,
     stored,
 )
-from rushlight.backends.kernel_values import KernelError
+from rushlight.machine.language.values import KernelError
+from rushlight.machine.processors import MODELS
 
 flavour = Parameter("flavour")
 
@@ -162,10 +162,10 @@ def test_type_errors_name_the_line():
 def run_product(environment):
     code = (
         "import numpy as np\n"
-        "from rushlight.kernels.matrix import matmul\n"
+        "from rushlight.kernels.gemm.products import matmul\n"
         "a = np.ones((64, 128), np.float32)\n"
         "assert (matmul(a, a.T) == 128).all()\n"
-        "from rushlight.backends import code_cache, cpu\n"
+        "from rushlight.machine import code_cache, processors as cpu\n"
         "print(code_cache.folder(code_cache.version(cpu.processor())))\n"
     )
     run = subprocess.run(
@@ -208,7 +208,7 @@ def test_old_builds_are_forgotten(tmp_path):
 def test_processes_may_compile_at_once(tmp_path):
     code = (
         "import numpy as np\n"
-        "from rushlight.kernels.matrix import matmul\n"
+        "from rushlight.kernels.gemm.products import matmul\n"
         "a = np.ones((64, 128), np.float32)\n"
         "assert (matmul(a, a.T) == 128).all()\n"
     )
@@ -231,7 +231,7 @@ def test_processors_agree(tmp_path):
     code = (
         "import os\n"
         "import numpy as np\n"
-        "from rushlight.kernels.matrix import matmul\n"
+        "from rushlight.kernels.gemm.products import matmul\n"
         "a = np.random.default_rng(0).standard_normal((61, 200)).astype(np.float32)\n"
         "b = np.random.default_rng(1).standard_normal((200, 77)).astype(np.float32)\n"
         "for left, right in ((a, b), (a.T.copy().T, b), (a, b.T.copy().T)):\n"
@@ -248,7 +248,7 @@ def test_processors_agree(tmp_path):
         "with rushlight.no_grad():\n"
         "    for _ in range(3):\n"
         "        assert (model(images) - steps).abs().max() < 1e-6\n"
-        "assert rushlight.backends.cpu.get_cpu_capability() == os.environ['WIDEST']\n"
+        "assert rushlight.machine.processors.get_cpu_capability() == os.environ['WIDEST']\n"
     )
     for name, model in MODELS.items():
         environment = dict(
@@ -266,8 +266,8 @@ def test_processors_agree(tmp_path):
 
 def test_importing_kernels_imports_no_compiler():
     code = (
-        "import sys, rushlight.kernels.matrix, rushlight.backends.threads\n"
-        "import rushlight.backends.memory\n"
+        "import sys, rushlight.kernels.gemm.products, rushlight.machine.threads\n"
+        "import rushlight.machine.memory\n"
         "assert not {'numba', 'llvmlite'} & set(sys.modules)\n"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
@@ -290,7 +290,7 @@ def doubled(args, lo, hi, tid):
 @pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
 def test_arrays_of_half_width(kind, fast, monkeypatch):
-    from rushlight.backends import half_floats
+    from rushlight.machine.language import half_floats
 
     if half_floats.is_fast() is not fast:
         if kind == "float16" and not fast:

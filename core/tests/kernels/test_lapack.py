@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.kernels import lapack, spectra
+from rushlight.kernels.linalg import lapack, spectra
+from rushlight.machine import threads
 
 DTYPES = ["f4", "f8", "c8", "c16"]
 BATCHES = [(), (1,), (5,), (2, 3)]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import threads
-from rushlight.kernels import line
-from rushlight.kernels.execution import REFERENCE
-from rushlight.ops import scan
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.scan_sort import lines as line
+from rushlight.machine import threads
+from rushlight.ops.reduction import scan
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference leaves all of it to NumPy")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.kernels import matrix
+from rushlight.kernels.gemm import products as matrix
+from rushlight.machine import threads
 
 OUTPUTS = [1, 2, 3, 5, 15, 16, 17, 33, 500, 1000, 1025, 2500]
 INNER = [1, 2, 3, 7, 9, 33, 64, 129, 512, 4097, 9000]

@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.kernels import losses
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.losses import cross_entropy as losses
+from rushlight.machine import threads
 
 SHAPES = [(64, 10), (5, 1000), (4, 7, 3, 5), (3, 2, 11), (6,), (0, 4), (1, 1)]
 

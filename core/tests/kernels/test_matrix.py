@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.kernels import matrix
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.gemm import products as matrix
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import threads
 
 compiled_only = pytest.mark.skipif(REFERENCE, reason="the reference computes in float64")
 
@@ -220,7 +220,7 @@ def test_reference_agrees(rng):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_by_one_call(rng, dtype):
     """Every kernel behind them, the ones that pack on one thread included."""
-    from rushlight.kernels import prepared_products
+    from rushlight.kernels.gemm import prepared as prepared_products
 
     eps = np.finfo(dtype).eps
     for m, k, n in (

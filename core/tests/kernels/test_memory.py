@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from rushlight.backends import memory
+from rushlight.machine import memory
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -35,7 +35,7 @@ def test_shape_alignment_and_owner(make, shape):
 @pytest.fixture
 def room():
     """The compiled function behind `empty`."""
-    from rushlight.backends.llvm_door import doors, is_available
+    from rushlight.machine.native_functions import doors, is_available
 
     if not is_available():
         pytest.skip("no machine code here")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import threads
-from rushlight.kernels import moving
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.copying import moving
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import threads
 
 
 @pytest.mark.parametrize(

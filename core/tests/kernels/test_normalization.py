@@ -13,9 +13,9 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from layouts import reversed_axes, scattered  # noqa: E402
 
-from rushlight.backends import threads  # noqa: E402
-from rushlight.kernels import normalization  # noqa: E402
-from rushlight.kernels.execution import REFERENCE  # noqa: E402
+from rushlight.kernels.launch.execution import REFERENCE  # noqa: E402
+from rushlight.kernels.normalization import batch_and_layer as normalization  # noqa: E402
+from rushlight.machine import threads  # noqa: E402
 
 compiled_only = pytest.mark.skipif(REFERENCE, reason="the reference computes in float64")
 
@@ -207,7 +207,7 @@ def test_errors():
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("given", range(4))
 def test_small_batches_are_those_of_the_large_way(rng, dtype, shape, given):
-    small = importlib.import_module("rushlight.kernels.small_normalization")
+    small = importlib.import_module("rushlight.kernels.normalization.small")
     x, weight, bias = batch_problem(rng, shape, dtype, True)
     weight, bias = (row if given >> i & 1 else None for i, row in enumerate((weight, bias)))
     mean, var = rng.standard_normal(shape[1]).astype(dtype), rng.random(shape[1]).astype(dtype) + 1
@@ -229,7 +229,7 @@ def test_small_batches_are_those_of_the_large_way(rng, dtype, shape, given):
 
 @compiled_only
 def test_running_statistics_by_one_call(rng, dtype):
-    small = importlib.import_module("rushlight.kernels.small_normalization")
+    small = importlib.import_module("rushlight.kernels.normalization.small")
     running, mean, invstd = rng.random((2, 9)).astype(dtype), *rng.random((2, 9)).astype(dtype) + 1
     before, count = running.astype(np.float64), 12
     assert small.fold(*running, mean, invstd, 0.3, 1e-5, count)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.kernels import ordering
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.scan_sort import ordering
 
 SPECIAL = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3.4e38, -3.4e38, 1.0, 1.0]
 

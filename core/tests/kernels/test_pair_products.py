@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rushlight.backends import matrix_units, pair_tiles, threads
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.gemm import matrix_units, pair_tiles
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import threads
 
 if REFERENCE or matrix_units.available() or not pair_tiles.available():
     pytest.skip("products of bfloat16 go another way here", allow_module_level=True)
 
-from rushlight.kernels import convolution, gemm, matrix
-from rushlight.kernels.pair_products import PairProduct, fits
+from rushlight.kernels.convolution import choice as convolution
+from rushlight.kernels.gemm import plans as gemm
+from rushlight.kernels.gemm import products as matrix
+from rushlight.kernels.gemm.pairs import PairProduct, fits
 
 GUARD = 64  # elements of NaN before and after every buffer
 bfloat16 = ml_dtypes.bfloat16

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import threads
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference does without them")
 
@@ -37,7 +37,8 @@ def operand(rng, rows, columns, dtype, layout):
 @pytest.fixture(params=["blocked", "panels", "gathered panels"], autouse=True)
 def scheme(request, monkeypatch):
     """Has every product go one way."""
-    from rushlight.kernels import gemm, panel_products
+    from rushlight.kernels.gemm import panels as panel_products
+    from rushlight.kernels.gemm import plans as gemm
 
     is_blocked = request.param == "blocked"
     monkeypatch.setattr(gemm, "BLOCKED", is_blocked)
@@ -54,10 +55,10 @@ def scheme(request, monkeypatch):
 
 def run(scheme, a, b, bias=None, by_rows=False, start=None):
     """The product, with NaN where there is none yet, or added to `start`."""
-    from rushlight.kernels import gemm
-    from rushlight.kernels.blocked_products import blocked_kernel
-    from rushlight.kernels.execution import language_type
-    from rushlight.kernels.panel_products import panel_kernel
+    from rushlight.kernels.gemm import plans as gemm
+    from rushlight.kernels.gemm.blocked import blocked_kernel
+    from rushlight.kernels.gemm.panels import panel_kernel
+    from rushlight.kernels.launch.execution import language_type
 
     product = gemm.Product(
         a.shape, a.strides, b.shape, b.strides, a.dtype, start is not None, by_rows
@@ -121,7 +122,7 @@ def test_not_a_number_stays_in_its_row_and_column(rng, dtype, scheme, layouts):
 
 
 def test_items_are_many_and_even():
-    from rushlight.kernels.blocked_products import MOST_ITEMS, READ_A, _parts
+    from rushlight.kernels.gemm.blocked import MOST_ITEMS, READ_A, _parts
 
     for m, n, panels in ((1024, 384, 24), (64, 128, 8), (8, 1024, 64), (5000, 16, 1), (600, 48, 3)):
         parts, groups = _parts(m, n, panels, READ_A)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends.memory import ALIGNED_FROM
-from rushlight.kernels import places
+from rushlight.kernels.indexing import indices as places
+from rushlight.machine.memory import ALIGNED_FROM
 
 SHAPES = [(1,), (7,), (3, 5), (2, 3, 4), (4, 1, 33), (5, 8), (5, 16), (5, 32)]
 DTYPES = ["u1", "f2", "f4", "f8", "i8"]

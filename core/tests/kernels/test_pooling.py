@@ -14,8 +14,8 @@ import rushlight
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from layouts import reversed_axes, scattered  # noqa: E402
 
-from rushlight.backends import threads  # noqa: E402
-from rushlight.kernels import pooling  # noqa: E402
+from rushlight.kernels.pooling import windows as pooling  # noqa: E402
+from rushlight.machine import threads  # noqa: E402
 
 # shape, kernel, stride, padding, dilation, ceil_mode
 CASES = {

@@ -9,9 +9,12 @@ import sys
 import numpy as np
 import pytest
 
-from rushlight.kernels import fills, folds, moving, padding
-from rushlight.kernels.prepared import LIMIT, Remembered, by_layout
-from rushlight.ops import indexing
+from rushlight.kernels.copying import moving
+from rushlight.kernels.launch.prepared import LIMIT, Remembered, by_layout
+from rushlight.kernels.random import fills
+from rushlight.kernels.reduction import folds
+from rushlight.kernels.resampling import padding
+from rushlight.ops.indexing import items as indexing
 
 SHAPES = [(1,), (3,), (65,), (7, 1), (5, 33), (2, 3, 4), (3, 1, 5, 7), (1, 130)]
 DTYPES = ["u1", "i2", "f4", "f8", "?"]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.kernels import recurrence
+from rushlight.kernels.recurrent import sequences as recurrence
+from rushlight.machine import threads
 
 SIZES = [(1, 1, 1), (5, 3, 4), (7, 15, 33), (12, 29, 16), (3, 64, 70)]
 
@@ -77,8 +77,8 @@ def test_same_bits_for_any_number_of_threads(rng, dtype, kind, rows):
 
 
 def test_parts_of_sequences():
-    from rushlight.kernels.execution import FLOAT32, FLOAT64
-    from rushlight.kernels.recurrence import _blocks
+    from rushlight.kernels.launch.execution import FLOAT32, FLOAT64
+    from rushlight.kernels.recurrent.sequences import _blocks
 
     for rows, count, parts in ((1, 2, 1), (14, 2, 1), (32, 2, 2), (64, 2, 2), (64, 3, 3),
                                (64, 16, 5), (100, 2, 4), (128, 3, 6), (1000, 5, 25)):  # fmt: skip

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import threads
-from rushlight.kernels import reduction
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.reduction import sums as reduction
+from rushlight.machine import threads
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference leaves all of it to NumPy")
 

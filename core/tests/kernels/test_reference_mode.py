@@ -8,13 +8,23 @@ import sys
 
 import numpy as np
 
-from rushlight.kernels import convolution, foreach, losses, matrix, pooling
+from rushlight.kernels.convolution import choice as convolution
+from rushlight.kernels.gemm import products as matrix
+from rushlight.kernels.losses import cross_entropy as losses
+from rushlight.kernels.optimizers import foreach
+from rushlight.kernels.pooling import windows as pooling
 
 PROGRAM = """
 import sys
 import numpy as np
-from rushlight.kernels import convolution, embedding, foreach, losses, matrix
-from rushlight.kernels import normalization, pooling, softmax
+from rushlight.kernels.convolution import choice as convolution
+from rushlight.kernels.indexing import embedding
+from rushlight.kernels.optimizers import foreach
+from rushlight.kernels.losses import cross_entropy as losses
+from rushlight.kernels.gemm import products as matrix
+from rushlight.kernels.normalization import batch_and_layer as normalization
+from rushlight.kernels.pooling import windows as pooling
+from rushlight.kernels.reduction import softmax
 
 for module in (convolution, embedding, foreach, losses, matrix, normalization, pooling, softmax):
     for name in module.__all__:

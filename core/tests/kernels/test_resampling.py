@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import threads
-from rushlight.kernels import resampling
+from rushlight.kernels.resampling import taps as resampling
+from rushlight.machine import threads
 
 SIZES = [((2, 3, 17, 23), (34, 46)), ((1, 2, 31, 40), (77, 21)), ((4, 5, 9, 64), (27, 130)),
          ((1, 1, 50, 60), (50, 120)), ((1, 3, 64, 64), (32, 64))]  # fmt: skip

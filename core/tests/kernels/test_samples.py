@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.kernels import samples
+from rushlight.kernels.random import samples
 
 CHANCE = np.random.default_rng(0)
 COUNT = 1500

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rushlight.kernels import search
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.scan_sort import search
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference is NumPy's")
 

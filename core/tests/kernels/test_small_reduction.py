@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import llvm_door
-from rushlight.kernels.execution import REFERENCE
-from rushlight.kernels.small_reduction import LIMIT, small
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.reduction.small_reduction import LIMIT, small
+from rushlight.machine import native_functions as llvm_door
 
 pytestmark = pytest.mark.skipif(
     REFERENCE or not llvm_door.is_available(), reason="these need machine code"

@@ -8,16 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rushlight.backends import matrix_units, threads
-from rushlight.kernels.execution import REFERENCE
-from rushlight.kernels.precision import float32_precision, set_float32_precision
+from rushlight.kernels.gemm import matrix_units
+from rushlight.kernels.gemm.precision import float32_precision, set_float32_precision
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import threads
 
 if REFERENCE or not matrix_units.available():
     pytest.skip("this processor has no matrix units", allow_module_level=True)
 
-from rushlight.backends.microkernel import START_BIAS, START_C
-from rushlight.kernels import gemm, matrix
-from rushlight.kernels.split_products import SplitProduct
+from rushlight.kernels.gemm import plans as gemm
+from rushlight.kernels.gemm import products as matrix
+from rushlight.kernels.gemm.microkernel import START_BIAS, START_C
+from rushlight.kernels.gemm.split import SplitProduct
 
 GUARD = 64  # elements of NaN before and after every buffer
 SIZES = [(32, 32, 32), (1, 1, 1), (33, 31, 65), (64, 96, 128), (100, 45, 770), (31, 200, 97),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.kernels import squared_errors
+from rushlight.kernels.losses import squared_errors
+from rushlight.machine import threads
 
 SIZES = [1, 2, 15, 17, 4095, 4096, 4097, 65_535, 65_536, 65_537, 200_003]
 

@@ -12,8 +12,9 @@ import warnings
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.gemm.products import matmul
+from rushlight.machine import threads
+from rushlight.machine.language.functions import (
     array,
     atomic_add,
     f32,
@@ -24,9 +25,8 @@ from rushlight.backends.kernel_language import (
     spin_pause,
     store_release,
 )
-from rushlight.backends.worker_pool import launch as native_launch
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.matrix import matmul
+from rushlight.machine.worker_pool import launch as native_launch
+from rushlight.machine.worker_pool import scratch
 
 
 @range_kernel
@@ -250,7 +250,7 @@ def test_spawned_process():
 def test_python_door_gives_the_same(tmp_path):
     code = (
         "import numpy as np\n"
-        "from rushlight.kernels.matrix import matmul\n"
+        "from rushlight.kernels.gemm.products import matmul\n"
         "a = np.arange(200 * 300, dtype=np.float32).reshape(200, 300) % 7\n"
         "print(float(matmul(a, a.T).sum()))\n"
     )

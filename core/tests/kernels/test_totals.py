@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import threads
-from rushlight.kernels import totals
-from rushlight.kernels.prepared import of_copies
+from rushlight.kernels.launch.prepared import of_copies
+from rushlight.kernels.reduction import totals
+from rushlight.machine import threads
 
 SHAPES = [(223, 448), (5000, 1), (1, 5003), (17, 5, 9, 11), (40000, 3), (3, 100_001),
           (1000, 1100), (12_500, 2, 4), (3, 2, 5)]  # fmt: skip

@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from rushlight.backends.kernel_language import entry, i64
-from rushlight.backends.machine_code import engine
-from rushlight.backends.transposes import interleave, transpose, transpose_doubles
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.gemm.transposes import interleave, transpose, transpose_doubles
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine.language.functions import entry, i64
+from rushlight.machine.machine_code import engine
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference does without them")
 

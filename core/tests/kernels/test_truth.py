@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import threads
-from rushlight.kernels import folds
+from rushlight.kernels.reduction import folds
+from rushlight.machine import threads
 
 
 @pytest.fixture(params=[1, 2, 5])

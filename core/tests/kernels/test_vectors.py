@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends.arrays import BY_CODE, cast
-from rushlight.kernels import vectors
+from rushlight.kernels.gemm import vectors
+from rushlight.machine.arrays import BY_CODE, cast
 
 NAMES = ["float32", "float64", "int64", "int32", "uint8", "bool"]
 FLOATS = [0, 0.5, -0.5, 2.5, 255.9, -255.2, 300.7, -129, 3e9, -3e9, 1e19, -1e19, 1e38]

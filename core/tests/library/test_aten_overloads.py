@@ -8,7 +8,7 @@ import pytest
 import rushlight
 from rushlight import ops
 from rushlight.library.aten import _OVERLOADS
-from rushlight.ops._op import TABLE
+from rushlight.ops._table.op import TABLE
 
 torch = pytest.importorskip("torch")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.kernels import alignment
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.losses import alignment
 
 
 def batch(steps=12, samples=6, classes=5, width=4, seed=0, dtype=np.float64):

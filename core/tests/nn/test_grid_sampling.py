@@ -7,8 +7,8 @@ import pytest
 
 import rushlight
 from rushlight.autograd import gradcheck, gradgradcheck
-from rushlight.kernels.execution import REFERENCE
-from rushlight.ops.sampling import _composed
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.ops.neural.grid_sampling import _composed
 
 F = rushlight.nn.functional
 SETTINGS = list(

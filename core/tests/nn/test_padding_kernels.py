@@ -5,7 +5,7 @@ import pytest
 
 import rushlight
 from rushlight.autograd import gradgradcheck
-from rushlight.ops.padding import _composed
+from rushlight.ops.neural.padding import _composed
 
 F = rushlight.nn.functional
 CONTINUED = [

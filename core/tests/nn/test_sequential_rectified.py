@@ -7,8 +7,8 @@ import pytest
 
 import rushlight
 from rushlight import nn
-from rushlight.kernels.execution import REFERENCE
-from rushlight.ops import normalization
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.ops.neural import normalization
 
 SHAPES = [(70, 600), (8, 40, 11, 13), (4, 3, 70, 80), (3, 20, 5, 11, 12), (16, 64, 3, 17)]
 NORMS = {2: nn.BatchNorm1d, 3: nn.BatchNorm1d, 4: nn.BatchNorm2d, 5: nn.BatchNorm3d}

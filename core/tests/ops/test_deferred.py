@@ -6,13 +6,13 @@ import sys
 import pytest
 
 import rushlight
-from rushlight.ops import _deferred
-from rushlight.ops._op import TABLE
+from rushlight.ops._table import deferred as _deferred
+from rushlight.ops._table.op import TABLE
 
 _BOUND = """
 import sys
 import rushlight
-from rushlight.ops import _deferred
+from rushlight.ops._table import deferred as _deferred
 family = sys.argv[1]
 loaded = "rushlight.ops." + family in sys.modules
 before = dict(vars(rushlight.Tensor))

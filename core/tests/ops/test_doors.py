@@ -3,8 +3,8 @@
 import pytest
 
 import rushlight
-from rushlight.ops._doors import make_door
-from rushlight.ops._op import TABLE
+from rushlight.ops._calls.array_calls import make_door
+from rushlight.ops._table.op import TABLE
 
 _X = rushlight.arange(12.0).reshape(3, 4)
 

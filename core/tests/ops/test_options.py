@@ -9,7 +9,7 @@ import pytest
 
 import rushlight
 from rushlight import ops
-from rushlight.ops._op import TABLE
+from rushlight.ops._table.op import TABLE
 
 for module in pkgutil.iter_modules(ops.__path__):
     importlib.import_module(f"rushlight.ops.{module.name}")
@@ -45,7 +45,7 @@ def test_ops_that_only_move_elements_take_every_dtype():
 
 
 def test_batching_rules_that_declarations_name_exist():
-    from rushlight.ops._batching_rules import RULES, rule_of
+    from rushlight.ops._transforms.batching_rules import RULES, rule_of
 
     named = [op for op in TABLE.values() if "batching" in op.options]
     assert len(named) > 150

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.ops import shape
+from rushlight.ops.shape import views as shape
 
 
 @pytest.mark.parametrize("extents", [(4, 8, 64, 32), (2, 3, 5, 7)])

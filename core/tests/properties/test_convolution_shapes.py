@@ -1,6 +1,6 @@
 """Convolutions of any geometry and layout, and their gradients, against float64.
 
-Each kind of geometry is one that other kernels are for: :mod:`rushlight.kernels.convolution` says
+Each kind of geometry is one that other kernels are for: :mod:`rushlight.kernels.convolution.choice` says
 which.
 """
 

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 import rushlight
-from rushlight.backends import threads
+from rushlight.machine import threads
 from rushlight.serialization import archive_writer
 
 LARGE = 6_000_000  # elements: more bytes than what Python's own calls write and sum

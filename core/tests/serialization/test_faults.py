@@ -13,8 +13,8 @@ import pytest
 
 import rushlight
 from rushlight import nn, safetensors, serialization
-from rushlight.backends import threads
-from rushlight.kernels import checksum
+from rushlight.kernels.copying import checksum
+from rushlight.machine import threads
 
 ROOT = Path(__file__).parents[3]
 
@@ -85,7 +85,7 @@ def test_a_full_disk_leaves_the_last_good_file(tmp_path, elements):
     rushlight.save({"x": rushlight.ones(10)}, path)
     program = (
         "import resource, signal, sys, rushlight\n"
-        "from rushlight.backends import threads\n"
+        "from rushlight.machine import threads\n"
         "threads.pool()\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"

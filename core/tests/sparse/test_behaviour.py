@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.kernels import sparse as kernels
+from rushlight.kernels.sparse import products as kernels
 
 
 def matrix(requires_grad=False):

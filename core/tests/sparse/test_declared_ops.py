@@ -4,9 +4,9 @@ import pytest
 
 import rushlight
 from rushlight import sparse  # noqa: F401 - binds the rules
-from rushlight.ops import _deferred
-from rushlight.ops._op import TABLE
-from rushlight.ops.sparse_tensors import RULES
+from rushlight.ops._table import deferred as _deferred
+from rushlight.ops._table.op import TABLE
+from rushlight.ops.sparse.tensors import RULES
 
 _deferred.load_all()
 DECLARED = sorted(name for name, op in TABLE.items() if "sparse" in op.options)

@@ -236,7 +236,7 @@ def test_triangular_systems_of_other_layouts_are_refused():
 
 
 def test_places_in_any_order_are_merged_alike():
-    from rushlight.kernels.sparse import _merged_reference, merged_places
+    from rushlight.kernels.sparse.products import _merged_reference, merged_places
 
     generator = rushlight.Generator().manual_seed(3)
     for sizes in ((0, 0), (0, 3), (5, 0), (7, 9), (40, 33)):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends.arrays import BY_CODE
+from rushlight.machine.arrays import BY_CODE
 
 DTYPES = ["float32", "float64", "float16", "int64", "int32", "uint8", "bool", "complex64"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rushlight.backends import mersenne_twister
-from rushlight.backends.random import MersenneTwister
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.random import mersenne_twister
+from rushlight.kernels.random.engine import MersenneTwister
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference draws by NumPy")
 

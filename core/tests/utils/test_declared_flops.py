@@ -1,7 +1,7 @@
 """Counts of floating-point operations: the words of declarations are known, all counts are used."""
 
-from rushlight.ops import _deferred
-from rushlight.ops._op import TABLE
+from rushlight.ops._table import deferred as _deferred
+from rushlight.ops._table.op import TABLE
 from rushlight.utils.flop_counter import _FORMULAS
 
 _deferred.load_all()

@@ -16,7 +16,7 @@ class _nn:  # noqa: N801 - PyTorch's name
     def _parse_to(*args, **kwargs):
         """``(device, dtype, non_blocking, memory_format)`` of the arguments of ``to``."""
         from rushlight.devices import as_device
-        from rushlight.ops.conversion import parse_to
+        from rushlight.ops.creation.conversion import parse_to
 
         dtype, device, _, non_blocking, memory_format = parse_to(args, kwargs)
         device = None if device is None else as_device(device)

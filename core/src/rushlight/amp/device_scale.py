@@ -10,11 +10,11 @@ import importlib
 
 from rushlight.autograd.mode import no_grad
 from rushlight.dtypes import float32, int32
-from rushlight.ops.creation import full, zeros
+from rushlight.ops.creation.tensors import full, zeros
 
 
 def _kernels():
-    return importlib.import_module("rushlight.kernels.cuda.foreach")
+    return importlib.import_module("rushlight.kernels.optimizers.cuda_foreach")
 
 
 class DeviceScale:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import rushlight
 from rushlight import dtypes
 from rushlight.array_api.data_types import result_type
-from rushlight.backends import np
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import type_name
+from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor
 
 

@@ -103,7 +103,7 @@ def _with_number(dtype, number):
 
 def promoted(*values):
     """The arguments in their common dtype; numbers become arrays of no dimensions."""
-    from rushlight.ops.creation import full
+    from rushlight.ops.creation.tensors import full
 
     tensors = [v for v in values if isinstance(v, Tensor)]
     if not tensors:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 
-from rushlight.backends import np
-from rushlight.backends.forking import ACCUMULATION
+from rushlight.machine import np
+from rushlight.machine.forking import ACCUMULATION
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 

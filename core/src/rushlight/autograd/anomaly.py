@@ -6,7 +6,7 @@ import threading
 import traceback
 import warnings
 
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.tensor.dispatch import STATE
 
 

@@ -19,9 +19,9 @@ from rushlight.autograd.handle import in_order
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, gradient_edge
 from rushlight.autograd.ordinary_pass import by_sequence, deliver, formulas, ordinary_pass
-from rushlight.backends import np
-from rushlight.backends.arrays import meta_array
 from rushlight.dtypes import COMPLEX
+from rushlight.machine import np
+from rushlight.machine.arrays import meta_array
 from rushlight.tensor import tensor as _tensor_module
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor

@@ -44,7 +44,7 @@ _current = _Current()
 
 
 def _forward():
-    return importlib.import_module("rushlight.ops._forward")
+    return importlib.import_module("rushlight.ops._transforms.forward")
 
 
 def enter_dual_level() -> int:

@@ -12,8 +12,8 @@ from rushlight.autograd import saving
 from rushlight.autograd.anomaly import anomaly, note_line
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.autograd.node import Node, edges_of
-from rushlight.backends.arrays import zeros_on
 from rushlight.dtypes import COMPLEX, FLOAT
+from rushlight.machine.arrays import zeros_on
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.storage import storage_of
@@ -339,7 +339,9 @@ class Function(metaclass=FunctionMeta):
         if stack.levels and not kwargs:
             for value in args:
                 if getattr(value, "_level", None) is not None:
-                    apply = importlib.import_module("rushlight.ops._custom_functions").apply
+                    apply = importlib.import_module(
+                        "rushlight.ops._transforms.custom_functions"
+                    ).apply
                     return apply(cls, args)
         context = FunctionCtx() if _context is None else _context
         tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
@@ -384,7 +386,7 @@ class Function(metaclass=FunctionMeta):
             if fixed[number]:
                 continue
             if any(out is item for item in context._dirty):
-                writes = importlib.import_module("rushlight.ops._inplace")
+                writes = importlib.import_module("rushlight.ops._table.inplace")
                 writes.check_writable(out, True)
                 writes.take_history(out, node, number)
             else:

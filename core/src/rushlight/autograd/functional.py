@@ -11,7 +11,7 @@ import importlib
 from rushlight.autograd.engine import grad
 from rushlight.autograd.function import Function
 from rushlight.autograd.mode import enable_grad
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -7,8 +7,8 @@ import warnings
 
 from rushlight.autograd.engine import grad
 from rushlight.autograd.function import Function
-from rushlight.backends import np
 from rushlight.dtypes import FLOAT, complex128, float64
+from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 

@@ -1,7 +1,7 @@
 """What a graph keeps of tensors, in the hands of the user: pack when recorded, unpack when needed.
 
 While a pair of hooks is active anywhere the count of modes is raised, so that every call goes
-through :func:`rushlight.ops._recording.record`; the short ways of recording know nothing of them.
+through :func:`rushlight.ops._table.recording.record`; the short ways of recording know nothing of them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import threading
 
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import Node, gradient_edge
-from rushlight.backends.forking import MODES
 from rushlight.dtypes import FLOAT
+from rushlight.machine.forking import MODES
 from rushlight.tensor import dispatch
 from rushlight.tensor.tensor import Tensor, make_tensor
 

@@ -22,7 +22,7 @@ def is_available() -> bool:
 
 def version() -> int | None:
     """The version of cuDNN, as 92800; None where there is none."""
-    from rushlight.backends.cuda import runtime
+    from rushlight.machine.cuda import runtime
 
     return runtime.current().convolutions_version() if runtime.available() else None
 

@@ -13,9 +13,9 @@ import weakref
 
 from rushlight import devices
 from rushlight.autograd.mode import enable_grad, mode, no_grad
-from rushlight.backends import np
 from rushlight.chains.expressions import can_join, chain_op, is_attribute
 from rushlight.dtypes import float32
+from rushlight.machine import np
 from rushlight.tensor.dispatch import PLAIN, Interpreter, _disabled, pop, push
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import EXACT, Tensor

@@ -11,11 +11,11 @@ from __future__ import annotations
 import itertools
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
 from rushlight.compiler import compile
 from rushlight.dtypes import float32
-from rushlight.ops._op import ATTRIBUTE, TABLE, Op
-from rushlight.ops._rules import same
+from rushlight.machine import np
+from rushlight.ops._table.op import ATTRIBUTE, TABLE, Op
+from rushlight.ops._table.rules import same
 from rushlight.tensor.tensor import make_tensor
 
 _made: dict = {}
@@ -59,7 +59,7 @@ def _declare(calls, inputs, needs_gradient):
     )
     op = Op(space[name], "elementwise", same, name=name, method=False)
     del TABLE[name]  # it is no op of the table: nothing but its chain calls it
-    from rushlight.ops import _bindings
+    from rushlight.ops._table import bindings as _bindings
 
     _bindings.public_function(op)
     if needs_gradient:
@@ -111,7 +111,7 @@ class Gradients:
     def _compile(self, wanted, on_gpu):
         make = compile
         if on_gpu:
-            from rushlight.compiler.cuda_compilation import compile_for_device as make
+            from rushlight.compiler.cuda.compilation import compile_for_device as make
         names = ("grad", *self.tensors)
 
         def body(**named):

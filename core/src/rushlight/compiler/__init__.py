@@ -6,7 +6,6 @@ executor that uses NumPy only. Nothing heavy is imported before the first kernel
 
 from __future__ import annotations
 
-from rushlight.compiler import composites as _composites  # noqa: F401 - adds words to xp
 from rushlight.compiler.compilation import compile, reference
 from rushlight.compiler.eager import (
     allow_in_graph,
@@ -18,6 +17,7 @@ from rushlight.compiler.eager import (
     is_exporting,
     reset,
 )
+from rushlight.compiler.functions import composites as _composites  # noqa: F401 - adds words to xp
 from rushlight.compiler.graph import Expr
 from rushlight.compiler.kernel import Kernel, ReferenceKernel
 from rushlight.compiler.vocabulary import is_traced, xp

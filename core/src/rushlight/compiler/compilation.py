@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rushlight.backends.cpu import fuses_vectors
 from rushlight.compiler.graph import topological, trace
 from rushlight.compiler.kernel import Kernel, ReferenceKernel
 from rushlight.compiler.storage import COMPLEX, check
+from rushlight.machine.processors import fuses_vectors
 from rushlight.settings import kernels_mode
 
 _KINDS = ("i64", "f64")

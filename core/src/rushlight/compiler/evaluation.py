@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
 from rushlight.compiler.graph import Expr, constant, topological
 from rushlight.compiler.storage import NUMPY, is_float, round_bfloat16
+from rushlight.machine import np
 
 
 def _by_element(function):

@@ -11,9 +11,9 @@ from __future__ import annotations
 import weakref
 from dataclasses import dataclass
 
-from rushlight.backends import np
-from rushlight.backends.forking import INTERNING, lazy
 from rushlight.compiler.storage import COMPLEX, COMPUTE, DEFAULT_FLOAT, HALF, NARROW, is_inexact
+from rushlight.machine import np
+from rushlight.machine.forking import INTERNING, lazy
 
 ORDER = {d: n for n, d in enumerate(("bool", "i32", "i64", "f32", "f64", "c64", "c128"))}
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import struct
 
-from rushlight.backends import np
-from rushlight.backends.cpu import streams_from
-from rushlight.backends.forking import lazy
 from rushlight.compiler import layout
 from rushlight.compiler.cost import inline_limit
 from rushlight.compiler.evaluation import evaluate
 from rushlight.compiler.graph import Program
 from rushlight.compiler.storage import NUMPY, SIZE, decode, encode
+from rushlight.machine import np
+from rushlight.machine.forking import lazy
+from rushlight.machine.processors import streams_from
 
 LAYOUTS = 256  # layouts remembered by a kernel
 _RANGE = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
@@ -127,7 +127,7 @@ class Kernel(_Executor):
         key = scalars, streaming, narrow
         found = self._codes.get(key)
         if found is None:
-            from rushlight.compiler.machine import descriptor
+            from rushlight.compiler.cpu.programs import descriptor
 
             found = self._codes[key] = descriptor(self.program, scalars, streaming, narrow)
         return found
@@ -158,13 +158,13 @@ class Kernel(_Executor):
         return self._fast(1, True)
 
     def _fast(self, given, recent):
-        from rushlight.backends import llvm_door as door
+        from rushlight.machine import native_functions as door
 
         if len(self.outputs) != 1 or not self.inputs or not door.is_available():
             return None
         if 2 + len(self.inputs) + len(self.kinds) > door.TABLE_WORDS:
             return None
-        from rushlight.compiler.machine import driver
+        from rushlight.compiler.cpu.programs import driver
 
         doors = door.doors()
         words = [
@@ -186,7 +186,7 @@ class Kernel(_Executor):
     @lazy
     def _recent(self):
         """The layouts that the two fast doors pass on by themselves."""
-        from rushlight.backends.llvm_door import Recent
+        from rushlight.machine.native_functions import Recent
 
         return [Recent(len(self.inputs) + given) for given in (0, 1)]
 
@@ -294,7 +294,7 @@ class Kernel(_Executor):
         """Run by the argument table, made here for this call."""
         if found.n == 0:
             return
-        from rushlight.compiler.machine import driver
+        from rushlight.compiler.cpu.programs import driver
 
         code = self.code(found.scalars, self._streams(found, outs, fresh), found.narrow)
         addresses = [x.ctypes.data for x in (*outs, *arrays)]
@@ -302,7 +302,7 @@ class Kernel(_Executor):
         table = np.array(words, np.int64)
         function = driver(found.driver)
         if found.is_shared:
-            from rushlight.backends.threads import launch
+            from rushlight.machine.threads import launch
 
             launch(function, table.ctypes.data, found.n, found.grain)
         else:
@@ -335,8 +335,8 @@ class Kernel(_Executor):
 
         `given`: how many outputs are passed in, after the scalars.
         """
-        from rushlight.backends import llvm_door as door
-        from rushlight.compiler.machine import driver
+        from rushlight.compiler.cpu.programs import driver
+        from rushlight.machine import native_functions as door
 
         size = 1 + len(outs) + len(arrays) + len(self.kinds) + len(found.words)
         if not door.is_available() or outs[0].ndim > layout.MAX_DIMS or size > door.TABLE_WORDS:
@@ -353,7 +353,7 @@ class Kernel(_Executor):
         words[door.DESCRIPTOR], words[door.N] = code.ctypes.data, found.n
         words[door.GRAIN] = found.grain
         if found.is_shared:
-            from rushlight.backends.threads import launch_entry
+            from rushlight.machine.threads import launch_entry
 
             words[door.LAUNCH], words[door.POOL] = launch_entry()
         out = outs[0]

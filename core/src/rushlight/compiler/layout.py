@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rushlight.backends import memory, np
 from rushlight.compiler.cost import CHEAP_LIMIT
-from rushlight.compiler.drivers import (
+from rushlight.compiler.cpu.drivers import (
     BLOCK,
     COPY,
     DIRECT,
@@ -16,6 +15,7 @@ from rushlight.compiler.drivers import (
     TILE_COLUMNS,
     TILE_ROWS,
 )
+from rushlight.machine import memory, np
 
 SHORT_ROW = 32  # elements below which rows go through buffers
 LEAST_ROW = 16  # the same of cheap programs with an element for a row: narrower blocks do those

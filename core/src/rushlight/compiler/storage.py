@@ -7,7 +7,7 @@ as float32 and are rounded when stored.
 
 from __future__ import annotations
 
-from rushlight.backends import ml_dtypes, np
+from rushlight.machine import ml_dtypes, np
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 

@@ -7,7 +7,6 @@ scalars never widen an array, ``sign(nan)`` is 0, integer true division gives fl
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.compiler.evaluation import evaluate, fold
 from rushlight.compiler.graph import Expr, as_expr, cast, constant, load, node, promote
 from rushlight.compiler.storage import (
@@ -20,6 +19,7 @@ from rushlight.compiler.storage import (
     encode,
     is_inexact,
 )
+from rushlight.machine import np
 
 # How operands are promoted and what comes out.
 RULES = {

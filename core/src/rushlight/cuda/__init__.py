@@ -50,7 +50,7 @@ _TYPES = frozenset(
 
 @functools.cache
 def _runtime():
-    return importlib.import_module("rushlight.backends.cuda.runtime")
+    return importlib.import_module("rushlight.machine.cuda.runtime")
 
 
 def is_available() -> bool:

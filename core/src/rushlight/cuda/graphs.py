@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import gc
 
-from rushlight.backends.cuda import runtime
 from rushlight.cuda import is_available
 from rushlight.cuda.streams import Stream, StreamContext, _require, current_stream
-from rushlight.ops import random as generators
+from rushlight.machine.cuda import runtime
+from rushlight.ops.random import sampling as generators
 
 
 class CUDAGraph:
@@ -123,7 +123,7 @@ def make_graphed_callables(
 def _graphed(function, args, warmups, allow_unused, pool):
     from rushlight.autograd.engine import grad as gradients
     from rushlight.nn.module import Module
-    from rushlight.ops.creation import empty_like
+    from rushlight.ops.creation.tensors import empty_like
 
     parameters = tuple(function.parameters()) if isinstance(function, Module) else ()
     forward = function.forward if isinstance(function, Module) else function

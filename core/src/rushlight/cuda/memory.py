@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from rushlight.backends.cuda import runtime
 from rushlight.cuda import index_of, is_available, needs_gpu
+from rushlight.machine.cuda import runtime
 
 _UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 

@@ -9,8 +9,8 @@ import contextlib
 import itertools
 from collections.abc import Iterator
 
-from rushlight.backends.cuda import runtime
 from rushlight.cuda import is_available
+from rushlight.machine.cuda import runtime
 from rushlight.refusals import unavailable
 
 _open: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight import devices
 from rushlight.cuda import device_count, index_of, is_available, needs_gpu
-from rushlight.ops import random as generators
+from rushlight.ops.random import sampling as generators
 
 
 def _generator(device=None):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 
 from rushlight import devices
-from rushlight.backends.cuda import runtime
 from rushlight.cuda import index_of, is_available, needs_gpu
+from rushlight.machine.cuda import runtime
 
 _slots = runtime.streams
 

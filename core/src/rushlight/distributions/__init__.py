@@ -17,11 +17,6 @@ from rushlight.distributions import (
     constraints as constraints,
 )
 from rushlight.distributions import (
-    kl_across_families,
-    kl_multivariate,
-    kl_same_family,
-)
-from rushlight.distributions import (
     transforms as transforms,
 )
 from rushlight.distributions.bernoulli import Bernoulli
@@ -46,6 +41,15 @@ from rushlight.distributions.half_normal import HalfNormal
 from rushlight.distributions.independent import Independent
 from rushlight.distributions.inverse_gamma import InverseGamma
 from rushlight.distributions.kl import kl_divergence, register_kl
+from rushlight.distributions.kullback_leibler import (
+    across_families as kl_across_families,
+)
+from rushlight.distributions.kullback_leibler import (
+    multivariate as kl_multivariate,
+)
+from rushlight.distributions.kullback_leibler import (
+    same_family as kl_same_family,
+)
 from rushlight.distributions.kumaraswamy import Kumaraswamy
 from rushlight.distributions.laplace import Laplace
 from rushlight.distributions.lkj_cholesky import LKJCholesky

@@ -7,8 +7,8 @@ from rushlight import where as choose
 from rushlight.distributions import constraints
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.nn.functional import one_hot
-from rushlight.ops.random import for_examples
-from rushlight.ops.reparameterization import _sample_dirichlet
+from rushlight.ops.random.reparameterization import _sample_dirichlet
+from rushlight.ops.random.sampling import for_examples
 
 __all__ = ["Dirichlet"]
 

@@ -6,8 +6,8 @@ from rushlight import as_tensor, digamma, lgamma, special, xlogy
 from rushlight.distributions import constraints
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.utils import broadcast_all, kept_positive
-from rushlight.ops.random import for_examples
-from rushlight.ops.reparameterization import _standard_gamma
+from rushlight.ops.random.reparameterization import _standard_gamma
+from rushlight.ops.random.sampling import for_examples
 
 __all__ = ["Gamma"]
 

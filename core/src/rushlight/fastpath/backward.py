@@ -11,8 +11,8 @@
 
 from __future__ import annotations
 
-from rushlight.backends import llvm_tensors as words
-from rushlight.backends.llvm_door import CONTIGUOUS, FLAGS_AT, NDIM_AT, SHAPE_AT, TYPE_AT
+from rushlight.fastpath import tensors as words
+from rushlight.machine.native_functions import CONTIGUOUS, FLAGS_AT, NDIM_AT, SHAPE_AT, TYPE_AT
 
 NAMES = ("below", "fits", "handed")
 SIZE_AT, ITEMS_AT = 16, 24  # of a tuple; of a list, where the address of the items lies

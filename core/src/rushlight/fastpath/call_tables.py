@@ -7,9 +7,9 @@ table is a row of words; :func:`text` looks for the one that is the call's.
 
 from __future__ import annotations
 
-from rushlight.backends import llvm_tensors as words
-from rushlight.backends import np
-from rushlight.backends.built_in_functions import built_in
+from rushlight.fastpath import tensors as words
+from rushlight.machine import np
+from rushlight.machine.built_in_functions import built_in
 
 __all__ = ["OWN", "TENSORS_PLAN", "CallTable", "answer_tensor", "computed", "text"]
 
@@ -63,7 +63,7 @@ class CallTable:
     own words of the plan. The latest entries stay."""
 
     def __init__(self, name, entries, size, own):
-        from rushlight.backends.llvm import engine
+        from rushlight.machine.elementwise_engine import engine
 
         self.table, self.seen = np.zeros((entries, size), np.int64), 0
         self.kept = [None] * entries  # the table holds bare addresses of these

@@ -9,15 +9,15 @@ A `unit` of None or Ellipsis leaves the memory as it is, False makes it zeros, a
 elements be its first one; with `every`, each so-many-th element only, from the first on, among
 zeros.
 
-METH_FASTCALL functions over the plan of :mod:`rushlight.backends.llvm_tensors`. They are for small
+METH_FASTCALL functions over the plan of :mod:`rushlight.fastpath.tensors`. They are for small
 tensors unless the unit is None; larger ones, which threads fill, and whatever is unusual are
 answered NotImplemented.
 """
 
 from __future__ import annotations
 
-from rushlight.backends import llvm_tensors as words
-from rushlight.backends.llvm_door import (
+from rushlight.fastpath import tensors as words
+from rushlight.machine.native_functions import (
     ALIGNED,
     ALIGNED_FROM,
     CONTIGUOUS,

@@ -2,8 +2,8 @@
 
 ``rl_known(*tensors, *attributes)`` looks for the shapes, strides and dtypes of the tensors' arrays,
 and for the attributes themselves, among the entries of a table. What it finds there is a function
-of arrays, ``rl_layout`` (:mod:`rushlight.backends.llvm_door`) or ``rl_several``
-(:mod:`rushlight.backends.llvm_results`), and its plan; the tensor around the array that it gives,
+of arrays, ``rl_layout`` (:mod:`rushlight.machine.native_functions`) or ``rl_several``
+(:mod:`rushlight.fastpath.results`), and its plan; the tensor around the array that it gives,
 or a tuple of tensors, is the answer. Where there is no function, the plan is a window and a view of
 the tensor's memory is the answer. Tensors may come as a list. A function that counts what is
 wrong with an index must leave the counter alone. Anything else is answered NotImplemented.
@@ -11,9 +11,8 @@ wrong with an index must leave the counter alone. Anything else is answered NotI
 
 from __future__ import annotations
 
-from rushlight.backends import llvm_tensors as words
-from rushlight.backends import np
-from rushlight.backends.call_tables import (
+from rushlight.fastpath import tensors as words
+from rushlight.fastpath.call_tables import (
     OWN,
     TENSORS_PLAN,
     CallTable,
@@ -21,7 +20,9 @@ from rushlight.backends.call_tables import (
     computed,
     text,
 )
-from rushlight.backends.llvm_door import (
+from rushlight.fastpath.views import MAX_DIMS, _View
+from rushlight.machine import np
+from rushlight.machine.native_functions import (
     DATA_AT,
     DTYPE_AT,
     NDIM_AT,
@@ -29,7 +30,6 @@ from rushlight.backends.llvm_door import (
     STRIDES_AT,
     TYPE_AT,
 )
-from rushlight.backends.llvm_views import MAX_DIMS, _View
 
 NAMES = ()  # of functions over the plan of all tensors: this one has its own
 FAILURES, TENSORS, ATTRIBUTES, LISTED, LIST = range(OWN, OWN + 5)
@@ -200,7 +200,7 @@ class KnownCalls(CallTable):
     def note(self, arrays, attributes, call, dtype):
         """Let calls like this one go to `call`, a function over ``rl_layout`` or ``rl_several``;
         `dtype` is that of the result's tensor, or a tuple of them."""
-        from rushlight.backends.llvm_results import address_of
+        from rushlight.fastpath.results import address_of
 
         head = [address_of(call), id(call.__self__), id(dtype)]
         self._note(head, arrays, attributes, (call, dtype))

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from rushlight.backends import llvm_tensors as words
-from rushlight.backends.llvm_door import DATA_AT, FLAGS_AT, NDIM_AT, TYPE_AT, WRITEABLE
+from rushlight.fastpath import tensors as words
+from rushlight.machine.native_functions import DATA_AT, FLAGS_AT, NDIM_AT, TYPE_AT, WRITEABLE
 
 NAMES = ("arrays", "written", "counted")
 SIZE_AT, ITEMS_AT = 16, 24  # of a list; at the second lies where the items are

@@ -2,14 +2,14 @@
 
 ``rl_pointwise(*arguments)`` compares the arguments with the entries of a table: tensors outside of
 graphs by their dtypes, numbers by their types, other objects with themselves. What it finds is a
-function of arrays and numbers over ``rl_fast`` (:mod:`rushlight.backends.llvm_door`), which knows
+function of arrays and numbers over ``rl_fast`` (:mod:`rushlight.machine.native_functions`), which knows
 or refuses their shapes. Anything else is answered NotImplemented.
 """
 
 from __future__ import annotations
 
-from rushlight.backends import llvm_tensors as words
-from rushlight.backends.call_tables import (
+from rushlight.fastpath import tensors as words
+from rushlight.fastpath.call_tables import (
     OWN,
     TENSORS_PLAN,
     CallTable,
@@ -17,11 +17,7 @@ from rushlight.backends.call_tables import (
     computed,
     text,
 )
-from rushlight.backends.llvm_door import (
-    DTYPE_AT,
-    NDIM_AT,
-    TYPE_AT,
-)
+from rushlight.machine.native_functions import DTYPE_AT, NDIM_AT, TYPE_AT
 
 NAMES = ()  # of functions over the plan of all tensors: this one has its own
 CALL, COUNT, FLOAT = range(OWN, OWN + 3)
@@ -150,7 +146,7 @@ class PointwiseCalls(CallTable):
     """One function over ``rl_pointwise`` for calls of `count` arguments, and its table."""
 
     def __init__(self, count):
-        from rushlight.backends.llvm_door import doors
+        from rushlight.machine.native_functions import doors
 
         own = doors().fast_address, count, id(float)
         super().__init__("pointwise", MOST_ENTRIES, FIRST + 2 * count, own)

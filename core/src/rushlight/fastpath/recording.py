@@ -1,6 +1,6 @@
 """The records of calls made by machine code: nodes, edges, saved values.
 
-``rl_recorded(recipe, out, *tensors)`` is what :func:`rushlight.ops._recording.record_one` and
+``rl_recorded(recipe, out, *tensors)`` is what :func:`rushlight.ops._table.recording.record_one` and
 `record_two` do where nothing is unusual. The recipe, an int64 array, says which op and plan it is,
 which tensors must need a gradient, which are saved, and whether the output is. It answers
 NotImplemented to anything else: other shapes, versions that are not 0, stale views, outputs of
@@ -15,8 +15,8 @@ pattern of the tensors that are there and need a gradient.
 
 from __future__ import annotations
 
-from rushlight.backends import llvm_tensors as words
-from rushlight.backends.llvm_door import DATA_AT, NDIM_AT, SHAPE_AT, TYPE_AT
+from rushlight.fastpath import tensors as words
+from rushlight.machine.native_functions import DATA_AT, NDIM_AT, SHAPE_AT, TYPE_AT
 
 NAMES = ("recorded", "viewed", "noted")
 OP, PLAN, MARKS, OUTPUT, INPUTS, FIRST_INPUT = range(6)  # words of a recipe; inputs come last

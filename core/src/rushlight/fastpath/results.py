@@ -10,17 +10,10 @@ Anything unusual is answered NotImplemented.
 
 from __future__ import annotations
 
-from rushlight.backends import llvm_tensors as words
-from rushlight.backends import np
-from rushlight.backends.built_in_functions import built_in
-from rushlight.backends.llvm_door import (
-    DTYPE_AT,
-    GIVEN,
-    INPUTS,
-    OUT,
-    PARAMS,
-    TYPE_AT,
-)
+from rushlight.fastpath import tensors as words
+from rushlight.machine import np
+from rushlight.machine.built_in_functions import built_in
+from rushlight.machine.native_functions import DTYPE_AT, GIVEN, INPUTS, OUT, PARAMS, TYPE_AT
 
 NAMES = ("results", "plain")
 (LAYOUT, CALL, ARRAY_TYPE, OUTPUTS, ARGUMENTS, FIRST) = range(6)  # words of a plan of rl_several
@@ -123,8 +116,8 @@ _immortal: list = []  # like compiled code: built-in functions hold bare address
 
 def address_of(call):
     """Address of the code behind a function over ``rl_layout`` or ``rl_several``."""
-    from rushlight.backends.llvm import engine
-    from rushlight.backends.llvm_door import doors
+    from rushlight.machine.elementwise_engine import engine
+    from rushlight.machine.native_functions import doors
 
     if call.__name__ == "several":
         return engine().symbol("rl_several")
@@ -149,8 +142,8 @@ def several(call, arguments, outputs):
     """A function over ``rl_several``: `call`, a function over ``rl_layout`` of so many arguments
     and the arrays of `outputs`, ``(shape, dtype)`` each; None where these are too many, or tensors
     have no machine code yet."""
-    from rushlight.backends.llvm import engine
-    from rushlight.backends.llvm_door import doors
+    from rushlight.machine.elementwise_engine import engine
+    from rushlight.machine.native_functions import doors
 
     fits = arguments <= MOST_ARGUMENTS and len(outputs) <= MOST_OUTPUTS
     if words.TensorDoors.current is None or not fits:

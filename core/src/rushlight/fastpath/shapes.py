@@ -4,13 +4,13 @@
 ``rl_dense``  (tensor): the tensor itself where it lies row by row already and nobody watches
 ``rl_cleared``  (array): zeros into a small row-major array
 
-METH_FASTCALL functions over the plan of :mod:`rushlight.backends.llvm_tensors`.
+METH_FASTCALL functions over the plan of :mod:`rushlight.fastpath.tensors`.
 """
 
 from __future__ import annotations
 
-from rushlight.backends import llvm_tensors as words
-from rushlight.backends.llvm_door import (
+from rushlight.fastpath import tensors as words
+from rushlight.machine.native_functions import (
     CONTIGUOUS,
     DATA_AT,
     FLAGS_AT,

@@ -1,6 +1,6 @@
 """Tensor objects made by machine code: what wrapping a kernel's result costs, three times less.
 
-Like the doors of :mod:`rushlight.backends.llvm_door` these are METH_FASTCALL functions in LLVM IR
+Like the doors of :mod:`rushlight.machine.native_functions` these are METH_FASTCALL functions in LLVM IR
 whose ``self`` is a plan, an int64 array. They make an instance by ``object.__new__`` and set its
 slots, whose places the class itself tells.
 
@@ -8,22 +8,17 @@ slots, whose places the class itself tells.
 ``rl_result``  (array, source): the same; the dtype is the source's, or found by the array's
 ``rl_view``    (source, array, step): a view of the source's memory, noted in its storage
 
-:mod:`rushlight.backends.llvm_views` holds those that make the array of a view as well, and
-:mod:`rushlight.backends.llvm_creation` those that make new memory.
+:mod:`rushlight.fastpath.views` holds those that make the array of a view as well, and
+:mod:`rushlight.fastpath.creation` those that make new memory.
 """
 
 from __future__ import annotations
 
 import ctypes
 
-from rushlight.backends import np
-from rushlight.backends.built_in_functions import built_in
-from rushlight.backends.llvm_door import (
-    DTYPE_AT,
-    FASTCALL,
-    TYPE_AT,
-    Builtin,
-)
+from rushlight.machine import np
+from rushlight.machine.built_in_functions import built_in
+from rushlight.machine.native_functions import DTYPE_AT, FASTCALL, TYPE_AT, Builtin
 
 # ---- plan words: objects by their addresses, slots by their offsets
 (CLASS, NEW, EMPTY, NONE, ARRAY_AT, DTYPE_SLOT, NODE_AT, STORAGE_AT, BY_DTYPE, STORAGE_CLASS,
@@ -311,16 +306,32 @@ def _set_origin(f, source, step, out):
 
 
 def _families():
-    from rushlight.backends import (
-        llvm_backward,
-        llvm_creation,
-        llvm_known,
-        llvm_lists,
-        llvm_pointwise,
-        llvm_recording,
-        llvm_results,
-        llvm_shapes,
-        llvm_views,
+    from rushlight.fastpath import (
+        backward as llvm_backward,
+    )
+    from rushlight.fastpath import (
+        creation as llvm_creation,
+    )
+    from rushlight.fastpath import (
+        known_layouts as llvm_known,
+    )
+    from rushlight.fastpath import (
+        lists as llvm_lists,
+    )
+    from rushlight.fastpath import (
+        pointwise as llvm_pointwise,
+    )
+    from rushlight.fastpath import (
+        recording as llvm_recording,
+    )
+    from rushlight.fastpath import (
+        results as llvm_results,
+    )
+    from rushlight.fastpath import (
+        shapes as llvm_shapes,
+    )
+    from rushlight.fastpath import (
+        views as llvm_views,
     )
 
     return (
@@ -366,8 +377,8 @@ class TensorDoors:
     def __init__(
         self, engine, probe, storage, by_dtype, node, leaf, sequence, parameter, size, sized, state
     ):
-        from rushlight.backends.llvm_door import _array_api
-        from rushlight.backends.llvm_passes import simplify
+        from rushlight.machine.llvm_passes import simplify
+        from rushlight.machine.native_functions import _array_api
 
         cls, slots = type(probe), ("_array", "_dtype", "_node", "_storage")
         kind = type(storage)

@@ -11,14 +11,14 @@
 ``rl_parts``     (source, dim, sizes or None, reason): a tuple, cut along a dimension or, with None,
                  one for each of its indices; `reason` refuses writes through them
 
-METH_FASTCALL functions over the plan of :mod:`rushlight.backends.llvm_tensors`. `source` is a plain
+METH_FASTCALL functions over the plan of :mod:`rushlight.fastpath.tensors`. `source` is a plain
 tensor; whatever else is not as expected gives NotImplemented, and Python says what is wrong.
 """
 
 from __future__ import annotations
 
-from rushlight.backends import llvm_tensors as words
-from rushlight.backends.llvm_door import (
+from rushlight.fastpath import tensors as words
+from rushlight.machine.native_functions import (
     ALIGNED,
     CONTIGUOUS,
     DATA_AT,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from rushlight.func.trees import prefix_leaves
-from rushlight.ops._batching import VmapLevel, batched, fallbacks, is_batched
-from rushlight.ops._wrappers import Wrapped
+from rushlight.ops._transforms.batching import VmapLevel, batched, fallbacks, is_batched
+from rushlight.ops._transforms.wrappers import Wrapped
 from rushlight.random import get_rng_state, set_rng_state
 from rushlight.tensor.dispatch import innermost
 from rushlight.tensor.tensor import Tensor
@@ -188,7 +188,7 @@ def _released(out, place, level, func, out_dims):
 
 
 def _in_chunks(func, dims, leaves, spec, size, out_dims, randomness, kwargs, chunk_size):
-    from rushlight.ops.joining import cat
+    from rushlight.ops.shape.joining import cat
 
     rows, last = [], None
     state = get_rng_state() if randomness == "same" else None

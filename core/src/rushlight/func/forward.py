@@ -15,10 +15,10 @@ from rushlight.func.trees import (
     unwrapped,
     with_argument,
 )
-from rushlight.ops._differentiation import pullback, zero_like
-from rushlight.ops._forward import DualLevel, dual
-from rushlight.ops._wrappers import shed
-from rushlight.ops.creation import ones_like, zeros
+from rushlight.ops._transforms.differentiation import pullback, zero_like
+from rushlight.ops._transforms.forward import DualLevel, dual
+from rushlight.ops._transforms.wrappers import shed
+from rushlight.ops.creation.tensors import ones_like, zeros
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["hessian", "jacfwd", "jvp", "linearize"]

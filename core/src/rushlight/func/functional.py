@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from rushlight.func.trees import map_tensors
-from rushlight.ops._tracking import TrackingLevel, lifted
-from rushlight.ops._wrappers import shed
+from rushlight.ops._transforms.tracking import TrackingLevel, lifted
+from rushlight.ops._transforms.wrappers import shed
 
 __all__ = ["functionalize"]
 

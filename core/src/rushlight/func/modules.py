@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.nn.module import Module
-from rushlight.ops.joining import stack
+from rushlight.ops.shape.joining import stack
 from rushlight.tensor.tensor import Tensor
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from rushlight.ops.joining import stack
+from rushlight.ops.shape.joining import stack
 from rushlight.tensor.tensor import Tensor
 
 __all__ = ["rearrange"]

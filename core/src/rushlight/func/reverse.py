@@ -15,8 +15,8 @@ from rushlight.func.trees import (
     unwrapped,
     with_argument,
 )
-from rushlight.ops._differentiation import grad_level, zero_like
-from rushlight.ops.creation import zeros
+from rushlight.ops._transforms.differentiation import grad_level, zero_like
+from rushlight.ops.creation.tensors import zeros
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
@@ -81,7 +81,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
 
 
 def _one(output):
-    from rushlight.ops.creation import ones
+    from rushlight.ops.creation.tensors import ones
 
     return ones((), dtype=output.dtype, device=output.device)
 
@@ -234,7 +234,7 @@ def _rows(pull, outputs, spec, number, chunk_size):
 
     basis = _identity(count, out)
     if chunk_size == 1:
-        from rushlight.ops.joining import stack
+        from rushlight.ops.shape.joining import stack
 
         found = [one(basis[i]) for i in range(count)]
         return [stack(column) for column in zip(*found, strict=True)]
@@ -242,6 +242,6 @@ def _rows(pull, outputs, spec, number, chunk_size):
 
 
 def _identity(count, like):
-    from rushlight.ops.creation import eye
+    from rushlight.ops.creation.tensors import eye
 
     return eye(count, dtype=like.dtype, device=like.device)

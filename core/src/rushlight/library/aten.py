@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 from rushlight import refusals
-from rushlight.ops._op import TABLE
+from rushlight.ops._table.op import TABLE
 from rushlight.tensor.tensor import Tensor
 
 # Overload names of functions that are no ops of the table, whose declarations say theirs.
@@ -113,7 +113,7 @@ def _with_alias(name):
 def _beside_namespaces(name):
     """The function of an op that is in no namespace of PyTorch's, or in that of layers alone, and
     says that ATen has it."""
-    importlib.import_module("rushlight.ops.private_names")
+    importlib.import_module("rushlight.ops.former.private_names")
     op = TABLE.get(name)
     if op is None or "aten" not in op.options:
         op = _with_alias(name)
@@ -131,7 +131,9 @@ def _function(name):
     if adapted is not None:
         return adapted
     if name in _PRIVATE:
-        return getattr(importlib.import_module("rushlight.ops.private_names"), _PRIVATE[name])
+        return getattr(
+            importlib.import_module("rushlight.ops.former.private_names"), _PRIVATE[name]
+        )
     for prefix, module in _PREFIXES.items():
         if name.startswith(prefix):
             part = importlib.import_module("rushlight." + module)

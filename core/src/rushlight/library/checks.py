@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rushlight.autograd import grad
-from rushlight.backends import np
 from rushlight.library.definitions import _operator
 from rushlight.library.operators import _tensors
+from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor
 
 TESTS = (

@@ -11,8 +11,8 @@ import importlib.util
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import no_grad
-from rushlight.backends import np
 from rushlight.library.recording import generated_function
+from rushlight.machine import np
 from rushlight.tensor.dispatch import STATE, call_overrides, interpret, overriding, stack
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor

@@ -7,7 +7,7 @@ import contextlib
 
 from rushlight.autograd.function import Function
 from rushlight.library.schema import REQUIRED
-from rushlight.ops.joining import stack as stack_tensors
+from rushlight.ops.shape.joining import stack as stack_tensors
 
 
 def generated_function(operator):

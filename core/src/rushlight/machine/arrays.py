@@ -42,7 +42,7 @@ def zeros_on(device, shape, array_dtype):
         return np.zeros(shape, array_dtype)
     if device is devices.meta:
         return meta_array(shape, array_dtype)
-    module = importlib.import_module("rushlight.backends.cuda.device_array")
+    module = importlib.import_module("rushlight.compiler.cuda.device_array")
     return module.zeros(shape, array_dtype, device.index)
 
 

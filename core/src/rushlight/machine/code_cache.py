@@ -2,7 +2,7 @@
 
 The place is ``RUSHLIGHT_CACHE_DIR``, else ``rushlight`` in ``XDG_CACHE_HOME`` or ``~/.cache``; what
 lies in it is executed, so it is used only where nobody else can have written there
-(:mod:`rushlight.backends.owned_folders`). One that can be read but not written is read. What cannot
+(:mod:`rushlight.machine.owned_folders`). One that can be read but not written is read. What cannot
 be kept there is kept in ``rushlight-NUMBER`` of the system's temporary folder, by the same rule, or
 not at all; one warning says so. Versions that no process has started with for a month are removed.
 """
@@ -23,7 +23,7 @@ import tempfile
 import time
 import warnings
 
-from rushlight.backends import object_files, owned_folders
+from rushlight.machine import object_files, owned_folders
 
 KEPT_FOR = 30 * 86400  # seconds
 _VERSIONS = re.compile(  # names of folders; "elementwise" was one of them
@@ -37,7 +37,7 @@ def sources() -> str:
     """Changes with everything that shapes generated code: the text of the modules that do."""
     import llvmlite
 
-    from rushlight.backends import np
+    from rushlight.machine import np
 
     digest = hashlib.sha256(f"{sys.version} {llvmlite.__version__} {np.__version__}".encode())
     root = pathlib.Path(__file__).parents[1]

@@ -13,10 +13,10 @@ import struct
 
 import llvmlite.binding as llvm
 
-from rushlight.backends import code_cache
-from rushlight.backends.cpu import model, processor
-from rushlight.backends.forking import COMPILING
-from rushlight.backends.object_code import object_code, target_machine
+from rushlight.machine import code_cache
+from rushlight.machine.forking import COMPILING
+from rushlight.machine.object_code import object_code, target_machine
+from rushlight.machine.processors import model, processor
 
 _NOTE = struct.Struct("<q")
 
@@ -48,7 +48,7 @@ class Engine:
         """Address of the function named `key`, and the note stored with it.
 
         ``build()`` gives ``(IR text, note, passes)`` when the code is not on disk: `passes` is one
-        of :mod:`rushlight.backends.llvm_passes`; generated kernels do without, by None.
+        of :mod:`rushlight.machine.llvm_passes`; generated kernels do without, by None.
         """
         found = self.loaded.get(key)
         if found is None:

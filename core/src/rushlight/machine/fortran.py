@@ -10,7 +10,7 @@ import ctypes
 import functools
 import struct
 
-from rushlight.backends import openblas
+from rushlight.machine import openblas
 
 _HEADER = object.__basicsize__  # behind its header, an array object holds the address of its data
 _BY_ADDRESS = -1  # in place of a step: the number itself is in the table
@@ -42,7 +42,7 @@ def _address(name):
 
 @functools.cache
 def _loop(count, letters):
-    from rushlight.backends.machine_code import load_module
+    from rushlight.machine.machine_code import load_module
 
     symbol = f"fortran_loop_{count}_{letters}"
     address = load_module(symbol, lambda: _text(symbol, count, letters))

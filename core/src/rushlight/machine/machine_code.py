@@ -1,7 +1,7 @@
 """Machine code: the LLVM engine, the disk cache, and the way from a kernel to its address.
 
 This file, :mod:`kernel_compiler` and :mod:`microkernel` are the only ones that touch llvmlite. It
-is imported at first kernel need. Code is kept on disk (:mod:`rushlight.backends.code_cache`), one
+is imported at first kernel need. Code is kept on disk (:mod:`rushlight.machine.code_cache`), one
 file per kernel and choice of parameters. It holds no address: C functions are resolved by name when
 it is loaded.
 """
@@ -12,12 +12,12 @@ import importlib
 
 import llvmlite.binding as llvm
 
-from rushlight.backends import code_cache, llvm_passes
-from rushlight.backends.cpu import processor
-from rushlight.backends.emulated_instructions import TILES
-from rushlight.backends.forking import COMPILING
-from rushlight.backends.kernel_language import External, NativeFunction
-from rushlight.backends.object_code import object_code, target_machine, without_collection
+from rushlight.machine import code_cache, llvm_passes
+from rushlight.machine.forking import COMPILING
+from rushlight.machine.language.emulated_instructions import TILES
+from rushlight.machine.language.functions import External, NativeFunction
+from rushlight.machine.object_code import object_code, target_machine, without_collection
+from rushlight.machine.processors import processor
 
 
 class _Engine:
@@ -55,7 +55,7 @@ def engine():
 
 def _load_tiles():
     """Make the functions that replace matrix units known to the modules that call them."""
-    from rushlight.backends import emulated_tiles
+    from rushlight.machine.language import emulated_tiles
 
     load_module(emulated_tiles.SYMBOL, emulated_tiles.text)
     for name in TILES.values():
@@ -67,7 +67,7 @@ def _load_tiles():
 
 def load_module(symbol, build, passes=llvm_passes.optimise_kernels):
     """Load the code stored under ``symbol``, or that of the IR module that ``build()`` returns,
-    after the given passes (:mod:`rushlight.backends.llvm_passes`)."""
+    after the given passes (:mod:`rushlight.machine.llvm_passes`)."""
     with COMPILING:
         if symbol in _loaded:
             return _loaded[symbol]
@@ -100,7 +100,7 @@ def address_of(function, parameters):
                 address_of(needed, {})
 
         def build():
-            compiler = importlib.import_module("rushlight.backends.kernel_compiler")
+            compiler = importlib.import_module("rushlight.machine.language.lowering")
             return compiler.lower_module(function, parameters, symbol)
 
         return load_module(symbol, build)

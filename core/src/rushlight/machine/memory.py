@@ -11,8 +11,8 @@ import math
 import os
 import sys
 
-from rushlight.backends import np
 from rushlight.errors import HostMemoryError, shape_text
+from rushlight.machine import np
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 _tuned: bool | None = None

@@ -2,7 +2,7 @@
 
 The functions in LLVM IR follow CPython's METH_FASTCALL protocol. They read the public fields of
 array objects (stable since NumPy 1.7), check them, convert scalars, allocate the result through
-NumPy's C API, call a driver (`rushlight.compiler.drivers`) and return. A kernel's function is a
+NumPy's C API, call a driver (`rushlight.compiler.cpu.drivers`) and return. A kernel's function is a
 ``PyCFunction`` over one of the two whose ``self`` is an int64 array, the plan; nothing is compiled
 for it. What does not fit gives NotImplemented and takes the Python way.
 
@@ -21,9 +21,9 @@ import struct
 import sys
 import sysconfig
 
-from rushlight.backends import engine_watchers, memory, np
-from rushlight.backends.built_in_functions import built_in
-from rushlight.backends.llvm_text import Function
+from rushlight.machine import engine_watchers, memory, np
+from rushlight.machine.built_in_functions import built_in
+from rushlight.machine.llvm_text import Function
 
 # ---- plan words of rl_fast; then the inputs' dtypes, then item sizes of output and inputs
 DRIVER, INPUTS, PARAMS, OUT, TYPE, KINDS, GIVEN, LIMIT, DESCRIPTOR, RECENT = range(10)
@@ -549,7 +549,7 @@ class Doors:
     """The two compiled functions, and how Python functions are made of them."""
 
     def __init__(self, engine):
-        from rushlight.backends.llvm_passes import simplify
+        from rushlight.machine.llvm_passes import simplify
 
         self.type, new_array, set_base = _array_api()
         engine.provide("rl_new_array", new_array)
@@ -577,6 +577,6 @@ class Doors:
 @functools.cache
 def doors() -> Doors:
     """The process's doors, made at first need."""
-    from rushlight.backends.llvm import engine
+    from rushlight.machine.elementwise_engine import engine
 
     return Doors(engine())

@@ -1,5 +1,5 @@
 """IR text to object code: from the package where it was compiled before it was shipped
-(:mod:`rushlight.backends.prebuilt`), else by LLVM, here and now.
+(:mod:`rushlight.machine.prebuilt`), else by LLVM, here and now.
 
 Compiling that takes long says so once: a first step that is silent looks like one that hangs.
 """
@@ -13,8 +13,8 @@ import time
 
 import llvmlite.binding as llvm
 
-from rushlight.backends import prebuilt
-from rushlight.backends.emulated_instructions import replaced
+from rushlight.machine import prebuilt
+from rushlight.machine.language.emulated_instructions import replaced
 
 TOLD_AFTER = 2.0  # seconds of compiling in this process
 _spent = 0.0
@@ -35,7 +35,7 @@ def target_machine(cpu, flags):
 
 
 def object_code(text, passes, machine, processor):
-    """Object code of a module's text after some passes (:mod:`rushlight.backends.llvm_passes`, or
+    """Object code of a module's text after some passes (:mod:`rushlight.machine.llvm_passes`, or
     None), for a processor that `machine` generates code for."""
     found = prebuilt.find(text, passes, processor)
     return found or compiled(replaced(text, processor.emulated), passes, machine)

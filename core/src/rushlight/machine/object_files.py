@@ -14,7 +14,7 @@ import pathlib
 import secrets
 import stat
 
-from rushlight.backends import owned_folders
+from rushlight.machine import owned_folders
 
 DIGEST = 32
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

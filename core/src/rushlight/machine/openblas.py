@@ -7,7 +7,7 @@ import functools
 import glob
 import os
 
-from rushlight.backends.kernel_language import External, f32, f64, i32, i64
+from rushlight.machine.language.functions import External, f32, f64, i32, i64
 
 ROW_MAJOR, NO_TRANSPOSE, TRANSPOSE = 101, 111, 112
 

@@ -19,7 +19,7 @@ import pathlib
 import struct
 import warnings
 
-from rushlight.backends.cpu import MODELS
+from rushlight.machine.processors import MODELS
 
 LEVELS = tuple(name for name in MODELS if name != "x86-64-v2")
 # What LLVM uses unasked for every one of LEVELS, besides the features that define them.

@@ -3,7 +3,7 @@
 Everything that depends on the kind of processor asks :func:`processor`. It is the machine's own,
 or one of MODELS by name in ``RUSHLIGHT_PROCESSOR``: then kernels, blocks and plans are chosen as
 they are there. Instructions that the machine lacks are replaced by functions with the same results
-(:mod:`rushlight.backends.emulated_instructions`), so that each way of every processor can be run,
+(:mod:`rushlight.machine.language.emulated_instructions`), so that each way of every processor can be run,
 and tested, on any other.
 """
 
@@ -147,7 +147,7 @@ def fuses_vectors() -> bool:
     import."""
     if os.environ.get("RUSHLIGHT_PROCESSOR"):
         return processor().has("avx2", "fma")
-    from rushlight.backends import np
+    from rushlight.machine import np
 
     found = np._core._multiarray_umath.__cpu_features__
     if "AVX2" not in found:

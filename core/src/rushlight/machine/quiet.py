@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextvars
 
-from rushlight.backends import np
+from rushlight.machine import np
 
 
 def _silenced():

@@ -21,8 +21,8 @@ import os
 import pathlib
 import sys
 
-from rushlight.backends import forking, np
-from rushlight.backends.built_in_functions import built_in
+from rushlight.machine import forking, np
+from rushlight.machine.built_in_functions import built_in
 
 __all__ = ["gather", "get_num_threads", "launch", "plan", "run", "set_num_threads"]
 
@@ -63,7 +63,7 @@ class _Pool:
     """The state array, the compiled entry points, and the doors through which Python calls."""
 
     def __init__(self, threads):
-        from rushlight.backends import worker_pool as native
+        from rushlight.machine import worker_pool as native
 
         self.native = native
         raw = np.zeros(native.STATE_BYTES // 8 + 8, np.int64)

@@ -1,13 +1,13 @@
 """The compiled half of the worker pool: workers, jobs, per-thread scratch, and the Python door.
 
-All functions here are kernels (:mod:`rushlight.backends.kernel_language`) over one array of int64
-words, the pool state; :mod:`rushlight.backends.threads` owns that array. Workers are plain
+All functions here are kernels (:mod:`rushlight.machine.language.functions`) over one array of int64
+words, the pool state; :mod:`rushlight.machine.threads` owns that array. Workers are plain
 pthreads: they never hold the GIL and Python does not know them.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     External,
     array,
     atomic_add,

@@ -11,8 +11,8 @@ import threading
 from multiprocessing import reduction
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
 from rushlight.tensor import sharing
 from rushlight.tensor.shared_memory import SharedBlock, block_of
 from rushlight.tensor.storage import Storage, _root, storage_of

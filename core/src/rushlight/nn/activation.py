@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.nn import functional as F
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight.ops.creation import full
+from rushlight.ops.creation.tensors import full
 
 
 class ReLU(Module):

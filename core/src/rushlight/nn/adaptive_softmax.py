@@ -119,7 +119,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i, cluster in enumerate(self.tail):
             scores = F.log_softmax(cluster(input), 1)
             parts.append(scores + first[:, self.shortlist_size + i].unsqueeze(1))
-        from rushlight.ops.joining import cat
+        from rushlight.ops.shape.joining import cat
 
         return cat(parts, 1)
 

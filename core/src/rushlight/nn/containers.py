@@ -22,8 +22,8 @@ from rushlight.nn.activation import (
 from rushlight.nn.convolution import Conv1d, Conv2d, Conv3d
 from rushlight.nn.module import Module
 from rushlight.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
-from rushlight.ops import activation as ops
-from rushlight.ops.epilogues import epilogue_of
+from rushlight.ops.elementwise import activation as ops
+from rushlight.ops.neural.epilogues import epilogue_of
 from rushlight.tensor.tensor import Tensor
 
 

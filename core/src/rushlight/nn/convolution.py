@@ -8,8 +8,8 @@ from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight.ops.creation import empty
-from rushlight.ops.epilogues import convolution_then
+from rushlight.ops.creation.tensors import empty
+from rushlight.ops.neural.epilogues import convolution_then
 
 
 def _tuple(value, count):

@@ -2,7 +2,7 @@
 
 import importlib
 
-from rushlight.ops.activation import (
+from rushlight.ops.elementwise.activation import (
     celu,
     elu,
     gelu,
@@ -23,27 +23,11 @@ from rushlight.ops.activation import (
     tanhshrink,
     threshold,
 )
-from rushlight.ops.class_losses import nll_loss
-from rushlight.ops.convolution import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
-from rushlight.ops.dropout import (
-    alpha_dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    feature_alpha_dropout,
-)
-from rushlight.ops.dropout import dropout as dropout
-from rushlight.ops.embedding import embedding, embedding_bag, one_hot
-from rushlight.ops.exponential import sigmoid
-from rushlight.ops.group_normalization import group_norm, instance_norm
-from rushlight.ops.losses import (
+from rushlight.ops.elementwise.exponential import sigmoid
+from rushlight.ops.elementwise.trigonometric import tanh
+from rushlight.ops.linalg.products import bilinear, linear
+from rushlight.ops.losses.class_losses import nll_loss
+from rushlight.ops.losses.pointwise_losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cosine_embedding_loss,
@@ -60,15 +44,28 @@ from rushlight.ops.losses import (
     soft_margin_loss,
     triplet_margin_loss,
 )
-from rushlight.ops.matrix import bilinear, linear
-from rushlight.ops.normalization import (
-    batch_norm,
-    layer_norm,
-    normalize,
-    rms_norm,
+from rushlight.ops.losses.squared_errors import gaussian_nll_loss, mse_loss
+from rushlight.ops.neural.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
 )
-from rushlight.ops.padding import pad
-from rushlight.ops.pooling import (
+from rushlight.ops.neural.dropout import (
+    alpha_dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+)
+from rushlight.ops.neural.dropout import dropout as dropout
+from rushlight.ops.neural.embedding import embedding, embedding_bag, one_hot
+from rushlight.ops.neural.group_normalization import group_norm, instance_norm
+from rushlight.ops.neural.normalization import batch_norm, layer_norm, normalize, rms_norm
+from rushlight.ops.neural.padding import pad
+from rushlight.ops.neural.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -82,10 +79,8 @@ from rushlight.ops.pooling import (
     max_pool2d,
     max_pool3d,
 )
-from rushlight.ops.response_normalization import local_response_norm
-from rushlight.ops.softmax import log_softmax, softmax, softmin
-from rushlight.ops.squared_errors import gaussian_nll_loss, mse_loss
-from rushlight.ops.trigonometric import tanh
+from rushlight.ops.neural.response_normalization import local_response_norm
+from rushlight.ops.neural.softmax import log_softmax, softmax, softmin
 from rushlight.tensor.overriding import by_override
 from rushlight.tensor.tensor import EXACT, Tensor
 

@@ -10,7 +10,7 @@ rushlight.Size([1, 1, 3, 3])
 from __future__ import annotations
 
 from rushlight.nn import functional as F
-from rushlight.ops.convolution import _convolution_input, _convolution_weight, spatial
+from rushlight.ops.neural.convolution import _convolution_input, _convolution_weight, spatial
 
 
 def _settings(convolution, dims, input, weight, grad_output, *given):

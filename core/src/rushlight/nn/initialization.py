@@ -6,9 +6,9 @@ import math
 import warnings
 
 from rushlight.autograd.mode import no_grad
-from rushlight.backends import np
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import empty_like, from_numpy
+from rushlight.machine import np
+from rushlight.ops.creation.tensors import empty_like, from_numpy
+from rushlight.ops.elementwise.comparison import where
 
 _GAINS = {
     "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
@@ -192,7 +192,7 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     """A matrix of normal values with a share of zeros in every column. (Martens, 2010.)"""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    from rushlight.ops.random import randperm
+    from rushlight.ops.random.sampling import randperm
 
     rows, cols = tensor.shape
     count = math.ceil(sparsity * rows)

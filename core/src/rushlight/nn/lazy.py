@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.dtypes import int64
 from rushlight.nn import convolution, linear, normalization
 from rushlight.nn.parameter import Parameter
-from rushlight.ops.creation import empty, tensor
+from rushlight.ops.creation.tensors import empty, tensor
 from rushlight.tensor.tensor import Tensor
 
 

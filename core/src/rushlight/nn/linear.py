@@ -8,7 +8,7 @@ from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight.ops.creation import empty
+from rushlight.ops.creation.tensors import empty
 
 
 class Linear(Module):

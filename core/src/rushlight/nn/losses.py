@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight.nn import functional as F
 from rushlight.nn.module import Module
-from rushlight.ops.losses import reduction_of
+from rushlight.ops.losses.pointwise_losses import reduction_of
 
 
 class _Loss(Module):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from rushlight.dtypes import bool_
 from rushlight.errors import argument_error
 from rushlight.nn import functional as F
-from rushlight.ops import dropout as noise
-from rushlight.ops._numpy_names import numpy_names
-from rushlight.ops.creation import empty_like
-from rushlight.ops.matrix_norm import linalg_matrix_norm, linalg_vector_norm
+from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops.creation.tensors import empty_like
+from rushlight.ops.linalg.matrix_norm import linalg_matrix_norm, linalg_vector_norm
+from rushlight.ops.neural import dropout as noise
 from rushlight.tensor.overriding import overridable
 
 _REDUCTIONS = ("none", "mean", "sum")

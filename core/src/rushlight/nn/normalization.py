@@ -8,12 +8,9 @@ from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight.ops.creation import empty, ones, tensor, zeros
-from rushlight.ops.folded_weights import folded_weights
-from rushlight.ops.normalization import (
-    batch_norm_rectified,
-    fits_rectified,
-)
+from rushlight.ops.creation.tensors import empty, ones, tensor, zeros
+from rushlight.ops.neural.folded_weights import folded_weights
+from rushlight.ops.neural.normalization import batch_norm_rectified, fits_rectified
 
 
 class _BatchStatistics(Module):

@@ -9,9 +9,9 @@ from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight.ops.creation import empty, zeros
-from rushlight.ops.joining import cat, stack
-from rushlight.ops.recurrence import _recurrence, gru_step, lstm_step
+from rushlight.ops.creation.tensors import empty, zeros
+from rushlight.ops.neural.recurrence import _recurrence, gru_step, lstm_step
+from rushlight.ops.shape.joining import cat, stack
 from rushlight.tensor import dispatch
 from rushlight.tensor.tensor import EXACT
 

@@ -250,7 +250,7 @@ class StateMixin:
         """Move and/or cast all parameters and buffers, in place: ``to(device)``, ``to(dtype)``,
         ``to(tensor)``. Only floating-point and complex tensors change dtype, only those with four
         (or five) dimensions are laid out in a ``memory_format`` of channels last."""
-        from rushlight.ops.conversion import parse_to
+        from rushlight.ops.creation.conversion import parse_to
 
         dtype, device, _, _, layout = parse_to(args, dict(kwargs))
         if dtype is not None and dtype.category < FLOAT:
@@ -299,7 +299,7 @@ class StateMixin:
 
     def to_empty(self, *, device, recurse=True):
         """Uninitialised memory on a device for all parameters and buffers."""
-        from rushlight.ops.creation import empty_like
+        from rushlight.ops.creation.tensors import empty_like
 
         return self._apply(lambda t: empty_like(t, device=device), recurse)
 

@@ -18,8 +18,8 @@ from rushlight.nn.linear import Linear
 from rushlight.nn.module import Module
 from rushlight.nn.multihead import MultiheadAttention
 from rushlight.nn.normalization import LayerNorm
-from rushlight.ops.attention import _additive
-from rushlight.ops.creation import full
+from rushlight.ops.creation.tensors import full
+from rushlight.ops.neural.attention import _additive
 
 
 def _square_mask(size, device=None, dtype=None):

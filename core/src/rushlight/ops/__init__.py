@@ -6,43 +6,73 @@ As an attribute, every other name is a namespace of operators made with `rushlig
 
 import importlib
 
-from rushlight.ops import (  # noqa: F401 - in the order their declarations build on each other
-    _deferred,
+from rushlight.ops._table import (  # noqa: F401 - in the order their declarations build on each other
+    deferred as _deferred,
+)
+from rushlight.ops.creation import (  # noqa: F401 - in the order their declarations build on each other
+    conversion,
+    new_tensors,
+)
+from rushlight.ops.creation import (
+    tensors as creation,  # noqa: F401
+)
+from rushlight.ops.elementwise import (  # noqa: F401 - in the order their declarations build on each other
     activation,
     arithmetic,
     comparison,
-    complex_views,
-    conversion,
-    convolution,
-    copying,
-    creation,
-    dropout,
-    einsum,
-    embedding,
     exponential,
-    indexing,
-    joining,
-    losses,
-    matrix,
-    new_tensors,
+    rounding,
+    trigonometric,
+    weighted_sums,
+)
+from rushlight.ops.indexing import (  # noqa: F401 - in the order their declarations build on each other
+    items as indexing,
+)
+from rushlight.ops.indexing import (
+    slicing,  # noqa: F401
+)
+from rushlight.ops.linalg import (  # noqa: F401 - in the order their declarations build on each other
+    einsum,
+)
+from rushlight.ops.linalg import (
+    products as matrix,  # noqa: F401
+)
+from rushlight.ops.losses import (  # noqa: F401 - in the order their declarations build on each other
+    pointwise_losses as losses,
+)
+from rushlight.ops.neural import (  # noqa: F401 - in the order their declarations build on each other
+    convolution,
+    dropout,
+    embedding,
     normalization,
     padding,
     pooling,
-    random,
-    reduction,
-    repetition,
-    rounding,
-    scan,
-    shape,
-    slicing,
-    small_reductions,
     softmax,
-    sorting,
+)
+from rushlight.ops.random import (  # noqa: F401 - in the order their declarations build on each other
+    sampling as random,
+)
+from rushlight.ops.reduction import (
+    scan,  # noqa: F401
+    small_reductions,  # noqa: F401
+    sorting,  # noqa: F401
+    variance,  # noqa: F401
+)
+from rushlight.ops.reduction import (  # noqa: F401 - in the order their declarations build on each other
+    sums_and_extremes as reduction,
+)
+from rushlight.ops.shape import (  # noqa: F401 - in the order their declarations build on each other
+    complex_views,
+    copying,
+    joining,
+    repetition,
     triangular,
-    trigonometric,
-    turning,
-    variance,
-    weighted_sums,
+)
+from rushlight.ops.shape import (
+    flipping as turning,  # noqa: F401
+)
+from rushlight.ops.shape import (
+    views as shape,  # noqa: F401
 )
 
 _deferred.defer()

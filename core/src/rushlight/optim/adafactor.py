@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.dtypes import finfo
-from rushlight.ops.creation import zeros as new_zeros
+from rushlight.ops.creation.tensors import zeros as new_zeros
 from rushlight.optim.elementwise import FormulaOptimizer, moment, zeros
 from rushlight.optim.options import check_single
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import no_grad
-from rushlight.kernels.step_formulas import adagrad_numbers
-from rushlight.ops import foreach as lists
-from rushlight.ops.creation import full_like
+from rushlight.kernels.optimizers.step_formulas import adagrad_numbers
+from rushlight.ops.creation.tensors import full_like
+from rushlight.ops.foreach import steps as lists
 from rushlight.optim.elementwise import FormulaOptimizer, decayed
 from rushlight.optim.options import check, check_fused, check_rate
 

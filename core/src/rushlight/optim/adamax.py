@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.kernels.step_formulas import adamax_numbers
-from rushlight.ops import foreach as lists
-from rushlight.ops.arithmetic import maximum
+from rushlight.kernels.optimizers.step_formulas import adamax_numbers
+from rushlight.ops.elementwise.arithmetic import maximum
+from rushlight.ops.foreach import steps as lists
 from rushlight.optim.elementwise import FormulaOptimizer, decayed, moment, zeros
 from rushlight.optim.options import check, check_betas, check_rate
 

@@ -8,8 +8,8 @@ is differentiated; otherwise ``_fused`` updates all parameters of a group in one
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode, no_grad
-from rushlight.ops.creation import tensor, zeros_like
-from rushlight.ops.foreach import are_counted_there, count_and_number, count_steps
+from rushlight.ops.creation.tensors import tensor, zeros_like
+from rushlight.ops.foreach.steps import are_counted_there, count_and_number, count_steps
 from rushlight.optim.optimizer import Optimizer, scalar_dtype
 from rushlight.optim.options import scalar
 from rushlight.tensor.tensor import EXACT, Tensor

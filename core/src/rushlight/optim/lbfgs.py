@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import enable_grad, no_grad
-from rushlight.ops.joining import cat
+from rushlight.ops.shape.joining import cat
 from rushlight.optim.line_search import strong_wolfe
 from rushlight.optim.optimizer import Optimizer
 from rushlight.optim.options import check_rate, scalar

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.kernels.step_formulas import nadam_numbers, nadam_product
-from rushlight.ops import foreach as lists
-from rushlight.ops.creation import tensor
+from rushlight.kernels.optimizers.step_formulas import nadam_numbers, nadam_product
+from rushlight.ops.creation.tensors import tensor
+from rushlight.ops.foreach import steps as lists
 from rushlight.optim.elementwise import FormulaOptimizer, decayed, moment, second_moment, zeros
 from rushlight.optim.optimizer import scalar_dtype
 from rushlight.optim.options import check, check_betas, check_rate

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rushlight.kernels.step_formulas import radam_factor, radam_numbers
-from rushlight.ops import foreach as lists
+from rushlight.kernels.optimizers.step_formulas import radam_factor, radam_numbers
+from rushlight.ops.foreach import steps as lists
 from rushlight.optim.elementwise import FormulaOptimizer, decayed, moment, second_moment, zeros
 from rushlight.optim.options import check, check_betas, check_rate
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.ops import foreach as lists
+from rushlight.ops.foreach import steps as lists
 from rushlight.optim.elementwise import FormulaOptimizer, decayed, moment, second_moment, zeros
 from rushlight.optim.options import check, check_rate
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.ops import foreach as lists
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import full_like
+from rushlight.ops.creation.tensors import full_like
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.foreach import steps as lists
 from rushlight.optim.elementwise import FormulaOptimizer, zeros
 from rushlight.optim.options import check_rate
 

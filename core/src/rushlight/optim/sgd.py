@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rushlight.ops import foreach as lists
-from rushlight.ops.creation import empty_like
+from rushlight.ops.creation.tensors import empty_like
+from rushlight.ops.foreach import steps as lists
 from rushlight.optim.elementwise import FormulaOptimizer, decayed
 from rushlight.optim.options import check, check_fused, check_rate
 

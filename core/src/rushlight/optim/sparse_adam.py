@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import no_grad
-from rushlight.ops.creation import zeros_like
+from rushlight.ops.creation.tensors import zeros_like
 from rushlight.optim.optimizer import Optimizer
 from rushlight.optim.options import check_betas, check_single
 from rushlight.tensor.tensor import Tensor

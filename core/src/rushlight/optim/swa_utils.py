@@ -10,7 +10,7 @@ from rushlight.autograd.mode import no_grad
 from rushlight.dtypes import int64
 from rushlight.nn.module import Module
 from rushlight.nn.normalization import _BatchNorm
-from rushlight.ops.creation import tensor
+from rushlight.ops.creation.tensors import tensor
 from rushlight.optim.lr_scheduler.scheduler import LRScheduler, per_group
 
 __all__ = [

@@ -14,7 +14,7 @@ import threading
 from time import perf_counter_ns
 
 from rushlight.autograd import observer
-from rushlight.backends.forking import MODES
+from rushlight.machine.forking import MODES
 from rushlight.tensor.dispatch import STATE, Interpreter, stack
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils.flop_counter import flops_of, opens

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.dtypes import default, int64
-from rushlight.ops.creation import from_numpy
-from rushlight.ops.generators import Generator
-from rushlight.ops.random import randint
+from rushlight.machine import np
+from rushlight.ops.creation.tensors import from_numpy
+from rushlight.ops.random.generators import Generator
+from rushlight.ops.random.sampling import randint
 from rushlight.quasirandom.direction_numbers import BITS, DIMENSIONS, direction_numbers
 from rushlight.tensor.tensor import Tensor
 
@@ -60,7 +60,7 @@ class SobolEngine:
         rows = self._advance(max(self.num_generated - 1, 0), n - 1 if first else n)
         points = from_numpy(rows).to(dtype) * 0.5**self.MAXBIT
         if first:
-            from rushlight.ops.joining import cat
+            from rushlight.ops.shape.joining import cat
 
             points = cat((self._first_point.to(dtype), points), 0)
         self.num_generated += n

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pathlib
 
-from rushlight.backends import np
+from rushlight.machine import np
 
 BITS = 30
 DIMENSIONS = 21201

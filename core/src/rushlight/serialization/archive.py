@@ -13,8 +13,8 @@ import sys
 import threading
 import zlib
 
-from rushlight.backends import np
-from rushlight.kernels import checksum as sums
+from rushlight.kernels.copying import checksum as sums
+from rushlight.machine import np
 
 _END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _PARALLEL = 8 << 20  # bytes from which on an entry is read by several threads

@@ -12,7 +12,7 @@ import io
 import os
 import struct
 
-from rushlight.kernels import checksum as sums
+from rushlight.kernels.copying import checksum as sums
 
 ALIGNMENT = 64
 _FULL, _FULL_COUNT = 0xFFFFFFFF, 0xFFFF  # what a field says when a longer one has the number

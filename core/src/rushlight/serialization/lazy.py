@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
 from rushlight.serialization.budget import current
 
 _NONE = (False, False)

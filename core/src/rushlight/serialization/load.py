@@ -10,9 +10,9 @@ import warnings
 from typing import NamedTuple
 
 from rushlight import devices
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import dtype as dtype_class
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
 from rushlight.serialization import locations, names, safe_globals
 from rushlight.serialization.archive import Archive, Damaged
 from rushlight.serialization.budget import ASIDE, SPARE, Budget, spending

@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 
 from rushlight import devices, dtypes
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.serialization import rebuild, sparse
 from rushlight.serialization.budget import current
 from rushlight.serialization.keys import Keys

@@ -6,10 +6,10 @@ import importlib
 import math
 
 from rushlight import devices
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.dtypes import dtype as dtype_class
-from rushlight.ops.former_methods import TypedStorage
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE, meta_array
+from rushlight.ops.former.former_methods import TypedStorage
 from rushlight.serialization import lazy
 from rushlight.serialization.budget import current
 from rushlight.serialization.names import UNTYPED
@@ -57,7 +57,7 @@ class LoadedStorage:
     def placed(self):
         """The whole buffer on the GPU that it belongs to: moved there once, for all its tensors."""
         if self._placed is None:
-            transfers = importlib.import_module("rushlight.ops._transfers")
+            transfers = importlib.import_module("rushlight.ops._table.transfers")
             self._placed = transfers.moved(self.array.reshape(-1), self.device)
             self.shared = PlacedStorage(self._placed)
         return self._placed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import mmap
 
-from rushlight.backends import np
-from rushlight.backends.memory import empty
+from rushlight.machine import np
+from rushlight.machine.memory import empty
 
 # NumPy asks for huge pages from here on. Clearing them spoils the caches for the read that follows,
 # and where a hypervisor has taken free memory back, it takes 2 to 5 times as long (3.5 s against

@@ -14,9 +14,9 @@ import re
 import sys
 from json.decoder import scanstring
 
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import NAMES
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
 from rushlight.serialization.archive import _read_some
 from rushlight.serialization.atomic import replacing
 from rushlight.serialization.restricted import shown

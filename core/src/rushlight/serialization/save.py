@@ -10,7 +10,7 @@ import sys
 import types
 
 from rushlight import devices, dtypes
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.serialization import legacy, sparse
 from rushlight.serialization.archive_writer import ALIGNMENT, ArchiveWriter, put
 from rushlight.serialization.atomic import replacing

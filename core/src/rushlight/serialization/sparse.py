@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.serialization.budget import current
 from rushlight.serialization.restricted import shown
 from rushlight.tensor.tensor import Tensor
@@ -56,7 +56,12 @@ def sparse_tensor(layout, parts):
     budget.charge(_OBJECTS)
     for part in parts[: count - 1]:
         _charge_check(budget, part)
-    from rushlight.ops import sparse_compressed, sparse_creation  # 10 ms that few files need
+    from rushlight.ops.sparse import (  # 10 ms that few files need
+        compressed as sparse_compressed,
+    )
+    from rushlight.ops.sparse import (
+        creation as sparse_creation,
+    )
 
     if layout in _INDICES:
         return sparse_compressed.of_parts(layout, *parts)

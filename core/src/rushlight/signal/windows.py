@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
 from rushlight.dtypes import FLOAT, default
-from rushlight.ops.windows import bessel, cosine_sum, made, triangle
+from rushlight.machine import np
+from rushlight.ops.creation.windows import bessel, cosine_sum, made, triangle
 
 
 def _checked(name, M, dtype, layout):

@@ -2,7 +2,7 @@
 
 `made`, `result` and `view` are looked up in this module at each call. In the beginning they are
 Python; once machine code is in use anyway, compiled functions that do the same take their places
-(:mod:`rushlight.backends.llvm_tensors`). Arrays are NumPy's own and sources plain tensors here, and
+(:mod:`rushlight.fastpath.tensors`). Arrays are NumPy's own and sources plain tensors here, and
 nothing is recorded.
 """
 
@@ -12,8 +12,8 @@ import types
 
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, Node, next_sequence
-from rushlight.backends import engine_watchers, np
-from rushlight.backends.arrays import BY_ARRAY_DTYPE
+from rushlight.machine import engine_watchers, np
+from rushlight.machine.arrays import BY_ARRAY_DTYPE
 from rushlight.tensor import tensor as tensor_module
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import Size
@@ -135,14 +135,14 @@ def _not_compiled(*args):
     return NotImplemented
 
 
-# Views made whole, where nothing is unusual (:mod:`rushlight.backends.llvm_views`).
+# Views made whole, where nothing is unusual (:mod:`rushlight.fastpath.views`).
 indexed = reshaped = permuted = swapped = expanded = windowed = parts = _not_compiled
-recorded = viewed = noted = _not_compiled  # :mod:`rushlight.backends.llvm_recording`
-arrays = written = counted = _not_compiled  # :mod:`rushlight.backends.llvm_lists`
-below = fits = handed = _not_compiled  # :mod:`rushlight.backends.llvm_backward`
-dense = cleared = _not_compiled  # :mod:`rushlight.backends.llvm_shapes`
-results = plain = _not_compiled  # :mod:`rushlight.backends.llvm_results`
-shared = fresh = alike = _not_compiled  # :mod:`rushlight.backends.llvm_creation`
+recorded = viewed = noted = _not_compiled  # :mod:`rushlight.fastpath.recording`
+arrays = written = counted = _not_compiled  # :mod:`rushlight.fastpath.lists`
+below = fits = handed = _not_compiled  # :mod:`rushlight.fastpath.backward`
+dense = cleared = _not_compiled  # :mod:`rushlight.fastpath.shapes`
+results = plain = _not_compiled  # :mod:`rushlight.fastpath.results`
+shared = fresh = alike = _not_compiled  # :mod:`rushlight.fastpath.creation`
 _slice_op = None
 
 
@@ -154,11 +154,11 @@ def slices_by(op):
 
 def _compile(engine):
     """Let machine code take over, unless ``RUSHLIGHT_DOOR=python`` asks to keep to Python."""
-    from rushlight.backends.llvm_door import is_available
+    from rushlight.machine.native_functions import is_available
 
     if _slice_op is None or not is_available():
         return
-    from rushlight.backends.llvm_tensors import TensorDoors
+    from rushlight.fastpath.tensors import TensorDoors
 
     storage = Storage(np.zeros(1, np.float32))
     probe = made(storage.array, BY_ARRAY_DTYPE[storage.array.dtype])

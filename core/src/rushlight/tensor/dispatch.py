@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 
-from rushlight.backends.forking import MODES
+from rushlight.machine.forking import MODES
 
 
 class _State:

@@ -9,9 +9,9 @@ from copy import deepcopy
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
-from rushlight.backends import memory, np
-from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast, of_one_kind
 from rushlight.dtypes import FLOAT, INTEGER, default, held
+from rushlight.machine import memory, np
+from rushlight.machine.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast, of_one_kind
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import Storage, row_of, storage_of
 from rushlight.tensor.tensor import Tensor, _new, make_tensor
@@ -273,7 +273,7 @@ def _dlpack(self, **options):
 
 
 def _capsules():
-    return importlib.import_module("rushlight.backends.cuda.capsules")
+    return importlib.import_module("rushlight.compiler.cuda.capsules")
 
 
 def _dlpack_device(self):

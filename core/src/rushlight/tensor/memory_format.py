@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import memory, np
+from rushlight.machine import memory, np
 from rushlight.tensor.shape import contiguous_strides
 
 

@@ -6,8 +6,8 @@ import math
 
 from rushlight import dtypes
 from rushlight.autograd.node import LEAF
-from rushlight.backends import np
 from rushlight.dtypes import COMPLEX, FLOAT, default
+from rushlight.machine import np
 from rushlight.settings import print_options
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
 from rushlight.errors import argument_error
+from rushlight.machine import np
 
 MOST_DIMS = 64  # of an array of NumPy's
 _item = tuple.__getitem__

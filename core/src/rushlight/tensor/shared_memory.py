@@ -15,7 +15,7 @@ import weakref
 from functools import cache
 from typing import Any
 
-from rushlight.backends import np
+from rushlight.machine import np
 
 _LEDGER = 64  # bytes behind the data: how often the block was sent, and how often received
 _POPULATE_FROM = 1 << 16  # bytes from which mapping all pages at once beats faulting them in

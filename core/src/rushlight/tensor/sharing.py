@@ -7,7 +7,7 @@ import gc
 import sys
 import weakref
 
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.tensor.shared_memory import SharedBlock, block_of
 from rushlight.tensor.storage import Storage, _root
 from rushlight.tensor.tensor import Tensor

@@ -5,8 +5,8 @@ from __future__ import annotations
 import weakref
 
 from rushlight import devices
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
 
 
 class Storage:

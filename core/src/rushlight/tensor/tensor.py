@@ -16,8 +16,8 @@ from rushlight import devices
 from rushlight.autograd.handle import LATER, RemovableHandle, add_hook
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, Node, as_function
-from rushlight.backends import np
 from rushlight.dtypes import FLOAT
+from rushlight.machine import np
 from rushlight.tensor.dispatch import PLAIN, _disabled
 from rushlight.tensor.layout import strided
 from rushlight.tensor.shape import Size, strides_of

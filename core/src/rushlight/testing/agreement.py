@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 import rushlight
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.testing.oracle import assert_same, to_torch
 
 

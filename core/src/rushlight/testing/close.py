@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import rushlight
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor
 
 _TOLERANCES = {

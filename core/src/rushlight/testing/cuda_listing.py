@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import rushlight
-from rushlight.compiler import cuda_copies, cuda_words
 from rushlight.compiler.compilation import _trace
-from rushlight.compiler.cuda_kernel import is_loaded, load_texts
-from rushlight.compiler.cuda_text import FORMS, OPTIONS, Printer, is_printable, source
+from rushlight.compiler.cuda import copies as cuda_copies
+from rushlight.compiler.cuda import words as cuda_words
+from rushlight.compiler.cuda.kernel import is_loaded, load_texts
+from rushlight.compiler.cuda.text import FORMS, OPTIONS, Printer, is_printable, source
 from rushlight.compiler.storage import COMPLEX, NUMPY
 from rushlight.dtypes import FLOAT
-from rushlight.ops import _deferred
-from rushlight.ops._elementwise import Call
-from rushlight.ops._fusion import FusedFormula
-from rushlight.ops._op import TABLE
-from rushlight.ops._recording import _parameters
+from rushlight.ops._table import deferred as _deferred
+from rushlight.ops._table.elementwise import Call
+from rushlight.ops._table.fusion import FusedFormula
+from rushlight.ops._table.op import TABLE
+from rushlight.ops._table.recording import _parameters
 from rushlight.testing.samples import samples_of
 
 DTYPES = (rushlight.float32, rushlight.bfloat16, rushlight.int64)

@@ -18,8 +18,8 @@ import pytest
 import rushlight
 from rushlight import dtypes
 from rushlight.autograd.gradcheck import gradcheck, gradgradcheck
-from rushlight.ops import _deferred
-from rushlight.ops._op import TABLE
+from rushlight.ops._table import deferred as _deferred
+from rushlight.ops._table.op import TABLE
 from rushlight.tensor.tensor import Tensor
 from rushlight.testing.oracle import (
     assert_same,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 import rushlight
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import zlib
 
 import rushlight
-from rushlight.backends import np
 from rushlight.dtypes import COMPLEX, FLOAT
-from rushlight.ops._domains import away_from, real
+from rushlight.machine import np
+from rushlight.ops._table.domains import away_from, real
 
 
 class Maker:
@@ -116,7 +116,7 @@ def elementwise_samples(op, make):
 
 
 def _required(op):
-    from rushlight.ops._op import REQUIRED
+    from rushlight.ops._table.op import REQUIRED
 
     return any(d is REQUIRED and k == "attr" for d, k in zip(op.defaults, op.kinds, strict=True))
 

@@ -22,8 +22,8 @@ from rushlight.autograd.engine import grad
 from rushlight.autograd.function import Function
 from rushlight.autograd.mode import enable_grad, mode
 from rushlight.autograd.node import Node, gradient_edge, next_sequence
-from rushlight.backends import np
 from rushlight.dtypes import float32
+from rushlight.machine import np
 from rushlight.random import fork_rng, get_rng_state, set_rng_state
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor, make_tensor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.ops.creation import from_dlpack
+from rushlight.ops.creation.tensors import from_dlpack
 
 
 def to_dlpack(tensor):

@@ -13,7 +13,7 @@ from functools import partial
 from rushlight.autograd import observer
 from rushlight.nn import global_hooks
 from rushlight.nn.module import Module
-from rushlight.ops._op import TABLE
+from rushlight.ops._table.op import TABLE
 from rushlight.tensor.dispatch import Interpreter, stack
 from rushlight.tensor.tensor import EXACT, Tensor
 

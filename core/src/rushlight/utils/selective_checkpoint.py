@@ -10,9 +10,9 @@ import enum
 from collections import defaultdict
 
 from rushlight.autograd.mode import mode
-from rushlight.ops._arrays import collect, record_outputs
-from rushlight.ops._elementwise import Call
-from rushlight.ops.matrix import linear
+from rushlight.ops._table.arrays import collect, record_outputs
+from rushlight.ops._table.elementwise import Call
+from rushlight.ops.linalg.products import linear
 from rushlight.tensor.dispatch import Interpreter, pop, push
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor

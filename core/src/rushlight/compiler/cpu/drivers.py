@@ -28,7 +28,7 @@ The descriptor belongs to a compiled kernel and never changes::
 
 from __future__ import annotations
 
-from rushlight.backends.llvm_text import Function
+from rushlight.machine.llvm_text import Function
 
 BLOCK = 1024  # elements of a stack buffer, of 8 bytes each
 TILE_ROWS, TILE_COLUMNS = 16, 64

@@ -14,9 +14,9 @@ are the business of the drivers (`drivers.py`), which are compiled once for all 
 
 from __future__ import annotations
 
+from rushlight.compiler.cpu.instructions import MEMORY, REPAIRS, SCALAR, Instructions, literal
+from rushlight.compiler.cpu.lowering import lower
 from rushlight.compiler.graph import node, topological
-from rushlight.compiler.instructions import MEMORY, REPAIRS, SCALAR, Instructions, literal
-from rushlight.compiler.lowering import lower
 from rushlight.compiler.storage import SIZE
 
 LONG = 110  # nodes after lowering

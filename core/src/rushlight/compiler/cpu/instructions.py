@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from rushlight.compiler import exponentials, trigonometry
-from rushlight.compiler.algebra import ROUND_BITS
+from rushlight.compiler.functions import exponentials, trigonometry
+from rushlight.compiler.functions.algebra import ROUND_BITS
 from rushlight.compiler.storage import is_float
 
 REPAIRS = trigonometry.REPAIRS | exponentials.REPAIRS  # graphs for rare arguments

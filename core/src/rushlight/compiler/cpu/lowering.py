@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rushlight.compiler import (
+from rushlight.compiler.functions import (
     error_functions,
     exponentials,
     gamma_functions,
     hyperbolic,
     trigonometry,
 )
-from rushlight.compiler.algebra import (
+from rushlight.compiler.functions.algebra import (
     INF,
     NAN,
     bits,
@@ -22,7 +22,7 @@ from rushlight.compiler.algebra import (
     sqrt,
     whole,
 )
-from rushlight.compiler.exponentials import exp, log
+from rushlight.compiler.functions.exponentials import exp, log
 from rushlight.compiler.graph import cast, constant, node, rebuild, topological
 from rushlight.compiler.storage import is_float
 from rushlight.compiler.vocabulary import where, xp

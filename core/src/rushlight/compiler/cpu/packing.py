@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from rushlight.backends.llvm_text import Function
-from rushlight.compiler.drivers import (
+from rushlight.compiler.cpu.drivers import (
     BLOCK,
     COPY,
     DESCRIPTOR_SIZES,
@@ -22,6 +21,7 @@ from rushlight.compiler.drivers import (
     locate,
     offset_of,
 )
+from rushlight.machine.llvm_text import Function
 
 
 def copy_run() -> str:

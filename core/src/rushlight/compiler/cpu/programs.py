@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import np
 from rushlight.compiler.storage import SIZE
+from rushlight.machine import np
 
 
 def _parts(name):
     """The functions of a driver's module, the driver last, and the passes it is given: loops that
     copy elements become vectors, nothing else does."""
-    from rushlight.backends import llvm_passes
-    from rushlight.compiler import drivers, packing, repeats, tiling
+    from rushlight.compiler.cpu import drivers, packing, repeats, tiling
+    from rushlight.machine import llvm_passes
 
     run = drivers.run, drivers.apart, drivers.tail
     rows = packing.copy_run, packing.copy_rows, packing.copy_block
@@ -28,7 +28,7 @@ def _parts(name):
 
 def _driver_text(key, parts):
     """A module that exports its last function, and `key` as the sign that it is loaded."""
-    from rushlight.compiler.drivers import DECLARATIONS
+    from rushlight.compiler.cpu.drivers import DECLARATIONS
 
     *shared, own = (part() for part in parts)
     inside = [text.replace("define ", "define internal ", 1) for text in shared]
@@ -40,7 +40,7 @@ def _driver_text(key, parts):
 def driver(name: str) -> int:
     """Address of the range function of one of the drivers (see `drivers.py`), compiled at first
     need: most programs need two of them."""
-    from rushlight.backends.llvm import engine
+    from rushlight.machine.elementwise_engine import engine
 
     target = engine()
     key = target.key(f"driver {name}")
@@ -54,7 +54,7 @@ _descriptors: dict = {}  # immortal like the code: built-in functions hold their
 
 def descriptor(program, scalars=frozenset(), streaming=False, narrow=False, target=None):
     """The descriptor words that drivers read (see `drivers.py`), compiled at first need."""
-    from rushlight.backends.llvm import engine
+    from rushlight.machine.elementwise_engine import engine
 
     target = target or engine()
     narrow = narrow and target.vector_bits > 256  # else blocks are no longer than that
@@ -69,7 +69,7 @@ def descriptor(program, scalars=frozenset(), streaming=False, narrow=False, targ
 
 def _describe(key, program, scalars, streaming, narrow, target):
     def build():
-        from rushlight.compiler.emitter import Emitter
+        from rushlight.compiler.cpu.emitter import Emitter
         from rushlight.compiler.layout import LEAST_ROW
 
         most = LEAST_ROW if narrow else None

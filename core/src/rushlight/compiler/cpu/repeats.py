@@ -2,15 +2,14 @@
 
 For every index of the leading dimensions the others are one run. Operands are dense over it, or
 repeat with a period that fits a stack buffer: that is filled once for a run, by doubling. lo..hi
-are indices of the leading dimensions. The argument table as in :mod:`rushlight.compiler.drivers`,
+are indices of the leading dimensions. The argument table as in :mod:`rushlight.compiler.cpu.drivers`,
 and behind it: elements of a run, elements of a block, leading dimensions, how each operand is
 reached (DIRECT, ONCE), the period of each operand.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.llvm_text import Function
-from rushlight.compiler.drivers import (
+from rushlight.compiler.cpu.drivers import (
     BLOCK,
     DESCRIPTOR_SIZES,
     MAX_DIMS,
@@ -21,6 +20,7 @@ from rushlight.compiler.drivers import (
     locate,
     offset_of,
 )
+from rushlight.machine.llvm_text import Function
 
 
 def double_block() -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.backends.llvm_text import Function
-from rushlight.compiler.drivers import (
+from rushlight.compiler.cpu.drivers import (
     BLOCK,
     DESCRIPTOR_SIZES,
     MAX_DIMS,
@@ -14,7 +13,8 @@ from rushlight.compiler.drivers import (
     locate,
     offset_of,
 )
-from rushlight.compiler.packing import element_copies
+from rushlight.compiler.cpu.packing import element_copies
+from rushlight.machine.llvm_text import Function
 
 
 def _turned(f, kind, side):

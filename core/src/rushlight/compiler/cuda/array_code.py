@@ -13,9 +13,9 @@ import functools
 import importlib
 import threading
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import DeviceArray, empty, from_host
+from rushlight.compiler.cuda.device_array import DeviceArray, empty, from_host
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime
 
 counts: collections.Counter = collections.Counter()  # op -> calls of array code
 functions: collections.Counter = collections.Counter()  # the same, with the function's name
@@ -220,7 +220,7 @@ def _named(function):
 @functools.cache
 def _words():
     """Kernels that stand for NumPy's functions: the compiler's, loaded at first use."""
-    return importlib.import_module("rushlight.compiler.cuda_words")
+    return importlib.import_module("rushlight.compiler.cuda.words")
 
 
 _KERNELS: dict = {}  # functions that have a way of their own here: filled below
@@ -228,7 +228,7 @@ _KERNELS: dict = {}  # functions that have a way of their own here: filled below
 
 @functools.cache
 def _moves():
-    return importlib.import_module("rushlight.compiler.cuda_indices")
+    return importlib.import_module("rushlight.compiler.cuda.indices")
 
 
 def ufunc_call(ufunc, method, inputs, kwargs):
@@ -360,7 +360,7 @@ def _like(fill):
         shape = array.shape if shape is None else shape
         out = empty(shape, array.dtype if dtype is None else dtype, array.device)
         if order == "K" and shape == array.shape and not array.flags.c_contiguous:
-            from rushlight.backends.cuda.device_array import copies
+            from rushlight.compiler.cuda.device_array import copies
 
             out = copies().empty_like(array, out.dtype)
         if fill is not None:

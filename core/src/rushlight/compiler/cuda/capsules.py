@@ -8,10 +8,10 @@ import ctypes
 import math
 import weakref
 
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, bfloat16, complex32, is_complex
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import DeviceArray
+from rushlight.compiler.cuda.device_array import DeviceArray
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE, bfloat16, complex32, is_complex
+from rushlight.machine.cuda import runtime
 
 _HOST, _CUDA = 1, 2
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cuda.translation import on_device
 from rushlight.compiler.compilation import _trace
-from rushlight.compiler.cuda_kernel import DeviceKernel
-from rushlight.compiler.cuda_text import is_printable
+from rushlight.compiler.cuda.kernel import DeviceKernel
+from rushlight.compiler.cuda.text import is_printable
+from rushlight.compiler.cuda.translation import on_device
 from rushlight.compiler.evaluation import evaluate
 from rushlight.compiler.storage import COMPUTE, NUMPY
+from rushlight.machine import np
 from rushlight.settings import kernels_mode
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import collections
 import functools
 
-from rushlight.backends import np
-from rushlight.backends.arrays import is_complex
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import DeviceArray, empty
-from rushlight.backends.cuda.strides import contiguous_strides
-from rushlight.compiler.cuda_kernel import DeviceKernel
-from rushlight.compiler.cuda_unsigned import UNSIGNED, from_words, to_words, wrapped
+from rushlight.compiler.cuda.device_array import DeviceArray, empty
+from rushlight.compiler.cuda.kernel import DeviceKernel
+from rushlight.compiler.cuda.unsigned import UNSIGNED, from_words, to_words, wrapped
 from rushlight.compiler.graph import trace
 from rushlight.compiler.storage import NAME
 from rushlight.compiler.vocabulary import xp
+from rushlight.machine import np
+from rushlight.machine.arrays import is_complex
+from rushlight.machine.cuda import runtime
+from rushlight.machine.cuda.strides import contiguous_strides
 
 _BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 

@@ -3,7 +3,7 @@
 An address in a block of device memory with a shape, strides in bytes and a NumPy dtype. Views are
 arithmetic on those numbers and touch no memory. Everything else (NumPy functions, methods such as
 ``sum``, indexing by arrays) is array code and goes through
-:mod:`rushlight.backends.cuda.array_code`; copies, casts and fills are generated kernels. Nothing
+:mod:`rushlight.compiler.cuda.array_code`; copies, casts and fills are generated kernels. Nothing
 waits for the device but `item`, `tolist` and what asks for a truth value.
 """
 
@@ -14,10 +14,10 @@ import importlib
 import math
 
 from rushlight import devices
-from rushlight.backends import np
-from rushlight.backends.arrays import WIDER, is_complex
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.strides import (
+from rushlight.machine import np
+from rushlight.machine.arrays import WIDER, is_complex
+from rushlight.machine.cuda import runtime
+from rushlight.machine.cuda.strides import (
     broadcast_strides,
     contiguous_strides,
     is_contiguous,
@@ -31,7 +31,7 @@ _new = object.__new__
 @functools.cache
 def copies():
     """The generated kernels that copy, cast and fill: the compiler's, loaded at first use."""
-    return importlib.import_module("rushlight.compiler.cuda_copies")
+    return importlib.import_module("rushlight.compiler.cuda.copies")
 
 
 class _Flags:
@@ -297,7 +297,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __getitem__(self, index):
         found = step_through(self, index)
         if found is None:
-            from rushlight.backends.cuda import array_code
+            from rushlight.compiler.cuda import array_code
 
             return array_code.take_at(self, index)
         shape, strides, offset = found
@@ -310,7 +310,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     # ------------------------------------------------------------------ copies
     def __setitem__(self, index, value):
-        from rushlight.backends.cuda import array_code
+        from rushlight.compiler.cuda import array_code
 
         found = step_through(self, index)
         if found is None:
@@ -380,19 +380,19 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         )
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        from rushlight.backends.cuda import array_code
+        from rushlight.compiler.cuda import array_code
 
         return array_code.ufunc_call(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function, types, args, kwargs):
-        from rushlight.backends.cuda import array_code
+        from rushlight.compiler.cuda import array_code
 
         return array_code.function_call(function, args, kwargs)
 
 
 def _method(name):
     def call(self, *args, **kwargs):
-        from rushlight.backends.cuda import array_code
+        from rushlight.compiler.cuda import array_code
 
         return array_code.method_call(self, name, args, kwargs)
 

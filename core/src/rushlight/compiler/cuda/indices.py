@@ -10,11 +10,11 @@ import functools
 import importlib
 import math
 
-from rushlight.backends import np
-from rushlight.backends.cuda import array_code
-from rushlight.backends.cuda.device_array import DeviceArray, empty
-from rushlight.compiler.cuda_words import where
+from rushlight.compiler.cuda import array_code
+from rushlight.compiler.cuda.device_array import DeviceArray, empty
+from rushlight.compiler.cuda.words import where
 from rushlight.compiler.storage import NAME
+from rushlight.machine import np
 
 used = {"moved": 0}
 

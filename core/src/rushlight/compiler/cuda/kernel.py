@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import DeviceArray
-from rushlight.backends.cuda.strides import broadcast_strides, contiguous_strides
-from rushlight.compiler.cuda_text import FORMS, MAX_DIMS, OPTIONS, THREADS, Printer, source
+from rushlight.compiler.cuda.device_array import DeviceArray
+from rushlight.compiler.cuda.text import FORMS, MAX_DIMS, OPTIONS, THREADS, Printer, source
 from rushlight.compiler.graph import Program, cast, load, param, substitute, topological
 from rushlight.compiler.layout import ordered_strides, output_order
 from rushlight.compiler.storage import COMPUTE, NUMPY, is_float
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime
+from rushlight.machine.cuda.strides import broadcast_strides, contiguous_strides
 
 _new = object.__new__
 counts = {"generated": 0}

@@ -3,7 +3,7 @@
 A formula is a function of numbers without loops or memory: assignments, arithmetic, selections
 (``a if c else b``), an ``if`` on what is known when it is printed, and a ``return`` of one or
 several numbers. On the CPU the same function is expanded into the loops of a kernel
-(:mod:`rushlight.backends.kernel_compiler`), so an update is written down once for both. A formula
+(:mod:`rushlight.machine.language.lowering`), so an update is written down once for both. A formula
 may also be a plain function of Python's floats (with ``**``, ``math.sqrt`` and ``max``).
 """
 
@@ -16,7 +16,7 @@ import math
 import textwrap
 import types
 
-from rushlight.backends.kernel_language import Builtin, NativeFunction, Parameter
+from rushlight.machine.language.functions import Builtin, NativeFunction, Parameter
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _COMPARISONS = {

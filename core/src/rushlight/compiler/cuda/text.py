@@ -12,10 +12,10 @@ from __future__ import annotations
 import hashlib
 import struct
 
-from rushlight.compiler.algebra import ROUND_BITS
+from rushlight.compiler.cpu.instructions import COMPARE
+from rushlight.compiler.cpu.lowering import lower
+from rushlight.compiler.functions.algebra import ROUND_BITS
 from rushlight.compiler.graph import topological
-from rushlight.compiler.instructions import COMPARE
-from rushlight.compiler.lowering import lower
 from rushlight.compiler.storage import SIZE, is_float
 
 OPTIONS = ("--fmad=false",)  # the approximations rely on every operation being rounded

@@ -16,10 +16,10 @@ import math
 import threading
 import types
 
-from rushlight.backends import np
-from rushlight.backends.cuda import array_code
-from rushlight.backends.cuda.array_code import running
-from rushlight.backends.cuda.device_array import DeviceArray, copies, empty, from_host, zeros
+from rushlight.compiler.cuda import array_code
+from rushlight.compiler.cuda.array_code import running
+from rushlight.compiler.cuda.device_array import DeviceArray, copies, empty, from_host, zeros
+from rushlight.machine import np
 
 
 class NoDeviceKernelError(NotImplementedError):
@@ -30,8 +30,8 @@ class NoDeviceKernelError(NotImplementedError):
 _ARRAY_LAYERS = (
     "rushlight.kernels.",
     "rushlight.ops.",
-    "rushlight.backends.arrays",
-    "rushlight.backends.memory",
+    "rushlight.machine.arrays",
+    "rushlight.machine.memory",
     "rushlight.compiler.evaluation",
     "rushlight.compiler.storage",
     "rushlight.compiler.vocabulary",
@@ -39,13 +39,13 @@ _ARRAY_LAYERS = (
     "rushlight.tensor.memory_format",
 )
 _COMPILED = (
-    "rushlight.backends.threads",
-    "rushlight.backends.machine_code",
-    "rushlight.backends.openblas",
-    "rushlight.backends.worker_pool",
-    "rushlight.backends.kernel_compiler",
-    "rushlight.kernels.lapack",
-    "rushlight.kernels.execution.launch",
+    "rushlight.machine.threads",
+    "rushlight.machine.machine_code",
+    "rushlight.machine.openblas",
+    "rushlight.machine.worker_pool",
+    "rushlight.machine.language.lowering",
+    "rushlight.kernels.linalg.lapack",
+    "rushlight.kernels.launch.execution.launch",
 )
 _lock = threading.RLock()
 _functions: dict = {}
@@ -143,7 +143,7 @@ class _Compiled:
 
 
 class _Solver:
-    """LAPACK's part: a device's own library (`rushlight.kernels.cuda.lapack`); the emulator, which
+    """LAPACK's part: a device's own library (`rushlight.kernels.linalg.cuda`); the emulator, which
     has none, computes with the CPU's on the same memory, as it does products."""
 
     def __init__(self, module):
@@ -189,7 +189,7 @@ def _value(value, name=None):
 
 def _module(module):
     name = module.__name__
-    if name == "rushlight.kernels.lapack":
+    if name == "rushlight.kernels.linalg.lapack":
         return _modules.setdefault(name, _Solver(module))
     if name in _COMPILED:
         return _modules.setdefault(name, _Compiled(module))
@@ -441,14 +441,14 @@ def _followed(path, array):
 
 # Functions of the CPU's layers that mean something of their own on a device.
 _OWN = {
-    ("rushlight.backends.memory", "empty"): _memory_empty,
-    ("rushlight.backends.memory", "zeros"): _memory_zeros,
+    ("rushlight.machine.memory", "empty"): _memory_empty,
+    ("rushlight.machine.memory", "zeros"): _memory_zeros,
     ("rushlight.settings", "kernels_mode"): lambda: "reference",
-    ("rushlight.kernels.conversion", "converted"): _converted,
-    ("rushlight.kernels.reduction", "reduced"): _reduced,
-    ("rushlight.ops.losses", "_divided"): _divided,
-    ("rushlight.ops.gathering", "check_bounds"): _unchecked,
-    ("rushlight.ops.taking", "flat_places"): _flat_places,
-    ("rushlight.ops.shape", "_follow_array"): _followed,
-    ("rushlight.ops.special_gamma", "_log_gamma"): _log_gamma,
+    ("rushlight.kernels.copying.conversion", "converted"): _converted,
+    ("rushlight.kernels.reduction.sums", "reduced"): _reduced,
+    ("rushlight.ops.losses.pointwise_losses", "_divided"): _divided,
+    ("rushlight.ops.indexing.gathering", "check_bounds"): _unchecked,
+    ("rushlight.ops.indexing.taking", "flat_places"): _flat_places,
+    ("rushlight.ops.shape.views", "_follow_array"): _followed,
+    ("rushlight.ops.elementwise.special_gamma", "_log_gamma"): _log_gamma,
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import np
-from rushlight.compiler.cuda_kernel import DeviceKernel
+from rushlight.compiler.cuda.kernel import DeviceKernel
 from rushlight.compiler.graph import trace
 from rushlight.compiler.storage import NAME, NUMPY
 from rushlight.compiler.vocabulary import xp
+from rushlight.machine import np
 
 UNSIGNED = frozenset(np.dtype(name) for name in ("uint16", "uint32", "uint64"))
 _HALF = 1 << 63

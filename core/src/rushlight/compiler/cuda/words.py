@@ -10,14 +10,14 @@ from __future__ import annotations
 import functools
 import importlib
 
-from rushlight.backends import np
-from rushlight.backends.cuda import array_code
-from rushlight.backends.cuda.device_array import DeviceArray, empty
-from rushlight.compiler.cuda_kernel import DeviceKernel
-from rushlight.compiler.cuda_text import is_printable
+from rushlight.compiler.cuda import array_code
+from rushlight.compiler.cuda.device_array import DeviceArray, empty
+from rushlight.compiler.cuda.kernel import DeviceKernel
+from rushlight.compiler.cuda.text import is_printable
 from rushlight.compiler.graph import trace
 from rushlight.compiler.storage import COMPLEX, NAME, is_float
 from rushlight.compiler.vocabulary import xp
+from rushlight.machine import np
 
 used: dict[str, int] = {"elementwise": 0, "reduction": 0}
 
@@ -190,7 +190,7 @@ def _product(a, b):
     """``np.matmul`` by the runtime's products, or None."""
     if type(a) is not DeviceArray or type(b) is not DeviceArray:
         return None
-    found = importlib.import_module("rushlight.kernels.cuda.matrix").matmul(a, b)
+    found = importlib.import_module("rushlight.kernels.gemm.cuda").matmul(a, b)
     return None if found is NotImplemented else found
 
 
@@ -247,7 +247,7 @@ _REDUCERS = {
 
 @functools.cache
 def _reductions():
-    return importlib.import_module("rushlight.kernels.cuda.reduction")
+    return importlib.import_module("rushlight.kernels.reduction.cuda")
 
 
 def reduce(kind, array, axis=None, dtype=None, out=None, keepdims=False, **options):

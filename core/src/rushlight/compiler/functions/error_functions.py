@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from rushlight.compiler.algebra import (
+from rushlight.compiler.functions.algebra import (
     INF,
     LN2,
     NAN,
@@ -22,7 +22,7 @@ from rushlight.compiler.algebra import (
     ldexp,
     sqrt,
 )
-from rushlight.compiler.exponentials import (
+from rushlight.compiler.functions.exponentials import (
     EXP,
     exp_moderate,
     integer,

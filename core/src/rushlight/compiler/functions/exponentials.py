@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 
-from rushlight.compiler.algebra import (
+from rushlight.compiler.functions.algebra import (
     BIAS,
     INF,
     LN2,

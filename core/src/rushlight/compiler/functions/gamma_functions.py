@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from rushlight.compiler.algebra import INF, NAN, copysign, fabs, fma, horner, libm, whole
-from rushlight.compiler.exponentials import log
+from rushlight.compiler.functions.algebra import INF, NAN, copysign, fabs, fma, horner, libm, whole
+from rushlight.compiler.functions.exponentials import log
+from rushlight.compiler.functions.trigonometry import sine_and_cosine_of_pi
 from rushlight.compiler.graph import cast, constant
-from rushlight.compiler.trigonometry import sine_and_cosine_of_pi
 from rushlight.compiler.vocabulary import where
 
 # Bernoulli numbers: of psi' and psi in 1/x**2, and of log gamma in 1/x.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.compiler.algebra import (
+from rushlight.compiler.functions.algebra import (
     BIAS,
     LN2,
     MANTISSA,
@@ -17,7 +17,7 @@ from rushlight.compiler.algebra import (
     ldexp,
     sqrt,
 )
-from rushlight.compiler.exponentials import (
+from rushlight.compiler.functions.exponentials import (
     EXP,
     exp_core,
     expm1_core,

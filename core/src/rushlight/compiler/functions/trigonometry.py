@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from rushlight.compiler.algebra import (
+from rushlight.compiler.functions.algebra import (
     INF,
     ROUND,
     bits,

@@ -1,9 +1,14 @@
-"""Compiled kernels behind :mod:`rushlight.kernels.attention`. Import at first need."""
+"""Compiled kernels behind :mod:`rushlight.kernels.attention.products`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.microkernel import PANEL, START_C, START_ZERO, TILE_WORDS
+from rushlight.kernels.gemm.tiles import multiply, pack, pack_transposed, panels, ready_block
+from rushlight.kernels.launch.exponential import exponential_below32, logarithm, logarithm_above
+from rushlight.kernels.reduction.row_sums import SINGLES, largest_of_rows32, means_of_rows32
+from rushlight.kernels.reduction.softmax import ordered32
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     bitcast,
@@ -17,12 +22,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     stack,
 )
-from rushlight.backends.microkernel import PANEL, START_C, START_ZERO, TILE_WORDS
-from rushlight.backends.row_sums import SINGLES, largest_of_rows32, means_of_rows32
-from rushlight.backends.worker_pool import memset, scratch
-from rushlight.kernels.exponential import exponential_below32, logarithm, logarithm_above
-from rushlight.kernels.softmax import ordered32
-from rushlight.kernels.tile_products import multiply, pack, pack_transposed, panels, ready_block
+from rushlight.machine.worker_pool import memset, scratch
 
 # Argument words. The first nine are given at each call, by the backward pass thirteen; strides
 # (bytes, of batch, head and row) follow for every array. KEPT is dense: what dropout multiplies

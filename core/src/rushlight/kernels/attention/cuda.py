@@ -10,11 +10,10 @@ from __future__ import annotations
 import ctypes
 import math
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime, sources
-from rushlight.kernels import attention as host
-
-from .launching import address, empty, launch
+from rushlight.kernels.attention import products as host
+from rushlight.kernels.launch.cuda import address, empty, launch
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime, sources
 
 __all__ = ["Dropout", "attention_backward", "attention_forward", "dropout_factors", "fits"]
 
@@ -151,7 +150,7 @@ def attention_forward(query, key, value, mask, causal, scale, kept=None, dropout
     """``softmax(query @ key.T * scale + mask) @ value``, and the logarithm of each row's sum of
     exponentials (B, H, L), float32.
 
-    Arguments as in :func:`rushlight.kernels.attention.attention_forward`. A row that may look at
+    Arguments as in :func:`rushlight.kernels.attention.products.attention_forward`. A row that may look at
     nothing gives zeros, and infinity as its logarithm. With ``kept``, what dropout multiplies the
     probabilities by, the reference runs as array code; a :class:`Dropout` needs no such array.
     """

@@ -13,10 +13,10 @@ Other dtypes are computed by the formulas of the reference.
 
 from __future__ import annotations
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import FLOAT32, referenced_by
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.execution import FLOAT32, referenced_by
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
 
 __all__ = ["attention_backward", "attention_forward"]
 
@@ -104,7 +104,7 @@ class _Plan:
     __slots__ = ("by_strips", "by_tiles")
 
     def __init__(self, arrays, causal, backward, dropping):
-        from rushlight.backends import matrix_units
+        from rushlight.kernels.gemm import matrix_units
 
         setting = arrays, causal, backward, dropping
         self.by_strips = None
@@ -136,7 +136,7 @@ def _strips_pay(query, key, value, causal, backward):
 
 def _words(arrays, causal, blocks, tables):
     """Argument words of both kinds of kernels."""
-    from rushlight.kernels import attention_kernels as native
+    from rushlight.kernels.attention import compiled as native
 
     query, key, value = arrays[:3]
     (_, heads, length, width), (_, shared, keys, _) = query.shape, key.shape
@@ -161,8 +161,8 @@ def _job(code, arrays, backward, blocks, words):
 
 
 def _tile_job(arrays, causal, backward, dropping):
-    from rushlight.backends.kernel_language import f32
-    from rushlight.kernels import attention_kernels as native
+    from rushlight.kernels.attention import compiled as native
+    from rushlight.machine.language.functions import f32
 
     length, keys = arrays[0].shape[2], arrays[1].shape[2]
     block = max(MIN_BLOCK, min(native.MAX_BLOCK, SCORE_BYTES // (4 * max(1, keys))))
@@ -175,8 +175,8 @@ def _tile_job(arrays, causal, backward, dropping):
 
 
 def _strip_job(arrays, causal, backward, dropping):
-    from rushlight.backends.kernel_language import f32
-    from rushlight.kernels import attention_strips as native
+    from rushlight.kernels.attention import strips as native
+    from rushlight.machine.language.functions import f32
 
     (batch, heads, length, _) = arrays[0].shape
     strips = -(-length // native.SIDE)

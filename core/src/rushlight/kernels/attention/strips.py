@@ -1,4 +1,4 @@
-"""Attention on matrix units, behind :mod:`rushlight.kernels.attention`. Import at first need.
+"""Attention on matrix units, behind :mod:`rushlight.kernels.attention.products`. Import at first need.
 
 The algebra of :mod:`attention_kernels`, by strips of 32 rows. Operands are split into bfloat16
 planes and packed as in :mod:`split_products`, those of a head once; scores and their gradients are
@@ -8,29 +8,7 @@ lets the vector units do everything.
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
-    array,
-    f32,
-    f64,
-    function,
-    i32,
-    i64,
-    independent,
-    range_kernel,
-    stack,
-)
-from rushlight.backends.matrix_units import (
-    SIDE,
-    TILE,
-    configure,
-    multiply_blocks,
-    release,
-    store_block,
-    zero_block,
-)
-from rushlight.backends.microkernel import START_C, START_ZERO
-from rushlight.backends.worker_pool import memset, scratch
-from rushlight.kernels.attention_kernels import (
+from rushlight.kernels.attention.compiled import (
     BLOCKS,
     DK,
     DQ,
@@ -62,8 +40,30 @@ from rushlight.kernels.attention_kernels import (
     score_gradient_row,
     visible,
 )
-from rushlight.kernels.split_products import EDGE, clear_peaks, end_block, largest, pack_blocks
-from rushlight.kernels.split_products import splits as fit
+from rushlight.kernels.gemm.matrix_units import (
+    SIDE,
+    TILE,
+    configure,
+    multiply_blocks,
+    release,
+    store_block,
+    zero_block,
+)
+from rushlight.kernels.gemm.microkernel import START_C, START_ZERO
+from rushlight.kernels.gemm.split import EDGE, clear_peaks, end_block, largest, pack_blocks
+from rushlight.kernels.gemm.split import splits as fit
+from rushlight.machine.language.functions import (
+    array,
+    f32,
+    f64,
+    function,
+    i32,
+    i64,
+    independent,
+    range_kernel,
+    stack,
+)
+from rushlight.machine.worker_pool import memset, scratch
 
 PLANES = 3
 BLOCK = PLANES * 2 * TILE  # bytes of 32 lines by 32 steps of k

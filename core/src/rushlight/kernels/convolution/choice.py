@@ -15,23 +15,27 @@ import functools
 import math
 import os
 
-from rushlight.backends import np
-from rushlight.backends.memory import empty
-from rushlight.kernels import (
-    column_convolution,
-    depth_convolution,
-    dilated_convolution,
+from rushlight.kernels.convolution import (
+    columns_product as column_convolution,
+)
+from rushlight.kernels.convolution import (
+    depth as depth_convolution,
+)
+from rushlight.kernels.convolution import (
+    dilated as dilated_convolution,
+)
+from rushlight.kernels.convolution import (
     whole_windows,
 )
-from rushlight.kernels.column_convolution import output_size
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.convolution_groups import (
+from rushlight.kernels.convolution.columns_product import output_size
+from rushlight.kernels.convolution.groups import (
     channel_slices,
     of_all_groups,
     output_slices,
     with_epilogues,
 )
-from rushlight.kernels.convolution_reference import (
+from rushlight.kernels.convolution.pointwise import bfloat16_pixels
+from rushlight.kernels.convolution.reference import (
     check,
     check_gradient,
     forward_reference,
@@ -39,15 +43,17 @@ from rushlight.kernels.convolution_reference import (
     transposed_reference,
     weight_gradient_reference,
 )
-from rushlight.kernels.execution import (
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.launch.execution import (
     FLOAT32,
     FLOAT64,
     compute_array,
     is_low_precision,
     referenced_by,
 )
-from rushlight.kernels.pointwise import bfloat16_pixels
-from rushlight.kernels.prepared import Remembered
+from rushlight.kernels.launch.prepared import Remembered
+from rushlight.machine import np
+from rushlight.machine.memory import empty
 
 __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
 
@@ -130,7 +136,8 @@ def _winograd_tile(n, size, fewest):
 
 def _gathers_forward(n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes):
     """Whether a forward convolution is to be a product of gathered windows."""
-    from rushlight.kernels import gathered_convolution, pointwise
+    from rushlight.kernels.convolution import gathered as gathered_convolution
+    from rushlight.kernels.convolution import pointwise
 
     if planes == 1:
         return gathered_convolution.fits_one_plane(n, c, image, o, size, kernel, padding)
@@ -165,7 +172,7 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
     if groups == 1 and not direct and _gathers_forward(
         n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes
     ):  # fmt: skip
-        from rushlight.kernels import gathered_convolution
+        from rushlight.kernels.convolution import gathered as gathered_convolution
 
         return gathered_convolution.Forward(
             n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes, build_direct
@@ -176,11 +183,19 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
             _build_forward(n, c, image, o, kernel, stride, padding, (1, 1), 1, flipped, planes)
         ))  # fmt: skip
     if is_winograd and not direct:
-        from rushlight.kernels.winograd import Forward
+        from rushlight.kernels.convolution.winograd import Forward
 
         return Forward(n, c, image, o, padding, flipped, _winograd_tile(n, size, 8), build_direct)
     if groups == 1 and not direct:
-        from rushlight.kernels import patch_convolution, plane_convolution, pointwise
+        from rushlight.kernels.convolution import (
+            patches as patch_convolution,
+        )
+        from rushlight.kernels.convolution import (
+            planes as plane_convolution,
+        )
+        from rushlight.kernels.convolution import (
+            pointwise,
+        )
 
         if not flipped and patch_convolution.fits(c, kernel, stride, padding, dilation):
             whole = patch_convolution.RowsForward.fits(n, o, size)
@@ -192,12 +207,12 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
             sizes = (n, c, image, o, size, kernel)
             return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped)
     if groups > 1:
-        from rushlight.kernels import plane_convolution
+        from rushlight.kernels.convolution import planes as plane_convolution
 
         if plane_convolution.fits(c // groups, image, o // groups, kernel, stride, padding):
             sizes = (n, c // groups, image, o // groups, size, kernel)
             return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped, groups)
-    from rushlight.kernels.direct_convolution import Forward
+    from rushlight.kernels.convolution.direct import Forward
 
     return Forward(n, c // groups, image, o // groups, kernel, stride, padding, dilation, flipped,
                    c, o)  # fmt: skip
@@ -213,12 +228,12 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
         return _build_forward(n, o, size, c, kernel, stride, back, dilation, groups, True,
                               planes)  # fmt: skip
     if groups == 1:
-        from rushlight.kernels import patch_convolution
+        from rushlight.kernels.convolution import patches as patch_convolution
 
         if patch_convolution.fits(c, kernel, stride, padding, dilation):
             return patch_convolution.InputGradient(n, c, image, o, kernel, size)
     if dilation == (1, 1) and all(p < k for p, k in zip(padding, kernel, strict=True)):
-        from rushlight.kernels.direct_convolution import InputGradient
+        from rushlight.kernels.convolution.direct import InputGradient
 
         return InputGradient(n, c // groups, image, o // groups, kernel, stride, padding, groups)
     return None
@@ -226,7 +241,7 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
 
 def _gathers_weight_gradient(n, c, image, o, size, kernel, stride, padding, is_winograd, planes):
     """Whether a weight gradient is to be a product of gathered windows."""
-    from rushlight.kernels import gathered_convolution
+    from rushlight.kernels.convolution import gathered as gathered_convolution
 
     if planes == 1:
         return gathered_convolution.fits_one_plane(n, c, image, o, size, kernel, padding)
@@ -253,7 +268,7 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
     if groups == 1 and not direct and _gathers_weight_gradient(
         n, c, image, o, size, kernel, stride, padding, is_winograd, planes
     ):  # fmt: skip
-        from rushlight.kernels import gathered_convolution
+        from rushlight.kernels.convolution import gathered as gathered_convolution
 
         return gathered_convolution.WeightGradient(
             n, c, image, o, size, kernel, stride, padding, dilation, planes, build_direct
@@ -264,31 +279,36 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
             _build_weight_gradient(n, c, image, o, kernel, stride, padding, (1, 1), 1, planes)
         ))  # fmt: skip
     if groups == 1:
-        from rushlight.kernels import patch_convolution, plane_convolution
+        from rushlight.kernels.convolution import (
+            patches as patch_convolution,
+        )
+        from rushlight.kernels.convolution import (
+            planes as plane_convolution,
+        )
 
         if patch_convolution.fits(c, kernel, stride, padding, dilation):
             return patch_convolution.WeightGradient(n, c, image, o, kernel, size)
         few = c == 1 or c <= 4 and o <= 16  # others fill the vectors of the direct way
         if few and plane_convolution.fits(c, image, o, kernel, stride, padding):
-            from rushlight.kernels.plane_gradient import WeightGradient
+            from rushlight.kernels.convolution.plane_gradient import WeightGradient
 
             return WeightGradient(n, c, image, o, size, kernel, stride, padding, dilation)
     if is_winograd and not direct:
-        from rushlight.kernels.winograd import WeightGradient
+        from rushlight.kernels.convolution.winograd import WeightGradient
 
         return WeightGradient(n, c, image, o, padding, _winograd_tile(n, size, 17), build_direct)
-    from rushlight.kernels import pointwise
+    from rushlight.kernels.convolution import pointwise
 
     if groups == 1 and pointwise.fits_weight_gradient(c, o, kernel, stride, padding):
         return pointwise.WeightGradient
-    from rushlight.kernels.direct_convolution import WeightGradient
+    from rushlight.kernels.convolution.direct import WeightGradient
 
     return WeightGradient(n, c // groups, image, o // groups, kernel, stride, padding, dilation,
                           groups)  # fmt: skip
 
 
 def _depthwise(kind, dtype, x_shape, w_shape, stride, padding, dilation):
-    from rushlight.kernels import depthwise
+    from rushlight.kernels.convolution import depthwise
 
     (n, c, *image), taps = x_shape, w_shape[2:]
     size = output_size(image, taps, stride, padding, dilation)
@@ -332,7 +352,7 @@ def _run_doubles(x, w, bias, out, stride, padding, dilation, groups, flipped=Fal
 
 
 def _build_doubles(x_shape, w_shape, out_shape, stride, padding, dilation, groups, flipped):
-    from rushlight.kernels import plane_convolution
+    from rushlight.kernels.convolution import planes as plane_convolution
 
     (n, c, *image), (o, *size) = x_shape, out_shape[1:]
     c, o, kernel = c // groups, o // groups, w_shape[2:]
@@ -408,7 +428,7 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
 
 
 def convolution_then(input, weight, bias, stride, padding, dilation, groups, epilogue):
-    """:func:`convolution_forward` of float32, then an epilogue (:mod:`rushlight.kernels.epilogues`)
+    """:func:`convolution_forward` of float32, then an epilogue (:mod:`rushlight.kernels.gemm.epilogues`)
     in place: by the threads that have just computed a part where the plan knows how."""
     key = "forward", input.shape, weight.shape, stride, padding, dilation, groups, 3
     ready = _ready.get(key)

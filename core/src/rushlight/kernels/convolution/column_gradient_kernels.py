@@ -1,10 +1,10 @@
-"""Compiled loops of :mod:`rushlight.kernels.column_convolution`. Import at first need."""
+"""Compiled loops of :mod:`rushlight.kernels.convolution.columns_product`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import array, f32, function, i32, i64, range_kernel, real
-from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
-from rushlight.backends.worker_pool import memset, scratch
+from rushlight.machine.language.functions import array, f32, function, i32, i64, range_kernel, real
+from rushlight.machine.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
+from rushlight.machine.worker_pool import memset, scratch
 
 # Argument words. DY and DX are gradients; C and O are channels of a group.
 DY, W, DX, C, H, WIDTH, O, HO, WO, KH, KW, STEP_Y, STEP_X, PY, PX = range(15)  # noqa: E741

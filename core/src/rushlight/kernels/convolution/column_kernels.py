@@ -1,12 +1,12 @@
-"""Compiled loops of :mod:`rushlight.kernels.columns`. Import at first need.
+"""Compiled loops of :mod:`rushlight.kernels.convolution.columns`. Import at first need.
 
-Argument words follow :mod:`rushlight.kernels.prepared`: a number, the result, the input, constants.
+Argument words follow :mod:`rushlight.kernels.launch.prepared`: a number, the result, the input, constants.
 Images are (planes, H, W), columns (planes, KH, KW, OH, OW).
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     element,

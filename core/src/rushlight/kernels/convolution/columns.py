@@ -1,6 +1,6 @@
 """Windows of images as columns, and columns added up to images, each by one call.
 
-A function gives a call for one layout (see :mod:`rushlight.kernels.prepared`), or None where it is
+A function gives a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or None where it is
 left to others: strided and empty arrays, elements of other sizes, half-width floats added up.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.launch.prepared import prepared
 
 __all__ = ["added", "gathered"]
 
@@ -27,8 +27,8 @@ def gathered(input, counts, kernel, dilation, padding, stride):
     planes, taps, pixels = n * c, math.prod(kernel), math.prod(counts)
     if REFERENCE or name is None or not input.flags.c_contiguous or planes * pixels == 0:
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import column_kernels as native
+    from rushlight.kernels.convolution import column_kernels as native
+    from rushlight.machine.language import functions as language
 
     code = native.gather_columns.address(
         element=getattr(language, name), size=input.itemsize, step=stride[1]
@@ -47,7 +47,7 @@ def added(input, counts, size, kernel, dilation, padding, stride):
         return None
     if not input.size or not math.prod(size):
         return None
-    from rushlight.kernels import column_kernels as native
+    from rushlight.kernels.convolution import column_kernels as native
 
     code = native.add_columns.address(real=language_type(input.dtype), step=stride[1])
     outputs = [((n, rows // taps, *size), input.dtype)]

@@ -8,11 +8,11 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import compute_array, language_type
-from rushlight.kernels.matrix import matmul
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.gemm.products import matmul
+from rushlight.kernels.launch.execution import compute_array, language_type
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
 
 __all__ = ["crop", "forward", "input_gradient", "output_size", "padded", "taps", "weight_gradient"]
 
@@ -91,7 +91,7 @@ def _as_plane(array):
 
 @functools.lru_cache(maxsize=256)
 def _plane_plan(dtype, dy_shape, w_shape, dx_shape, stride, padding, dilation, groups):
-    from rushlight.kernels import column_gradient_kernels as native
+    from rushlight.kernels.convolution import column_gradient_kernels as native
 
     (n, c, *image), o, kernel = dx_shape, w_shape[0], w_shape[2:]
     c, o, size = c // groups, o // groups, dy_shape[2:]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import cudnn, np
-from rushlight.backends.cuda import runtime, sources
-from rushlight.backends.cuda.runtime.products import Product
-from rushlight.kernels.convolution import output_size
-
-from .launching import address, empty, grid_of, launch
-from .library_convolution import convolved
-from .pooling import three
+from rushlight.backends import cudnn
+from rushlight.kernels.convolution.choice import output_size
+from rushlight.kernels.convolution.cuda_library import convolved
+from rushlight.kernels.launch.cuda import address, empty, grid_of, launch
+from rushlight.kernels.pooling.cuda import three
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime, sources
+from rushlight.machine.cuda.runtime.products import Product
 
 __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
 

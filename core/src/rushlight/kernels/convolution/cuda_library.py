@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from rushlight.backends import cudnn
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.runtime.cudnn_graphs import Convolution, Matter
-
-from .launching import empty
+from rushlight.kernels.launch.cuda import empty
+from rushlight.machine.cuda import runtime
+from rushlight.machine.cuda.runtime.cudnn_graphs import Convolution, Matter
 
 __all__ = ["convolved"]
 

@@ -11,9 +11,9 @@ happens are joined with their neighbours.
 
 from __future__ import annotations
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.execution import chunk
+from rushlight.kernels.launch.execution import chunk
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
 
 __all__ = ["as_two_dims", "forward", "input_gradient", "weight_gradient"]
 
@@ -46,7 +46,7 @@ def _copy(kernel, x, y, shape, out, taps, settings):
     key = kernel, shape, out, taps, settings
     plan = _plans.get(key)
     if plan is None:
-        from rushlight.kernels import depth_kernels as native
+        from rushlight.kernels.convolution import depth_kernels as native
 
         if len(_plans) >= 1024:
             _plans.clear()

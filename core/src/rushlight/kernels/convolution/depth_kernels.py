@@ -1,9 +1,9 @@
-"""Compiled loops of :mod:`rushlight.kernels.depth_convolution`. Import at first need."""
+"""Compiled loops of :mod:`rushlight.kernels.convolution.depth`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import array, f32, i32, i64, range_kernel
-from rushlight.backends.worker_pool import memcpy, memset
+from rushlight.machine.language.functions import array, f32, i32, i64, range_kernel
+from rushlight.machine.worker_pool import memcpy, memset
 
 # Argument words. Arrays are (N, C, D, plane) and (N, OD, C, KD, plane), planes being dense.
 X, Y, C, D, OD, KD, STEP, PADDING, DILATION, UP, PLANE = range(11)

@@ -5,19 +5,21 @@ become the plane of phase (a, b). There a kernel tap is only an offset, and rows
 at a fixed pitch, so that a whole plane is one long vector loop (what falls between two rows is
 computed and thrown away): maps of 7 x 7 fill vectors as well as large ones. The gradient of the
 weight is a dot product for each tap. Columns at strides of 1 and 2 go row by row over the planes
-as they are instead, by code emitted for the window (:mod:`rushlight.backends.depthwise_rows`), or
-plane by plane (:mod:`rushlight.backends.depthwise_planes`); so does every gradient of the input,
+as they are instead, by code emitted for the window (:mod:`rushlight.kernels.convolution.depthwise_rows`), or
+plane by plane (:mod:`rushlight.kernels.convolution.depthwise_planes`); so does every gradient of the input,
 over the gradient with ``stride - 1`` zeros between its pixels and the taps turned round.
 Shapes alone decide the chunks. Import at first need: it imports the compiler.
 """
 
 from __future__ import annotations
 
-from rushlight.backends import depthwise_planes as whole_planes
-from rushlight.backends import depthwise_rows as emitted
-from rushlight.backends import threads
-from rushlight.backends.epilogues import finish
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.convolution import depthwise_planes as whole_planes
+from rushlight.kernels.convolution import depthwise_rows as emitted
+from rushlight.kernels.gemm.epilogue_emitters import finish
+from rushlight.kernels.gemm.microkernel import VL
+from rushlight.kernels.launch.execution import chunk, language_type
+from rushlight.machine import threads
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     call_address,
@@ -31,9 +33,7 @@ from rushlight.backends.kernel_language import (
     stack,
     static,
 )
-from rushlight.backends.microkernel import VL
-from rushlight.backends.worker_pool import copy_rows, memset, scratch
-from rushlight.kernels.execution import chunk, language_type
+from rushlight.machine.worker_pool import copy_rows, memset, scratch
 
 __all__ = ["Forward", "InputGradient", "WeightGradient"]
 

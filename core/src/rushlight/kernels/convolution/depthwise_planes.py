@@ -11,9 +11,9 @@ import functools
 
 from llvmlite import ir
 
-from rushlight.backends.depthwise_rows import IN_REGISTERS, OUT, SOURCE, WEIGHT, Block
-from rushlight.backends.machine_code import load_module
-from rushlight.backends.microkernel import I64, VL
+from rushlight.kernels.convolution.depthwise_rows import IN_REGISTERS, OUT, SOURCE, WEIGHT, Block
+from rushlight.kernels.gemm.microkernel import I64, VL
+from rushlight.machine.machine_code import load_module
 
 __all__ = ["fits", "plane_address"]
 

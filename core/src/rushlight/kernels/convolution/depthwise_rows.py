@@ -13,10 +13,10 @@ import functools
 
 from llvmlite import ir
 
-from rushlight.backends.element_vectors import DOUBLE, SINGLE
-from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.machine_code import load_module
-from rushlight.backends.microkernel import I32, I64, VL
+from rushlight.kernels.gemm.microkernel import I32, I64, VL
+from rushlight.machine.language.element_vectors import DOUBLE, SINGLE
+from rushlight.machine.language.values import counted_loop
+from rushlight.machine.machine_code import load_module
 
 __all__ = ["STRIDES", "WORDS", "rows_address"]
 

@@ -8,9 +8,9 @@ one joins the results.
 
 from __future__ import annotations
 
-from rushlight.backends import threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.execution import FLOAT32, chunk
+from rushlight.kernels.launch.execution import FLOAT32, chunk
+from rushlight.machine import threads
+from rushlight.machine.memory import empty
 
 __all__ = ["Forward", "WeightGradient", "parts"]
 
@@ -36,7 +36,7 @@ class _Moves:
     """Passes between images (n, c, *image) and their sub-images."""
 
     def __init__(self, n, c, image, dilation):
-        from rushlight.kernels import dilated_kernels as native
+        from rushlight.kernels.convolution import dilated_kernels as native
 
         parts = tuple(-(-size // dilation) for size in image)
         self.shape = (n * dilation * dilation, c, *parts)

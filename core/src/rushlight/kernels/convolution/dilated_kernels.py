@@ -1,9 +1,17 @@
-"""Compiled loops of :mod:`rushlight.kernels.dilated_convolution`. Import at first need."""
+"""Compiled loops of :mod:`rushlight.kernels.convolution.dilated`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import Parameter, array, f32, i32, i64, range_kernel, static
-from rushlight.backends.worker_pool import memset
+from rushlight.machine.language.functions import (
+    Parameter,
+    array,
+    f32,
+    i32,
+    i64,
+    range_kernel,
+    static,
+)
+from rushlight.machine.worker_pool import memset
 
 # Argument words: images and sub-images, then sizes of both.
 X, Y, C, H, WIDTH, SH, SW = range(7)

@@ -11,18 +11,8 @@ channels. Shapes alone decide the chunks. Import at first need: it imports the c
 
 from __future__ import annotations
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import (
-    array,
-    call_address,
-    function,
-    i64,
-    range_kernel,
-    shared_function,
-    stack,
-)
-from rushlight.backends.microkernel import (
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.microkernel import (
     FINISHES,
     GROUP,
     GROUPS_FIT,
@@ -37,8 +27,18 @@ from rushlight.backends.microkernel import (
     split,
     sum_rows,
 )
-from rushlight.backends.transposes import transpose
-from rushlight.backends.worker_pool import load, memset, scratch
+from rushlight.kernels.gemm.transposes import transpose
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
+    array,
+    call_address,
+    function,
+    i64,
+    range_kernel,
+    shared_function,
+    stack,
+)
+from rushlight.machine.worker_pool import load, memset, scratch
 
 # Argument words. The first four are given at each call, EPILOGUE where there is one.
 X, W, Y, BIAS, EPILOGUE, N, C, H, WIDTH, O, HO, WO, KH, KW = range(14)  # noqa: E741

@@ -11,17 +11,17 @@ compiler.
 
 from __future__ import annotations
 
-from rushlight.backends import matrix_units as mu
-from rushlight.backends import microkernel as mk
-from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import array, i64, range_kernel, stack
-from rushlight.backends.matrix_units import SIDE, TILE
-from rushlight.backends.memory import empty, zeros
-from rushlight.kernels import padding as borders
-from rushlight.kernels import split_products as sp
-from rushlight.kernels.gathered_packing import gather_block, gathering
-from rushlight.kernels.prepared import by_layout
-from rushlight.kernels.split_products import block_bytes, clear_peaks, largest
+from rushlight.kernels.convolution.gathered_packing import gather_block, gathering
+from rushlight.kernels.gemm import matrix_units as mu
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm import split as sp
+from rushlight.kernels.gemm.matrix_units import SIDE, TILE
+from rushlight.kernels.gemm.split import block_bytes, clear_peaks, largest
+from rushlight.kernels.launch.prepared import by_layout
+from rushlight.kernels.resampling import padding as borders
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import array, i64, range_kernel, stack
+from rushlight.machine.memory import empty, zeros
 
 # Argument words of packing. The first five are given at each call.
 SOURCE, TARGET, PEAKS, LINE_OFFSETS, STEP_OFFSETS, LINES, DEPTH, PARTS, HOW = range(9)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import function, i64
-from rushlight.backends.matrix_units import (
+from rushlight.kernels.gemm.matrix_units import (
     SIDE,
     TILE,
     gather_pairs,
@@ -11,6 +10,7 @@ from rushlight.backends.matrix_units import (
     planes,
     transpose_tile,
 )
+from rushlight.machine.language.functions import function, i64
 
 # How an operand is gathered, as bits; 0 where it is not.
 GATHERED, PAIRED, TURNED = 1, 2, 4

@@ -1,9 +1,20 @@
-"""Compiled loops of :mod:`rushlight.kernels.patch_convolution`. Import at first need."""
+"""Compiled loops of :mod:`rushlight.kernels.convolution.patches`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.microkernel import (
+    MAX_ROWS,
+    PANEL,
+    START_BIAS,
+    START_ZERO,
+    TILE_WORDS,
+    call_tile,
+    split,
+)
+from rushlight.kernels.gemm.tiles import pack_transposed
+from rushlight.kernels.gemm.transposes import transpose
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     f32,
@@ -13,18 +24,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     stack,
 )
-from rushlight.backends.microkernel import (
-    MAX_ROWS,
-    PANEL,
-    START_BIAS,
-    START_ZERO,
-    TILE_WORDS,
-    call_tile,
-    split,
-)
-from rushlight.backends.transposes import transpose
-from rushlight.backends.worker_pool import memset, scratch
-from rushlight.kernels.tile_products import pack_transposed
+from rushlight.machine.worker_pool import memset, scratch
 
 # Argument words: images and patches, or products and results, or images, results, packed weights
 # and biases; then sizes.

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import matrix_units, threads
-from rushlight.backends import microkernel as mk
-from rushlight.backends.memory import empty
-from rushlight.backends.microkernel import PANEL
-from rushlight.kernels import patch_kernels as native
-from rushlight.kernels.execution import FLOAT32, chunk
-from rushlight.kernels.matrix import product_into
+from rushlight.kernels.convolution import patch_kernels as native
+from rushlight.kernels.gemm import matrix_units
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.microkernel import PANEL
+from rushlight.kernels.gemm.products import product_into
+from rushlight.kernels.launch.execution import FLOAT32, chunk
+from rushlight.machine import threads
+from rushlight.machine.memory import empty
 
 __all__ = ["Forward", "InputGradient", "RowsForward", "WeightGradient", "fits"]
 

@@ -9,9 +9,12 @@ need: it imports the compiler.
 
 from __future__ import annotations
 
-from rushlight.backends import np, threads
-from rushlight.backends.dot_products import OUTPUTS, SHIFTS, dot_block
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.convolution.depthwise import split_plane, split_sizes, step_x, step_y
+from rushlight.kernels.convolution.planes import tap_table
+from rushlight.kernels.gemm.dot_products import OUTPUTS, SHIFTS, dot_block
+from rushlight.kernels.gemm.microkernel import VL
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
     array,
     f32,
     function,
@@ -20,10 +23,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     stack,
 )
-from rushlight.backends.microkernel import VL
-from rushlight.backends.worker_pool import memset, scratch
-from rushlight.kernels.depthwise import split_plane, split_sizes, step_x, step_y
-from rushlight.kernels.plane_convolution import tap_table
+from rushlight.machine.worker_pool import memset, scratch
 
 __all__ = ["WeightGradient"]
 

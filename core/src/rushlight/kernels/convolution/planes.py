@@ -15,12 +15,10 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends import np, threads
-from rushlight.backends.element_vectors import DOUBLE, SINGLE
-from rushlight.backends.epilogues import finish
-from rushlight.backends.kernel_language import array, f32, i32, i64, range_kernel, real, stack
-from rushlight.backends.microkernel import (
+from rushlight.kernels.convolution.depthwise import split_plane, split_sizes, step_x, step_y
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.epilogue_emitters import finish
+from rushlight.kernels.gemm.microkernel import (
     MAX_ROWS,
     NV,
     START_ZERO,
@@ -29,10 +27,12 @@ from rushlight.backends.microkernel import (
     call_tile,
     split,
 )
-from rushlight.backends.worker_pool import memset, scratch
-from rushlight.kernels.depthwise import split_plane, split_sizes, step_x, step_y
-from rushlight.kernels.execution import FLOAT32, chunk, language_type
-from rushlight.kernels.tile_products import ready_block
+from rushlight.kernels.gemm.tiles import ready_block
+from rushlight.kernels.launch.execution import FLOAT32, chunk, language_type
+from rushlight.machine import np, threads
+from rushlight.machine.language.element_vectors import DOUBLE, SINGLE
+from rushlight.machine.language.functions import array, f32, i32, i64, range_kernel, real, stack
+from rushlight.machine.worker_pool import memset, scratch
 
 __all__ = ["Forward", "fits"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rushlight.backends.memory import empty
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import FLOAT32
-from rushlight.kernels.matrix import are_bfloat16, pixels_plan, product_into
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.gemm.products import are_bfloat16, pixels_plan, product_into
+from rushlight.kernels.launch.execution import FLOAT32
+from rushlight.machine.memory import empty
 
 __all__ = ["Forward", "WeightGradient", "bfloat16_pixels", "fits", "fits_weight_gradient"]
 
@@ -25,8 +25,8 @@ class Forward:
     """A forward convolution, or (``flipped``) the gradient of its input."""
 
     def __init__(self, n, c, image, o, flipped):
-        from rushlight.backends.microkernel import FINISHES_FROM
-        from rushlight.kernels.gemm import images_plan
+        from rushlight.kernels.gemm.microkernel import FINISHES_FROM
+        from rushlight.kernels.gemm.plans import images_plan
 
         self.flipped = flipped
         self.epilogues = "light" if c >= FINISHES_FROM else "none"
@@ -49,7 +49,7 @@ class Forward:
 def fits_weight_gradient(c, o, kernel, stride, padding):
     """Whether products of the images are the faster way to the weight's gradient: where vectors are
     short and many input channels meet each pixel (1.02 to 1.26 times as fast)."""
-    from rushlight.kernels.gemm import BLOCKED
+    from rushlight.kernels.gemm.plans import BLOCKED
 
     plain = kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
     return BLOCKED and plain and c >= max(o, GRADIENT_CHANNELS)

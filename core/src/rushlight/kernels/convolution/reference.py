@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import np
-from rushlight.kernels.column_convolution import crop, output_size, padded, taps
+from rushlight.kernels.convolution.columns_product import crop, output_size, padded, taps
+from rushlight.machine import np
 
 __all__ = [
     "check",

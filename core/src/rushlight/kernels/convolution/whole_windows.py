@@ -6,7 +6,7 @@ convolutions of single pixels. Operands of any strides; results are dense.
 
 from __future__ import annotations
 
-from rushlight.kernels.matrix import product_into
+from rushlight.kernels.gemm.products import product_into
 
 __all__ = ["Forward", "InputGradient", "WeightGradient", "fits"]
 

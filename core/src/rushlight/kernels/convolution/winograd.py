@@ -11,19 +11,18 @@ compiler.
 
 from __future__ import annotations
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends import np, threads
-from rushlight.backends.epilogues import finish
-from rushlight.backends.kernel_language import (
-    Emitted,
-    array,
-    f32,
-    function,
-    i64,
-    range_kernel,
-    stack,
+from rushlight.kernels.convolution.direct import channel_stride, load_rows
+from rushlight.kernels.convolution.winograd_transforms import (
+    outputs,
+    transform_gradient,
+    transform_input,
+    transform_output,
+    transform_weight_gradient,
+    transform_weights,
 )
-from rushlight.backends.microkernel import (
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.epilogue_emitters import finish
+from rushlight.kernels.gemm.microkernel import (
     MAX_ROWS,
     NV,
     PANEL,
@@ -39,17 +38,18 @@ from rushlight.backends.microkernel import (
     store_vector,
     sum_rows,
 )
-from rushlight.backends.transposes import transpose
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.direct_convolution import channel_stride, load_rows
-from rushlight.kernels.winograd_transforms import (
-    outputs,
-    transform_gradient,
-    transform_input,
-    transform_output,
-    transform_weight_gradient,
-    transform_weights,
+from rushlight.kernels.gemm.transposes import transpose
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
+    Emitted,
+    array,
+    f32,
+    function,
+    i64,
+    range_kernel,
+    stack,
 )
+from rushlight.machine.worker_pool import scratch
 
 # Argument words. The first five are given at each call, EPILOGUE where there is one; ENDLESS is
 # where a pass says that some results are not finite.

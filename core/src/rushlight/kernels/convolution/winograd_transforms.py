@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends.kernel_language import Chosen, Emitted, Parameter, i64
-from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.microkernel import VECTOR, VL, ZERO, fma, load_vector, store_vector
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.microkernel import VECTOR, VL, ZERO, fma, load_vector, store_vector
+from rushlight.machine.language.functions import Chosen, Emitted, Parameter, i64
+from rushlight.machine.language.values import counted_loop
 
 outputs = Parameter("outputs")  # R: 2 or 4
 POINTS = {

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import memory, np, threads
-from rushlight.backends.arrays import bfloat16
-from rushlight.kernels import moving
-from rushlight.kernels.blocks import LEAST
-from rushlight.kernels.execution import REFERENCE, chunk
-from rushlight.kernels.prepared import Remembered, prepared
+from rushlight.kernels.copying import moving
+from rushlight.kernels.copying.blocks import LEAST
+from rushlight.kernels.launch.execution import REFERENCE, chunk
+from rushlight.kernels.launch.prepared import Remembered, prepared
+from rushlight.machine import memory, np, threads
+from rushlight.machine.arrays import bfloat16
 
 __all__ = ["by_rows", "converted", "copied", "write", "written"]
 
@@ -73,9 +73,9 @@ def _job(target, source):
     width, wide = min(target.itemsize, 8), min(source.itemsize, 8)
     if any(to % width or step % wide for _, to, step in runs):
         return None
-    from rushlight.backends import half_floats
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import assignment_kernels as native
+    from rushlight.kernels.copying import assignment_kernels as native
+    from rushlight.machine.language import functions as language
+    from rushlight.machine.language import half_floats
 
     origin, element, half, kind, truth = types
     kind = 2 if half and kind and half_floats.is_fast() else kind

@@ -1,8 +1,9 @@
-"""The compiled loop behind :mod:`rushlight.kernels.assignment`. Import at first need."""
+"""The compiled loop behind :mod:`rushlight.kernels.copying.assignment`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.copying.conversion_kernels import half_of, single_of
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     element,
@@ -15,7 +16,6 @@ from rushlight.backends.kernel_language import (
     scattered,
     u8,
 )
-from rushlight.kernels.conversion_kernels import half_of, single_of
 
 # Argument words: both arrays; elements of a row, its steps (in elements); the last two of the three
 # outer extents; the steps of these in bytes, of the target and of the source; pieces of a row.

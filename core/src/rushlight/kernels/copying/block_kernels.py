@@ -1,4 +1,4 @@
-"""Compiled fills and copies of dense memory, behind :mod:`rushlight.kernels.blocks`.
+"""Compiled fills and copies of dense memory, behind :mod:`rushlight.kernels.copying.blocks`.
 
 Items are blocks of bytes. Those that lie side by side go through one loop: processors foresee what
 the same instruction will touch, and learn it anew for every copy of it that the optimiser makes.
@@ -7,7 +7,8 @@ Import at first need: it imports the compiler.
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.copying.streaming import LINE, stream_copy, stream_fill
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     bitcast,
@@ -21,7 +22,6 @@ from rushlight.backends.kernel_language import (
     u8,
     u32,
 )
-from rushlight.backends.streaming import LINE, stream_copy, stream_fill
 
 BLOCK = 1 << 15  # bytes of an item
 OUT, FIRST = 1, 2  # then the input or the number, then bytes

@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import memory, threads
-from rushlight.backends.cpu import streams_from
-from rushlight.kernels.execution import REFERENCE, chunk
-from rushlight.kernels.prepared import Remembered, prepared
+from rushlight.kernels.launch.execution import REFERENCE, chunk
+from rushlight.kernels.launch.prepared import Remembered, prepared
+from rushlight.machine import memory, threads
+from rushlight.machine.processors import streams_from
 
 __all__ = ["copied", "copy", "fill", "filled"]
 
@@ -31,8 +31,8 @@ def _fill_code(dtype, room, zero):
     name, width = ("u8", 1) if zero else (_TYPES.get(dtype.str[1:]), dtype.itemsize)
     if name is None or REFERENCE:
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import block_kernels as native
+    from rushlight.kernels.copying import block_kernels as native
+    from rushlight.machine.language import functions as language
 
     kind = getattr(language, name)
     past = room >= streams_from() * (1 if zero else _OTHER_NUMBERS)
@@ -42,7 +42,7 @@ def _fill_code(dtype, room, zero):
 
 def _blocks(size):
     """Items and grain of so many bytes."""
-    from rushlight.kernels.block_kernels import BLOCK
+    from rushlight.kernels.copying.block_kernels import BLOCK
 
     items = -(-size // BLOCK)
     return items, items if size < SHARED else chunk(items, BLOCK, 3 << 16)
@@ -138,7 +138,7 @@ def copied(array):
 
 
 def _copy_code(size):
-    from rushlight.kernels import block_kernels as native
+    from rushlight.kernels.copying import block_kernels as native
 
     return native.copy_blocks.address(streams=int(size >= streams_from()))
 

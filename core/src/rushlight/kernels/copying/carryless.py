@@ -13,9 +13,9 @@ import functools
 
 from llvmlite import ir
 
-from rushlight.backends.cpu import processor
-from rushlight.backends.kernel_language import Emitted, i64
-from rushlight.backends.kernel_values import counted_loop
+from rushlight.machine.language.functions import Emitted, i64
+from rushlight.machine.language.values import counted_loop
+from rushlight.machine.processors import processor
 
 POLYNOMIAL = 0x104C11DB7  # CRC-32's, the highest power first
 REGISTERS = 4

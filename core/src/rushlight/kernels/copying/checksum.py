@@ -10,8 +10,8 @@ import ctypes
 import functools
 import zlib
 
-from rushlight.backends import np, threads
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import np, threads
 
 __all__ = ["combine", "compiled", "crc32", "read", "write"]
 
@@ -60,7 +60,7 @@ def _table():
 @functools.cache
 def _available():
     """Whether there is a kernel: the processor multiplies without carries."""
-    from rushlight.backends.carryless import lanes
+    from rushlight.kernels.copying.carryless import lanes
 
     return lanes() > 0
 
@@ -74,8 +74,8 @@ def compiled(size: int, total: int) -> bool:
 
 def _sums(kernel, array, *words, width=None):
     """The checksums of the pieces of bytes, -1 where the file failed, and where they end."""
-    from rushlight.backends.carryless import lanes
-    from rushlight.kernels import checksum_kernels as native
+    from rushlight.kernels.copying import checksum_kernels as native
+    from rushlight.kernels.copying.carryless import lanes
 
     writes = kernel == "summed_and_written"
     piece, past = native.PIECE, 0

@@ -5,8 +5,8 @@ Import at first need: it imports the compiler.
 
 from __future__ import annotations
 
-from rushlight.backends.carryless import fold
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.copying.carryless import fold
+from rushlight.machine.language.functions import (
     External,
     Parameter,
     array,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import np, threads
-from rushlight.backends.arrays import bfloat16
-from rushlight.backends.memory import empty
-from rushlight.kernels.execution import FLOAT32, REFERENCE, chunk
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.launch.execution import FLOAT32, REFERENCE, chunk
+from rushlight.kernels.launch.prepared import prepared
+from rushlight.machine import np, threads
+from rushlight.machine.arrays import bfloat16
+from rushlight.machine.memory import empty
 
 __all__ = ["cast", "converted"]
 
@@ -35,8 +35,8 @@ def _half(source, target):
 
 def _kernel(size, half, narrow):
     """A kernel's address, and how many blocks there are."""
-    from rushlight.backends import half_floats
-    from rushlight.kernels import conversion_kernels as native
+    from rushlight.kernels.copying import conversion_kernels as native
+    from rushlight.machine.language import half_floats
 
     half = 2 if half == 1 and half_floats.is_fast() else half
     code = (native.narrowed if narrow else native.widened).address(half=half)

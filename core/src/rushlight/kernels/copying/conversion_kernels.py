@@ -1,4 +1,4 @@
-"""Compiled conversions behind :mod:`rushlight.kernels.conversion`. Import at first need.
+"""Compiled conversions behind :mod:`rushlight.kernels.copying.conversion`. Import at first need.
 
 Half-width numbers are handled as their bits, round to nearest even, all cases by selection, so that
 the loops run in vectors.
@@ -6,14 +6,7 @@ the loops run in vectors.
 
 from __future__ import annotations
 
-from rushlight.backends.half_floats import (
-    from_float16,
-    rounded_to_half,
-    to_bfloat16,
-    to_float16,
-    widened_from_half,
-)
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     bitcast,
@@ -23,6 +16,13 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     u16,
     u32,
+)
+from rushlight.machine.language.half_floats import (
+    from_float16,
+    rounded_to_half,
+    to_bfloat16,
+    to_float16,
+    widened_from_half,
 )
 
 # Argument words (see `prepared`).

@@ -1,6 +1,6 @@
 """Elements moved by one call: copies of strided arrays, triangles, joining.
 
-Each function prepares a call for one layout (see :mod:`rushlight.kernels.prepared`), or gives None
+Each function prepares a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or gives None
 where it is left to others: large arrays, many dimensions, elements of 16 bytes.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends.cpu import streams_from
-from rushlight.kernels.execution import REFERENCE, chunk
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.launch.execution import REFERENCE, chunk
+from rushlight.kernels.launch.prepared import prepared
+from rushlight.machine.processors import streams_from
 
 __all__ = [
     "copied",
@@ -33,8 +33,8 @@ _OUTER = 3  # extents beside the rows that a kernel takes
 
 def _kernel(name, dtype, **parameters):
     """The address of a kernel for elements of a dtype, or None."""
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import moving_kernels as native
+    from rushlight.kernels.copying import moving_kernels as native
+    from rushlight.machine.language import functions as language
 
     names = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
     kind = parameters.pop("element", names.get(dtype.itemsize))
@@ -88,7 +88,7 @@ def copied(input, shape, strides, offset, result):
 
 def _turned(input, extents, steps, offset, result):
     """:func:`copied` where columns are what is dense: transposed in registers."""
-    from rushlight.kernels import moving_kernels as native
+    from rushlight.kernels.copying import moving_kernels as native
 
     rows, columns = extents[-2:]
     tile = 64 if math.prod(extents) < LARGE else 128  # longer runs where memory is far
@@ -191,8 +191,8 @@ def _row_step(array, dim):
 
 def _joined_blocks(arrays, outer, shape, steps):
     """The same where rows are long: threads share them, and large results go past the caches."""
-    from rushlight.kernels import block_kernels as native
-    from rushlight.kernels import blocks
+    from rushlight.kernels.copying import block_kernels as native
+    from rushlight.kernels.copying import blocks
 
     size = sum(a.nbytes for a in arrays)
     code = native.join_blocks.address(streams=int(size >= streams_from()))
@@ -207,7 +207,7 @@ def _joined_blocks(arrays, outer, shape, steps):
 
 def _woven(arrays, count, shape):
     """The same where every array gives one element in turn; None for elements of 16 bytes."""
-    from rushlight.kernels import moving_kernels as native
+    from rushlight.kernels.copying import moving_kernels as native
 
     first = arrays[0]
     code = _kernel("weave", first.dtype, ways=len(arrays))

@@ -1,12 +1,13 @@
 """Compiled loops that move elements: copies of strided arrays, triangles, joining.
 
-Argument words follow :mod:`rushlight.kernels.prepared`: a number, the result, the inputs, the
+Argument words follow :mod:`rushlight.kernels.launch.prepared`: a number, the result, the inputs, the
 numbers of the call, constants. Strides are in bytes. Import at first need.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.gemm.transposes import transpose, transpose_doubles
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     element,
@@ -15,7 +16,6 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     static,
 )
-from rushlight.backends.transposes import transpose, transpose_doubles
 
 size = Parameter("size")  # bytes of an element
 lower = Parameter("lower")

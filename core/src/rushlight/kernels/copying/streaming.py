@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_language import Emitted, i64
-from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.microkernel import I64
+from rushlight.kernels.gemm.microkernel import I64
+from rushlight.machine.language.functions import Emitted, i64
+from rushlight.machine.language.values import counted_loop
 
 __all__ = ["LINE", "few_bytes", "stream_copy", "stream_fill"]
 

@@ -16,9 +16,7 @@ import math
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_language import Emitted, i64
-from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.microkernel import (
+from rushlight.kernels.gemm.microkernel import (
     F32,
     I64,
     VECTOR,
@@ -28,6 +26,8 @@ from rushlight.backends.microkernel import (
     splat,
     store_vector,
 )
+from rushlight.machine.language.functions import Emitted, i64
+from rushlight.machine.language.values import counted_loop
 
 __all__ = [
     "E",

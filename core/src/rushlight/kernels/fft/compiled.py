@@ -7,7 +7,7 @@ size, neighbours as real and imaginary part.
 
 from __future__ import annotations
 
-from rushlight.backends.butterflies import (
+from rushlight.kernels.fft.butterflies import (
     E,
     from_real_transform,
     joined_columns,
@@ -17,7 +17,9 @@ from rushlight.backends.butterflies import (
     stages,
     to_real_transform,
 )
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.gemm.microkernel import VL
+from rushlight.kernels.gemm.transposes import transpose
+from rushlight.machine.language.functions import (
     array,
     f32,
     function,
@@ -25,13 +27,11 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     shared_function,
 )
-from rushlight.backends.microkernel import VL
-from rushlight.backends.transposes import transpose
-from rushlight.backends.worker_pool import scratch
+from rushlight.machine.worker_pool import scratch
 
 # Argument words. STAGES: address of (radix, m, done, address of the roots) for each of COUNT
 # stages; FACTOR: address of a float32, or 0; SWAP: see
-# `rushlight.backends.butterflies`; ROOTS: of unity, for rows of real numbers; WHOLE: whether both
+# `rushlight.kernels.fft.butterflies`; ROOTS: of unity, for rows of real numbers; WHOLE: whether both
 # halves of their transforms are written; INNER: columns of a matrix;
 # ENDS: the bits of what the first and last value of a half are multiplied by. HEAD has no meaning.
 HEAD, OUT, SOURCE, ROWS, N, STAGES, COUNT, FACTOR, SWAP, ROOTS, WHOLE, ENDS = range(12)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.execution import chunk
-from rushlight.kernels.row_fourier import roots, table_of_row, words_of_rows
+from rushlight.kernels.fft.whole_rows import roots, table_of_row, words_of_rows
+from rushlight.kernels.launch.execution import chunk
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
 
 __all__ = ["complex_long", "divided", "real_long", "real_long_back"]
 
@@ -46,7 +46,7 @@ def _roots(n):
 @functools.lru_cache(maxsize=256)
 def _plan(kind, rows, first, second, last):
     """The job, and what it points to."""
-    from rushlight.kernels import long_fourier_kernels as native
+    from rushlight.kernels.fft import long_compiled as native
 
     if kind == "twist":
         kept, words = (_twists(first, second),), [first, second, last]
@@ -95,7 +95,7 @@ def _alone(kind, x, shape, dtype, n, forward, factor, ends=1.0):
 def complex_long(x, forward, factor):
     """The transform of dense complex64 (..., n) along the last dimension, or the one back, times
     `factor`, for an n that :func:`divided` divides."""
-    from rushlight.kernels.fourier import complex_columns
+    from rushlight.kernels.fft.rows_and_columns import complex_columns
 
     n = x.shape[-1]
     if _is_alone(x.size // n, n, False):

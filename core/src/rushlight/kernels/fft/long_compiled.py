@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import array, f32, function, i64, range_kernel, static
+from rushlight.machine.language.functions import array, f32, function, i64, range_kernel, static
 
 # Argument words. TABLE: address of roots of unity; LENGTH: rows and columns of a matrix, or values
 # of a row of complex numbers; BACK: 1 in the transform back; ENDS: address of a float32 by which

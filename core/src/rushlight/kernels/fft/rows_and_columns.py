@@ -9,13 +9,9 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import REFERENCE, chunk
-from rushlight.kernels.long_fourier import complex_long, divided, real_long, real_long_back
-from rushlight.kernels.prepared import Remembered, called
-from rushlight.kernels.row_fourier import (
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.fft.long import complex_long, divided, real_long, real_long_back
+from rushlight.kernels.fft.whole_rows import (
     MOST_ODD,
     factors,
     prepared_rows,
@@ -23,6 +19,10 @@ from rushlight.kernels.row_fourier import (
     stages,
     takes,
 )
+from rushlight.kernels.launch.execution import REFERENCE, chunk
+from rushlight.kernels.launch.prepared import Remembered, called
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
 
 __all__ = [
     "complex_back_of",
@@ -232,8 +232,8 @@ def _serves(x, dtype, n):
 @functools.lru_cache(maxsize=256)
 def _columns(rows, n, forward, factor, inner):
     """The job, and what it points to."""
-    from rushlight.backends.microkernel import VL
-    from rushlight.kernels import fourier_kernels as native
+    from rushlight.kernels.fft import compiled as native
+    from rushlight.kernels.gemm.microkernel import VL
 
     (table, kept), number = stages(n), np.array([factor], REAL)
     words = [0, 0, 0, rows, n, table.ctypes.data, len(table)]
@@ -256,7 +256,7 @@ def _rows(kind, x, n, forward, factor, whole=False, ends=1.0):
 
 
 def _of_layout(kind, forward, real=None):
-    """What :func:`rushlight.kernels.prepared.by_layout` takes, of a dimension and a norm's place in
+    """What :func:`rushlight.kernels.launch.prepared.by_layout` takes, of a dimension and a norm's place in
     `NORMS`: None but for dense rows of sizes that kernels take. `real`: the kind of real rows."""
 
     def prepare(x, dim, norm):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import np
-from rushlight.kernels.execution import chunk
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.launch.execution import chunk
+from rushlight.kernels.launch.prepared import prepared
+from rushlight.machine import np
 
 __all__ = [
     "factors",
@@ -77,7 +77,7 @@ def _sides(n):
 def table_of_row(n):
     """What kernels of whole rows read about a size, their scratch memory, and the arrays that the
     table points to."""
-    from rushlight.backends.microkernel import VL
+    from rushlight.kernels.gemm.microkernel import VL
 
     first, second = _sides(n)
     blocks = -(-second // VL)
@@ -118,7 +118,7 @@ def _outputs(kind, x, n, whole):
 def _is_few(rows, n):
     """Whether rows of n complex numbers are transformed one by one, by the vectors that this takes
     (and what it takes besides) and those of VL rows at once."""
-    from rushlight.backends.microkernel import VL
+    from rushlight.kernels.gemm.microkernel import VL
 
     first, second = _sides(n)
     alone = rows * (-(-second // VL) * first + -(-first // VL) * second + 8)
@@ -140,7 +140,7 @@ def takes(kind, rows, n):
 
 
 def prepared_rows(kind, x, n, forward, factor, whole, ends):
-    """A call of :func:`rushlight.kernels.prepared.prepared` for dense arrays like `x`: `kind` is
+    """A call of :func:`rushlight.kernels.launch.prepared.prepared` for dense arrays like `x`: `kind` is
     ``"complex_rows"``, ``"real_rows"`` or ``"rows_back"``, `n` the size of the transform. Chosen by
     shapes alone, so that results do not depend on the number of threads."""
     inside = size_inside(kind, n)
@@ -152,8 +152,8 @@ def prepared_rows(kind, x, n, forward, factor, whole, ends):
 def words_of_rows(kind, n, forward, factor, whole, ends, table, address):
     """The code for rows one by one, and its argument words after those of arrays. `table`: that of
     :func:`table_of_row`; `address`: of roots for rows of real numbers."""
-    from rushlight.backends.microkernel import VL
-    from rushlight.kernels import row_fourier_kernels as native
+    from rushlight.kernels.fft import whole_rows_compiled as native
+    from rushlight.kernels.gemm.microkernel import VL
 
     inside = size_inside(kind, n)
     words = [inside, table[0].ctypes.data, _bits(factor), 0 if forward else 4 * VL]
@@ -172,8 +172,8 @@ def _few(kind, x, n, forward, factor, whole, ends):
 
 def _many(kind, x, n, forward, factor, whole, ends):
     """As many rows at once as a vector has lanes."""
-    from rushlight.backends.microkernel import VL
-    from rushlight.kernels import fourier_kernels as native
+    from rushlight.kernels.fft import compiled as native
+    from rushlight.kernels.gemm.microkernel import VL
 
     inside, rows = size_inside(kind, n), x.size // x.shape[-1]
     table, _ = stages(inside)

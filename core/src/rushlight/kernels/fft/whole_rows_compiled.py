@@ -1,13 +1,13 @@
 """Compiled Fourier transforms of few rows: all of a row by one item. Import at first need.
 
-A row of n = a b values is a matrix (a, b), see :mod:`rushlight.kernels.long_fourier`: its columns
+A row of n = a b values is a matrix (a, b), see :mod:`rushlight.kernels.fft.long`: its columns
 are transformed VL at a time, multiplied by roots of unity and turned, and so are those of what
 results, all in scratch memory of the thread.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.butterflies import (
+from rushlight.kernels.fft.butterflies import (
     E,
     conjugates,
     joined_columns,
@@ -16,7 +16,11 @@ from rushlight.backends.butterflies import (
     spread_columns,
     turn,
 )
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.fft.compiled import joined_few, run_stages, spread_few
+from rushlight.kernels.fft.long_compiled import complex_of_half
+from rushlight.kernels.gemm.microkernel import VL
+from rushlight.kernels.gemm.transposes import transpose
+from rushlight.machine.language.functions import (
     array,
     f32,
     function,
@@ -24,15 +28,11 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     shared_function,
 )
-from rushlight.backends.microkernel import VL
-from rushlight.backends.transposes import transpose
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.fourier_kernels import joined_few, run_stages, spread_few
-from rushlight.kernels.long_fourier_kernels import complex_of_half
+from rushlight.machine.worker_pool import scratch
 
 # Argument words. N: complex numbers of a row; TABLE: address of what `transform_row` reads; FACTOR
 # and ENDS: bits of float32 numbers by which all values are multiplied, and the first and last ones
-# of a half; SWAP, ROOTS, WHOLE: see `rushlight.kernels.fourier_kernels`; SPACE: bytes of scratch.
+# of a half; SWAP, ROOTS, WHOLE: see `rushlight.kernels.fft.compiled`; SPACE: bytes of scratch.
 # Rows of an odd number of real values are those of complex numbers without imaginary parts; ENDS is
 # for the first value alone.
 HEAD, OUT, SOURCE, N, TABLE, FACTOR, SWAP, SPACE, ROOTS, WHOLE, ENDS = range(11)

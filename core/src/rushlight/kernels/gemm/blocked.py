@@ -11,10 +11,8 @@ packing and reading them again cost. Import at first need: it imports the compil
 
 from __future__ import annotations
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends import threads
-from rushlight.backends.kernel_language import array, function, i64, range_kernel, real, stack
-from rushlight.backends.microkernel import (
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.microkernel import (
     FINISHES,
     MAX_ROWS,
     PANEL,
@@ -27,9 +25,8 @@ from rushlight.backends.microkernel import (
     gather_rows,
     split,
 )
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.execution import language_type
-from rushlight.kernels.gemm import (
+from rushlight.kernels.gemm.panels import TOGETHER, pack_panels
+from rushlight.kernels.gemm.plans import (
     A_K,
     A_ROW,
     ACCUMULATE,
@@ -52,7 +49,10 @@ from rushlight.kernels.gemm import (
     M,
     N,
 )
-from rushlight.kernels.panel_products import TOGETHER, pack_panels
+from rushlight.kernels.launch.execution import language_type
+from rushlight.machine import threads
+from rushlight.machine.language.functions import array, function, i64, range_kernel, real, stack
+from rushlight.machine.worker_pool import scratch
 
 GROUPS = GROUP  # here: number of groups of panels
 GATHERS = OFFSETS_A  # here: whether columns of A are gathered
@@ -176,7 +176,7 @@ def _parts(m, n, panels, taking):
 
 
 def plan(words, dtype):
-    """A launch plan for the argument words of :mod:`rushlight.kernels.gemm`."""
+    """A launch plan for the argument words of :mod:`rushlight.kernels.gemm.plans`."""
     size, transposed = dtype.itemsize, bool(words[TRANS_A])
     m, n, k = words[M], words[N], words[K]
     words[A_K] = size

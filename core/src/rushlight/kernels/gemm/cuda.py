@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import cuda, np
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import empty
-from rushlight.backends.cuda.runtime.products import DTYPES, Product
+from rushlight.backends import cuda
+from rushlight.compiler.cuda.device_array import empty
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime
+from rushlight.machine.cuda.runtime.products import DTYPES, Product
 
 __all__ = ["addmm", "linear", "matmul", "planned_linear"]
 

@@ -4,8 +4,11 @@ the order (0, 1), (0, 2), ..., (1, 2), ..."""
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.launch.prepared import Remembered, called, prepared
+from rushlight.machine import np
+from rushlight.machine.language.functions import (
     array,
     f32,
     function,
@@ -16,9 +19,6 @@ from rushlight.backends.kernel_language import (
     square_root,
     stack,
 )
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.prepared import Remembered, called, prepared
 
 __all__ = ["euclidean", "pairs_gradient", "prepare_pairs"]
 

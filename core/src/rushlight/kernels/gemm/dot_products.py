@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_language import Emitted, i64
-from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.microkernel import (
+from rushlight.kernels.gemm.microkernel import (
     F32,
     I64,
     VECTOR,
@@ -20,6 +18,8 @@ from rushlight.backends.microkernel import (
     lanes_below,
     load_vector,
 )
+from rushlight.machine.language.functions import Emitted, i64
+from rushlight.machine.language.values import counted_loop
 
 # Of one block: 24 sums, 4 values and 1 gradient fill 29 registers, or 12, 3 and 1 all 16.
 OUTPUTS, SHIFTS = (6, 4) if VL == 16 else (4, 3)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_language import Emitted, i64
+from rushlight.machine.language.functions import Emitted, i64
 
 __all__ = ["DESCRIPTOR", "MOST_NUMBERS", "NUMBERS", "RANGE", "WORDS", "emit_epilogue", "finish"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.compiler.cost import CHEAP_LIMIT
 from rushlight.compiler.kernel import number_words
+from rushlight.machine import np
 
 __all__ = ["Epilogue"]
 
@@ -13,15 +13,15 @@ class Epilogue:
     """A compiled float32 kernel of one operand and one result, with the numbers it is called with.
 
     ``run(out)`` runs it in place. ``table`` is what kernels that run it themselves, on a part of
-    their result at a time, are given (:mod:`rushlight.backends.epilogues`): the same arithmetic on
+    their result at a time, are given (:mod:`rushlight.kernels.gemm.epilogue_emitters`): the same arithmetic on
     every element, so the same bits. Register tiles are so small that only what `is_light` pays
     there (ReLU 0 to 4 % of a product, GELU 3 to 8 % lost); depthwise planes, Winograd's tiles and
     planes of few channels take all.
     """
 
     def __init__(self, kernel, numbers=()):
-        from rushlight.backends import epilogues
-        from rushlight.compiler.machine import driver
+        from rushlight.compiler.cpu.programs import driver
+        from rushlight.kernels.gemm import epilogue_emitters as epilogues
 
         if len(kernel.inputs) != 1 or len(kernel.outputs) != 1:
             raise ValueError(f"Epilogue: {kernel!r} must have one operand and one result")

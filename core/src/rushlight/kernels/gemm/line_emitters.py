@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from rushlight.backends.element_vectors import DOUBLE, SINGLE
-from rushlight.backends.kernel_language import Chosen, Emitted, f32, f64, i64, real
-from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.microkernel import prefetch
+from rushlight.kernels.gemm.microkernel import prefetch
+from rushlight.machine.language.element_vectors import DOUBLE, SINGLE
+from rushlight.machine.language.functions import Chosen, Emitted, f32, f64, i64, real
+from rushlight.machine.language.values import counted_loop
 
 ROWS = 4  # of the matrix at once
 LINE_BYTES = 64  # of a cache

@@ -6,10 +6,7 @@ Items are outputs; the parts depend on shapes only. Import at first need: it imp
 
 from __future__ import annotations
 
-from rushlight.backends import threads
-from rushlight.backends.element_vectors import VL
-from rushlight.backends.kernel_language import array, f32, function, i64, range_kernel, real, stack
-from rushlight.backends.line_products import (
+from rushlight.kernels.gemm.line_emitters import (
     ROWS,
     add_columns,
     add_row,
@@ -17,7 +14,18 @@ from rushlight.backends.line_products import (
     dot_row,
     dot_rows,
 )
-from rushlight.kernels.execution import language_type
+from rushlight.kernels.launch.execution import language_type
+from rushlight.machine import threads
+from rushlight.machine.language.element_vectors import VL
+from rushlight.machine.language.functions import (
+    array,
+    f32,
+    function,
+    i64,
+    range_kernel,
+    real,
+    stack,
+)
 
 # Argument words. The first four are given at each call; the vector is A or (`VECTOR`: 1) B.
 A, B, C, BIAS, INNER, ROW, VECTOR, BY_DOTS, ACCUMULATE, ONE_BIAS = range(10)

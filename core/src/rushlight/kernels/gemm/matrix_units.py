@@ -24,16 +24,12 @@ import sys
 
 from llvmlite import ir
 
-from rushlight.backends.cpu import processor
-from rushlight.backends.element_vectors import alignment_is_argument
-from rushlight.backends.kernel_language import Chosen, Emitted, Parameter, i64
-from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.microkernel import (
-    VL,
-    lanes_below,
-    load_vector,
-)
-from rushlight.backends.transposes import interleave
+from rushlight.kernels.gemm.microkernel import VL, lanes_below, load_vector
+from rushlight.kernels.gemm.transposes import interleave
+from rushlight.machine.language.element_vectors import alignment_is_argument
+from rushlight.machine.language.functions import Chosen, Emitted, Parameter, i64
+from rushlight.machine.language.values import counted_loop
+from rushlight.machine.processors import processor
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 LANES = 16

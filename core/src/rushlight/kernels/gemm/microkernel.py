@@ -6,7 +6,7 @@ A *tile kernel* ``void tile(int64 *p)`` computes a tile of R rows x PANEL column
               A[a_offset[s] + r * A_ROW + k * A_K] * B[b_offset[s] + k * PANEL, :]
 
 where start is 0, C itself, a bias row or a bias for each row. An elementwise kernel can follow
-(:mod:`rushlight.backends.epilogues`), on the finished sums before they are stored.
+(:mod:`rushlight.kernels.gemm.epilogue_emitters`), on the finished sums before they are stored.
 Registers take SUM_DEPTH products (or as many as a table names), then go to the stack and begin
 anew: in one long sum rounding errors would grow with the root of its length (4 times PyTorch's at
 4096). Strides and offsets are in bytes. One segment is a matrix product; one segment per kernel tap
@@ -28,11 +28,10 @@ import itertools
 
 from llvmlite import ir
 
-from rushlight.backends import llvm_passes, np
-from rushlight.backends.cpu import ways_of_first_cache
-from rushlight.backends.element_vectors import DOUBLE, SINGLE, VL
-from rushlight.backends.epilogues import emit_epilogue
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.gemm.epilogue_emitters import emit_epilogue
+from rushlight.machine import llvm_passes, np
+from rushlight.machine.language.element_vectors import DOUBLE, SINGLE, VL
+from rushlight.machine.language.functions import (
     Emitted,
     array,
     call_address,
@@ -40,8 +39,9 @@ from rushlight.backends.kernel_language import (
     i64,
     shared_function,
 )
-from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.machine_code import load_module
+from rushlight.machine.language.values import counted_loop
+from rushlight.machine.machine_code import load_module
+from rushlight.machine.processors import ways_of_first_cache
 
 I8, I32, I64, F32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
 NV = 2  # vectors per tile row

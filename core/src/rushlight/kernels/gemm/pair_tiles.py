@@ -1,9 +1,9 @@
 """Register tiles of bfloat16: sums of pairs of products by the processor's own instruction.
 
-The tiles are those of :mod:`rushlight.backends.microkernel` on 32-bit words that hold two values
+The tiles are those of :mod:`rushlight.kernels.gemm.microkernel` on 32-bit words that hold two values
 each, neighbours in k: one instruction adds both products to a float32 sum. C is bfloat16, rounded
 once. Intel calls the instructions AVX512_BF16; AMD has them since Zen 4. Where a processor has
-matrix units, :mod:`rushlight.kernels.split_products` is quicker. Import at first kernel need.
+matrix units, :mod:`rushlight.kernels.gemm.split` is quicker. Import at first kernel need.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import os
 
 from llvmlite import ir
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends.cpu import processor
-from rushlight.backends.element_vectors import Vectors, alignment_is_argument
-from rushlight.backends.kernel_language import Emitted, i64
-from rushlight.backends.microkernel import I32, I64, VECTOR, VL, TileTable, declared
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.microkernel import I32, I64, VECTOR, VL, TileTable, declared
+from rushlight.machine.language.element_vectors import Vectors, alignment_is_argument
+from rushlight.machine.language.functions import Emitted, i64
+from rushlight.machine.processors import processor
 
 __all__ = ["COLUMNS_OF_A", "NARROW_COLUMNS_OF_A", "NARROW_ROWS", "ROWS", "available", "interleaved"]
 

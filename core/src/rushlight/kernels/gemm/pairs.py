@@ -1,6 +1,6 @@
 """bfloat16 products of matrices by instructions that add pairs of products.
 
-As in :mod:`rushlight.kernels.gemm` an item is a group of B panels times a range of rows of A, of
+As in :mod:`rushlight.kernels.gemm.plans` an item is a group of B panels times a range of rows of A, of
 one matrix of a batch. Rows of A are read where they lie, two neighbours in k as one word; a
 transposed A is first copied in such words, and so are the panels of B. Sums are float32, results
 are rounded once. This module imports the compiler: import it at first need.
@@ -8,9 +8,14 @@ are rounded once. This module imports the compiler: import it at first need.
 
 from __future__ import annotations
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends import np, pair_tiles, threads
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm import pair_tiles
+from rushlight.kernels.gemm.microkernel import MAX_ROWS, PANEL, TILE_WORDS, call_tile, split
+from rushlight.kernels.gemm.pair_tiles import interleaved
+from rushlight.kernels.gemm.transposes import transpose
+from rushlight.kernels.launch.execution import chunk
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
     array,
     function,
     i64,
@@ -20,12 +25,8 @@ from rushlight.backends.kernel_language import (
     u16,
     u32,
 )
-from rushlight.backends.memory import empty
-from rushlight.backends.microkernel import MAX_ROWS, PANEL, TILE_WORDS, call_tile, split
-from rushlight.backends.pair_tiles import interleaved
-from rushlight.backends.transposes import transpose
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.execution import chunk
+from rushlight.machine.memory import empty
+from rushlight.machine.worker_pool import scratch
 
 # Argument words. The first four are given at each call.
 A, B, C, BIAS, M, N, PAIRS, A_ROW, A_K, B_ROW, TRANS_B, C_ROW, GROUP, ROW_PARTS = range(14)

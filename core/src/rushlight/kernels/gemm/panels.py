@@ -12,20 +12,8 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends import np, threads
-from rushlight.backends.cpu import has_two_wide_units
-from rushlight.backends.kernel_language import (
-    array,
-    f32,
-    function,
-    i64,
-    range_kernel,
-    real,
-    stack,
-)
-from rushlight.backends.memory import empty
-from rushlight.backends.microkernel import (
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.microkernel import (
     FINISHES,
     MAX_ROWS,
     PANEL,
@@ -39,10 +27,7 @@ from rushlight.backends.microkernel import (
     pack_rows,
     split,
 )
-from rushlight.backends.transposes import transpose, transpose_doubles
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.execution import language_type
-from rushlight.kernels.gemm import (
+from rushlight.kernels.gemm.plans import (
     A_K,
     A_ROW,
     ACCUMULATE,
@@ -72,6 +57,21 @@ from rushlight.kernels.gemm import (
     M,
     N,
 )
+from rushlight.kernels.gemm.transposes import transpose, transpose_doubles
+from rushlight.kernels.launch.execution import language_type
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
+    array,
+    f32,
+    function,
+    i64,
+    range_kernel,
+    real,
+    stack,
+)
+from rushlight.machine.memory import empty
+from rushlight.machine.processors import has_two_wide_units
+from rushlight.machine.worker_pool import scratch
 
 MOST_DEPTH = 16 << 10  # bytes of a row of A: a panel of this depth takes half of a 1 MB L2
 L2_BUDGET = 512 * 1024  # bytes of packed B in one item
@@ -213,7 +213,7 @@ def _tables(size, transposed, asks):
 
 
 class PanelProduct:
-    """How to run a product for the argument words of :mod:`rushlight.kernels.gemm`."""
+    """How to run a product for the argument words of :mod:`rushlight.kernels.gemm.plans`."""
 
     __slots__ = ("bytes", "gather", "words")
 

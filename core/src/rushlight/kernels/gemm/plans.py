@@ -1,8 +1,8 @@
-"""Compiled matrix products: plans and range kernels behind :mod:`rushlight.kernels.matrix`.
+"""Compiled matrix products: plans and range kernels behind :mod:`rushlight.kernels.gemm.products`.
 
-Large products are those of :mod:`rushlight.kernels.panel_products` or, where vectors are short, of
-:mod:`rushlight.kernels.blocked_products`; those of one row or column have kernels of their own
-(:mod:`rushlight.kernels.line_products`). Those with few columns or little work, of float64 where
+Large products are those of :mod:`rushlight.kernels.gemm.panels` or, where vectors are short, of
+:mod:`rushlight.kernels.gemm.blocked`; those of one row or column have kernels of their own
+(:mod:`rushlight.kernels.gemm.lines`). Those with few columns or little work, of float64 where
 one unit multiplies and adds, and batches of small matrices go to OpenBLAS at one thread, in chunks
 over the pool, of rows or columns, whichever are more, and within them in blocks that it multiplies
 without packing. All depends on shapes and the processor only.
@@ -11,27 +11,15 @@ This module imports the compiler: import it at first need.
 
 from __future__ import annotations
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends import np, threads
-from rushlight.backends.cpu import has_two_wide_units
-from rushlight.backends.kernel_language import (
-    array,
-    f32,
-    function,
-    i32,
-    i64,
-    range_kernel,
-    real,
-)
-from rushlight.backends.microkernel import (
-    PANEL,
-    START_BIAS,
-    START_C,
-)
-from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
-from rushlight.kernels import assignment
-from rushlight.kernels.execution import language_type
-from rushlight.kernels.precision import planes_of_float32
+from rushlight.kernels.copying import assignment
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.microkernel import PANEL, START_BIAS, START_C
+from rushlight.kernels.gemm.precision import planes_of_float32
+from rushlight.kernels.launch.execution import language_type
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import array, f32, function, i32, i64, range_kernel, real
+from rushlight.machine.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
+from rushlight.machine.processors import has_two_wide_units
 
 # Argument words. The first four are given at each call, the next two where they are needed.
 A, B, C, BIAS, PACKED, EPILOGUE, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(15)
@@ -141,7 +129,7 @@ def fit_matrix_units(m, n, k):
     """Whether a product of these sizes is quicker on matrix units, packing included."""
     if k < 32 or m * n < SPLIT_SIDES * (m + n) or m * n * k < SPLIT_WORK:
         return False
-    from rushlight.backends import matrix_units
+    from rushlight.kernels.gemm import matrix_units
 
     return matrix_units.available()
 
@@ -152,13 +140,13 @@ def bfloat16_plan(a_shape, a_strides, b_shape, b_strides):
     a, b = layout(a_shape, a_strides, 2), layout(b_shape, b_strides, 2)
     if a is None or b is None:
         return None
-    from rushlight.backends import matrix_units
-    from rushlight.kernels import pair_products
+    from rushlight.kernels.gemm import matrix_units
+    from rushlight.kernels.gemm import pairs as pair_products
 
     if matrix_units.available():
         if k < 32 or m * n < HALF_SIDES * (m + n):
             return None
-        from rushlight.kernels.split_products import SplitProduct
+        from rushlight.kernels.gemm.split import SplitProduct
 
         return SplitProduct(m, n, k, a, b, START_BIAS, 0)
     if not pair_products.fits(m, n, k):
@@ -174,8 +162,8 @@ def bfloat16_batch(a_shape, a_strides, b_shape, b_strides, batch, by_rows=False)
     b = layout(b_shape[-2:], b_strides[-2:], 2)
     if a is None or b is None:
         return None
-    from rushlight.backends import matrix_units
-    from rushlight.kernels import pair_products
+    from rushlight.kernels.gemm import matrix_units
+    from rushlight.kernels.gemm import pairs as pair_products
 
     if matrix_units.available() or not pair_products.fits(m, n, k):
         return None
@@ -215,19 +203,19 @@ class Product:
         self.split = self.panels = None
         self.finishes = False  # whether the kernel runs light epilogues on its tiles
         if size == 4 and fit_matrix_units(m, n, k):
-            from rushlight.kernels.split_products import SplitProduct
+            from rushlight.kernels.gemm.split import SplitProduct
 
             start = START_C if accumulate else START_BIAS
             self.split = SplitProduct(m, n, k, a, b, start, planes_of_float32())
         elif m == 1 or n == 1:
             self.words = self._line(words, dtype)
         elif BLOCKED and n * size >= PANEL * 4 and m >= LOWEST[size] and m * n * k >= SMALL_WORK:
-            from rushlight.kernels import blocked_products
+            from rushlight.kernels.gemm import blocked as blocked_products
 
             self.words = blocked_products.plan(words, dtype)
             self.finishes = k >= mk.FINISHES_FROM
         elif self._is_paneled(m, n, k, size):
-            from rushlight.kernels.panel_products import PanelProduct
+            from rushlight.kernels.gemm.panels import PanelProduct
 
             made = PanelProduct(words, dtype)
             self.words, self.finishes = made.words, k >= mk.FINISHES_FROM
@@ -247,7 +235,7 @@ class Product:
     def _line(self, words, dtype):
         """One row or one column of outputs: a vector, which is copied where it is not dense, times
         a matrix."""
-        from rushlight.kernels import line_products
+        from rushlight.kernels.gemm import lines as line_products
 
         size, is_row = dtype.itemsize, words[M] == 1
         if is_row:
@@ -277,7 +265,7 @@ class Product:
 
     def run(self, a, b, out, bias, epilogue=None):
         """Write the product (plus bias, or plus ``out``) into a dense ``out``, then run an
-        :class:`rushlight.kernels.epilogues.Epilogue` on that.
+        :class:`rushlight.kernels.gemm.epilogues.Epilogue` on that.
 
         The bias has a value for each column, or with ``by_rows`` for each row.
         """
@@ -307,7 +295,7 @@ def images_plan(m, n, k, transposed, images):
     of dense (images, k, n), by one launch; None where each is to be a product of its own."""
     if BLOCKED or n < PANEL or fit_matrix_units(m, n, k):
         return None
-    from rushlight.kernels.panel_products import PanelProduct
+    from rushlight.kernels.gemm.panels import PanelProduct
 
     words = [0] * WORDS
     words[M], words[N], words[K] = m, n, k
@@ -343,7 +331,7 @@ class BatchProduct:
         grain = max(1, min(items, INLINE_WORK // 2 // (m * n * k)))
         kind = language_type(dtype)
         if are_lines:
-            from rushlight.kernels import line_products as lines
+            from rushlight.kernels.gemm import lines
 
             row, by_dots = (b[0], b[1]) if m == 1 else (a[0], not a[1])
             by_dots |= m == n and row == size  # a column that lies like a row

@@ -19,7 +19,7 @@ def float32_precision():
 def set_float32_precision(precision):
     """Choose; products planned before are planned again."""
     global _chosen
-    from rushlight.kernels import matrix
+    from rushlight.kernels.gemm import products as matrix
 
     _chosen = precision
     matrix.forget_plans()

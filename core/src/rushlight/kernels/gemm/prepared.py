@@ -1,17 +1,17 @@
 """Products of matrices of up to some hundred thousand multiply-adds, each by one call.
 
-The kernels are those of :mod:`rushlight.kernels.gemm`; a range kernel puts the words of a prepared
-call (:mod:`rushlight.kernels.prepared`) where they look for them.
+The kernels are those of :mod:`rushlight.kernels.gemm.plans`; a range kernel puts the words of a prepared
+call (:mod:`rushlight.kernels.launch.prepared`) where they look for them.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import array, call_address, i64, range_kernel, stack
-from rushlight.kernels.blocked_products import blocked_kernel
-from rushlight.kernels.execution import language_type
-from rushlight.kernels.gemm import BLOCKED, WORDS, BatchProduct, Product
-from rushlight.kernels.panel_products import panel_kernel
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.gemm.blocked import blocked_kernel
+from rushlight.kernels.gemm.panels import panel_kernel
+from rushlight.kernels.gemm.plans import BLOCKED, WORDS, BatchProduct, Product
+from rushlight.kernels.launch.execution import language_type
+from rushlight.kernels.launch.prepared import prepared
+from rushlight.machine.language.functions import array, call_address, i64, range_kernel, stack
 
 MOST = 1 << 18  # multiply-adds; matrix units, which may be switched, begin far above
 _HEAD = 4  # words of a prepared call before the constants: the kernel, the result, both matrices

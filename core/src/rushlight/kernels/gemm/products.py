@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.memory import empty
-from rushlight.backends.quiet import quietly
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import (
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.launch.execution import (
     COMPILED_DTYPES,
     FLOAT32,
     FLOAT64,
     is_low_precision,
     referenced_by,
 )
+from rushlight.machine import np
+from rushlight.machine.memory import empty
+from rushlight.machine.quiet import quietly
 
 __all__ = ["addmm", "linear", "matmul"]
 
@@ -120,7 +120,7 @@ def product_into(a, b, out, bias=None, by_rows=False, epilogue=None, accumulate=
     key = (a.shape, a.strides, b.shape, b.strides, a.itemsize, "by rows")
     plan = _plans.get(key)
     if plan is None:
-        from rushlight.kernels.gemm import Product
+        from rushlight.kernels.gemm.plans import Product
 
         _check_inner(a, b)
         plan = _remember(key, Product(*key[:4], a.dtype, False, by_rows=True))
@@ -140,7 +140,7 @@ def _plan_product(key, a, b):
     _check_inner(a, b)
     if a.shape[0] * a.shape[1] * b.shape[1] == 0:
         return _remember(key, _EMPTY)
-    from rushlight.kernels.gemm import Product
+    from rushlight.kernels.gemm.plans import Product
 
     return _remember(key, Product(*key[:4], a.dtype, key[5]))
 
@@ -202,7 +202,7 @@ def _bfloat16_product(a, b, bias):
     key = (flat.shape, flat.strides, b.shape, b.strides, 2, False)
     plan = _plans.get(key)
     if plan is None:
-        from rushlight.kernels.gemm import bfloat16_plan
+        from rushlight.kernels.gemm.plans import bfloat16_plan
 
         plan = _remember(key, bfloat16_plan(*key[:4]) or _EMPTY)
     if plan is _EMPTY:
@@ -235,7 +235,7 @@ def _batch_plan(a, b, batch, by_rows):
     key = (a.shape, a.strides, b.shape, b.strides, 2, "by rows" if by_rows else "batch")
     plan = _plans.get(key)
     if plan is None:
-        from rushlight.kernels.gemm import bfloat16_batch
+        from rushlight.kernels.gemm.plans import bfloat16_batch
 
         empty_batch = 0 in batch or 0 in a.shape or 0 in b.shape
         plan = None if empty_batch else bfloat16_batch(*key[:4], batch, by_rows)
@@ -286,7 +286,7 @@ def _plan_batch(a, b):
         return batch, "rows"
     if m * k * n >= _LOOP_WORK and a.dtype is FLOAT32:
         return batch, "loop"
-    from rushlight.kernels.gemm import BatchProduct
+    from rushlight.kernels.gemm.plans import BatchProduct
 
     return batch, BatchProduct(a.shape, a.strides, b.shape, b.strides, a.dtype, batch)
 

@@ -12,19 +12,9 @@ same special values as everywhere else. Import at first need: it imports the com
 
 from __future__ import annotations
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import (
-    Parameter,
-    array,
-    f32,
-    function,
-    i32,
-    i64,
-    range_kernel,
-    stack,
-)
-from rushlight.backends.matrix_units import (
+from rushlight.kernels.convolution.gathered_packing import gather_block
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.matrix_units import (
     SIDE,
     TILE,
     configure,
@@ -41,12 +31,22 @@ from rushlight.backends.matrix_units import (
     transpose_tile,
     zero_block,
 )
-from rushlight.backends.memory import empty
-from rushlight.backends.microkernel import TILE_WORDS
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.gathered_packing import gather_block
-from rushlight.kernels.gemm import packs_here
-from rushlight.kernels.tile_products import multiply, pack_b, ready_block
+from rushlight.kernels.gemm.microkernel import TILE_WORDS
+from rushlight.kernels.gemm.plans import packs_here
+from rushlight.kernels.gemm.tiles import multiply, pack_b, ready_block
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
+    Parameter,
+    array,
+    f32,
+    function,
+    i32,
+    i64,
+    range_kernel,
+    stack,
+)
+from rushlight.machine.memory import empty
+from rushlight.machine.worker_pool import scratch
 
 # Argument words. The first nine are given at each call.
 A, B, C, BIAS, PACKED_A, PACKED_B, PEAKS_A, PEAKS_B, REFUSED = range(9)

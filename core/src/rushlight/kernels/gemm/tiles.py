@@ -6,16 +6,10 @@ on more than the calling thread. Import at first need: it imports the compiler.
 
 from __future__ import annotations
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends.kernel_language import array, function, i64, stack
-from rushlight.backends.microkernel import (
-    MAX_ROWS,
-    PANEL,
-    call_tile,
-    pack_rows,
-    split,
-)
-from rushlight.backends.transposes import transpose
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.microkernel import MAX_ROWS, PANEL, call_tile, pack_rows, split
+from rushlight.kernels.gemm.transposes import transpose
+from rushlight.machine.language.functions import array, function, i64, stack
 
 
 @function

@@ -1,11 +1,11 @@
 """Compiled products of dense matrices with vectors, and conversions of dense arrays.
 
-Argument words follow :mod:`rushlight.kernels.prepared`. Import at first need.
+Argument words follow :mod:`rushlight.kernels.launch.prepared`. Import at first need.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     atomic_add,
@@ -20,7 +20,7 @@ from rushlight.backends.kernel_language import (
     stored,
     u8,
 )
-from rushlight.backends.worker_pool import memcpy
+from rushlight.machine.worker_pool import memcpy
 
 OUT, X, Y = 1, 2, 3
 BLOCK = 4096  # elements of an item of a conversion

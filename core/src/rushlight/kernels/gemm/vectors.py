@@ -1,5 +1,5 @@
 """Products of dense matrices with vectors, and conversions of dense arrays, each by one call (see
-:mod:`rushlight.kernels.prepared`).
+:mod:`rushlight.kernels.launch.prepared`).
 
 A function gives a call for one layout, or None where it is left to others.
 """
@@ -10,9 +10,7 @@ import ctypes
 import functools
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.execution import (
+from rushlight.kernels.launch.execution import (
     COMPILED_DTYPES,
     REFERENCE,
     chunk,
@@ -20,7 +18,9 @@ from rushlight.kernels.execution import (
     is_floating,
     language_type,
 )
-from rushlight.kernels.prepared import Remembered, prepared
+from rushlight.kernels.launch.prepared import Remembered, prepared
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
 
 __all__ = [
     "added_at_mask",
@@ -63,7 +63,7 @@ def product(input, vector):
         return None
     if input.ndim == 2 and input.size > CACHED:
         return None
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
 
     code, rows = native.row_products.address(real=language_type(dtype)), input.size // n
     return prepared(code, rows, chunk(rows, n), [input, vector], [(input.shape[:-1], dtype)], [n])
@@ -78,7 +78,7 @@ def kronecker(a, b):
         return None
     if b.strides[1] != b.itemsize:
         return None
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
 
     code, rows = native.kronecker.address(real=language_type(dtype)), len(a) * len(b)
     shape = rows, a.shape[1] * b.shape[1]
@@ -94,10 +94,10 @@ def small_product(a, b):
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
         return None
     if not 0 < a.size * b.shape[1] <= SMALL_WORK:
-        from rushlight.kernels import prepared_products
+        from rushlight.kernels.gemm import prepared as prepared_products
 
         return prepared_products.product(a, b)
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
 
     steps = [step // dtype.itemsize for step in (*a.strides, *b.strides)]
     if any(step * dtype.itemsize != s for step, s in zip(steps, (*a.strides, *b.strides))):  # noqa: B905
@@ -112,7 +112,7 @@ def trace(matrix):
     dtype, step = matrix.dtype, sum(matrix.strides)
     if REFERENCE or dtype not in COMPILED_DTYPES:
         return None
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
 
     code = native.strided_total.address(real=language_type(dtype))
     return prepared(code, 1, 1, [matrix], [((), dtype)], [min(matrix.shape), step])
@@ -125,7 +125,7 @@ def small_products(a, b):
         return None
     if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         return None
-    from rushlight.kernels import prepared_products
+    from rushlight.kernels.gemm import prepared as prepared_products
 
     return prepared_products.batch(a, b)
 
@@ -137,8 +137,8 @@ def converted(input, target):
         return None
     if input.dtype == target:
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
+    from rushlight.machine.language import functions as language
 
     source, element = (getattr(language, kind) for kind in kinds)
     truth = int(target == _BOOL)
@@ -156,8 +156,8 @@ def equal(first, second):
         return None
     if first.shape != second.shape or not (first.flags.c_contiguous and second.flags.c_contiguous):
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
+    from rushlight.machine.language import functions as language
 
     code = native.same.address(element=getattr(language, kind))
     size = first.size
@@ -175,8 +175,8 @@ def among(elements, tests, invert):
         return None
     if not 0 < tests.size <= FEW or not (elements.flags.c_contiguous and tests.flags.c_contiguous):
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
+    from rushlight.machine.language import functions as language
 
     code = native.among.address(element=getattr(language, kind))
     blocks = math.ceil(elements.size / native.BLOCK)
@@ -187,11 +187,11 @@ def among(elements, tests, invert):
 
 def one_hot(classes, count):
     """``f(classes)``: rows of `count` zeros with a one at each of the dense int64 `classes`; those
-    out of range are counted in :data:`rushlight.kernels.places.failures`."""
+    out of range are counted in :data:`rushlight.kernels.indexing.indices.failures`."""
     if REFERENCE or not classes.flags.c_contiguous or not classes.size or count < 1:
         return None
-    from rushlight.kernels import places
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
+    from rushlight.kernels.indexing import indices as places
 
     code, items = native.one_hot.address(), classes.size
     outputs = [((*classes.shape, count), np.dtype(np.int64))]
@@ -203,7 +203,7 @@ def ramp(count):
     """``f(start, step)``: so many int64 in equal steps; None where NumPy is as good."""
     if REFERENCE or count < 64:
         return None
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
 
     code, blocks = native.ramp.address(), math.ceil(count / native.BLOCK)
     outputs = [((count,), np.dtype(np.int64))]
@@ -215,7 +215,7 @@ def spaced(count, dtype):
     from its end; None for other dtypes and few numbers, where NumPy is as good."""
     if REFERENCE or count < 16 or dtype not in COMPILED_DTYPES:
         return None
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
 
     code = native.spaced.address(real=language_type(dtype))
     blocks = math.ceil(count / native.BLOCK)
@@ -257,8 +257,8 @@ def evenly_spaced(count, start, end, dtype):
 
 @functools.lru_cache(maxsize=512)
 def _selection(size, itemsize):
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import vector_kernels as native
+    from rushlight.kernels.gemm import vector_kernels as native
+    from rushlight.machine.language import functions as language
 
     kind = {1: language.u8, 2: language.u16, 4: language.i32, 8: language.i64}.get(itemsize)
     if kind is None:
@@ -301,7 +301,7 @@ def added_at_mask(input, mask, values):
     key = mask.size, input.size, dtype
     plan = _mask_plans.get(key)
     if plan is None:
-        from rushlight.kernels import vector_kernels as native
+        from rushlight.kernels.gemm import vector_kernels as native
 
         code = native.added_at_mask.address(**floating_types(dtype))
         words = [0] * 5 + [mask.size, input.size // mask.size, 0]
@@ -325,7 +325,7 @@ def nonzero(input):
     shape = input.shape
     plan = _nonzero_plans.get(shape)
     if plan is None:
-        from rushlight.kernels import vector_kernels as native
+        from rushlight.kernels.gemm import vector_kernels as native
 
         before = [1] * (4 - len(shape)) + list(shape[:-1])
         words = [0, 0, 0, input.size // shape[-1], shape[-1], len(shape), *before]

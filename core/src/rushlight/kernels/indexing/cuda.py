@@ -6,12 +6,11 @@ lets float32, float64 and wide integers be added by atomics instead.
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime, sources
-
-from .launching import address, empty, grid_of, launch, outer_inner, row_shape
-from .scan import scanned
-from .sorting import sorted_rows
+from rushlight.kernels.launch.cuda import address, empty, grid_of, launch, outer_inner, row_shape
+from rushlight.kernels.scan_sort.cuda_scan import scanned
+from rushlight.kernels.scan_sort.cuda_sort import sorted_rows
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime, sources
 
 __all__ = [
     "added_at",

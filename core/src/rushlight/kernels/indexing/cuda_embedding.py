@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime, sources
-
-from .indexing import _segments, combined_at, take_rows
-from .launching import address, constant, empty, grid_of, launch
-from .sorting import sorted_rows
+from rushlight.kernels.indexing.cuda import _segments, combined_at, take_rows
+from rushlight.kernels.launch.cuda import address, constant, empty, grid_of, launch
+from rushlight.kernels.scan_sort.cuda_sort import sorted_rows
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime, sources
 
 __all__ = [
     "embedding_backward",
@@ -75,7 +74,7 @@ def embedding_bag_forward(weight, indices, offsets, mode, per_sample_weights, in
                           padding_idx):  # fmt: skip
     """Sum, mean or maximum of the rows of every bag; empty bags give zeros.
 
-    Returns (out, saved) as :func:`rushlight.kernels.embedding.embedding_bag_forward`.
+    Returns (out, saved) as :func:`rushlight.kernels.indexing.embedding.embedding_bag_forward`.
     """
     table, flat = weight.contiguous(), _flat(indices)
     starts = _starts(indices, offsets, include_last_offset)

@@ -6,8 +6,11 @@ row has one writer and adds in the order of the indices, whatever the number of 
 
 from __future__ import annotations
 
-from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.launch.execution import chunk, compute_array, language_type, referenced_by
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     f32,
@@ -16,11 +19,8 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     real,
 )
-from rushlight.backends.memory import empty
-from rushlight.backends.worker_pool import memcpy
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import chunk, compute_array, language_type, referenced_by
+from rushlight.machine.memory import empty
+from rushlight.machine.worker_pool import memcpy
 
 __all__ = [
     "embedding_backward",

@@ -1,13 +1,23 @@
 """Compiled loops that read rows and elements at indices, and write and add them there.
 
-Argument words follow :mod:`rushlight.kernels.prepared`. An index out of range counts in the word
+Argument words follow :mod:`rushlight.kernels.launch.prepared`. An index out of range counts in the word
 at FAILED and is left out: the caller sees the count and says what is wrong. Where `wrap` is 1,
 negative indices count from the end. Import at first need.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.copying.block_kernels import move_past, streams
+from rushlight.kernels.copying.streaming import LINE, few_bytes, stream_copy
+from rushlight.kernels.indexing.indices import (
+    ADD,
+    LARGEST,
+    MULTIPLY,
+    NARROWED,
+    SHORT_ROWS,
+    SMALLEST,
+)
+from rushlight.machine.language.functions import (
     Chosen,
     Parameter,
     array,
@@ -20,9 +30,6 @@ from rushlight.backends.kernel_language import (
     stack,
     u16,
 )
-from rushlight.backends.streaming import LINE, few_bytes, stream_copy
-from rushlight.kernels.block_kernels import move_past, streams
-from rushlight.kernels.places import ADD, LARGEST, MULTIPLY, NARROWED, SHORT_ROWS, SMALLEST
 
 OUT, X, INDEX = 1, 2, 3
 ROW_WORDS = 4  # failures, length that indices go through, number of indices, elements of a row;

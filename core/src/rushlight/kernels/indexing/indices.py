@@ -1,6 +1,6 @@
 """Reading rows and elements at indices, and writing or adding there, each by one call.
 
-Each function gives a call for one layout (see :mod:`rushlight.kernels.prepared`), or None where it
+Each function gives a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or None where it
 is left to others: strided arrays, elements of 16 bytes, sizes that do not fit. A call that met an
 index out of range counts it in :data:`failures`; its result is of no use then.
 """
@@ -11,12 +11,9 @@ import ctypes
 import functools
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.cpu import streams_from
-from rushlight.backends.memory import address, empty
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, is_floating
-from rushlight.kernels.moving import merged
-from rushlight.kernels.prepared import (
+from rushlight.kernels.copying.moving import merged
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, is_floating
+from rushlight.kernels.launch.prepared import (
     LIMIT,
     Remembered,
     Short,
@@ -24,6 +21,9 @@ from rushlight.kernels.prepared import (
     prepared,
     prepared_into,
 )
+from rushlight.machine import np, threads
+from rushlight.machine.memory import address, empty
+from rushlight.machine.processors import streams_from
 
 __all__ = [
     "checked",
@@ -60,8 +60,8 @@ def _kernel(name, dtype, kind=None, **parameters):
     kind = kind or _NAMES.get(dtype.itemsize)
     if REFERENCE or kind is None:
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import place_kernels as native
+    from rushlight.kernels.indexing import index_kernels as native
+    from rushlight.machine.language import functions as language
 
     kind = getattr(language, kind)
     return getattr(native, name).address(element=kind, size=dtype.itemsize, **parameters)
@@ -154,7 +154,7 @@ def add_rows(input, index, source, dim, wrap=False):
         return None
     if not source.flags.c_contiguous or input.dtype not in COMPILED_DTYPES:
         return None
-    from rushlight.kernels import place_kernels as native
+    from rushlight.kernels.indexing import index_kernels as native
 
     kind = {4: "f32", 8: "f64"}[input.itemsize]
     code = _kernel("add_rows", input.dtype, kind, wrap=int(wrap))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime, sources
-from rushlight.backends.cuda.device_array import DeviceArray, empty
+from rushlight.compiler.cuda.device_array import DeviceArray, empty
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime, sources
 
 __all__ = [
     "DeviceArray",

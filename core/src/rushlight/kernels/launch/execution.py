@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from rushlight.backends import np
-from rushlight.backends.arrays import bfloat16
+from rushlight.machine import np
+from rushlight.machine.arrays import bfloat16
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 COMPILED_DTYPES = (FLOAT32, FLOAT64)
@@ -54,19 +54,19 @@ def compute_dtype(dtype):
 def compute_array(array):
     """The array as the kernels take it: dense rows of float32 or float64."""
     if array.dtype not in COMPILED_DTYPES:
-        from rushlight.kernels.conversion import cast
+        from rushlight.kernels.copying.conversion import cast
 
         array = cast(array, compute_dtype(array.dtype))
     if array.flags.c_contiguous:
         return array
-    from rushlight.kernels.assignment import by_rows
+    from rushlight.kernels.copying.assignment import by_rows
 
     return by_rows(array)
 
 
 def language_type(dtype):
     """The kernel language's name of a dtype."""
-    from rushlight.backends.kernel_language import f32, f64
+    from rushlight.machine.language.functions import f32, f64
 
     return f32 if dtype == FLOAT32 else f64
 
@@ -74,7 +74,7 @@ def language_type(dtype):
 def floating_types(dtype):
     """Parameters of kernels whose arrays may be of half width: the type of their arithmetic, and
     what they hold."""
-    from rushlight.backends.kernel_language import bf16, f16
+    from rushlight.machine.language.functions import bf16, f16
 
     real = language_type(compute_dtype(dtype))
     if not is_low_precision(dtype):

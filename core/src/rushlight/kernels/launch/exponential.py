@@ -8,7 +8,7 @@ infinity, results below the smallest normal number lose bits gradually.
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     External,
     bitcast,
     f32,

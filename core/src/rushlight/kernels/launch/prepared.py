@@ -1,7 +1,7 @@
 """Kernels as built-in functions that make their own results, one per layout of the arguments.
 
 A range kernel whose argument words are a number, the results' addresses, the inputs' addresses,
-numbers and constants can be called through `rushlight.backends.llvm_door`: one call of 0.2 us
+numbers and constants can be called through `rushlight.machine.native_functions`: one call of 0.2 us
 checks dtypes, allocates and computes. What such a call needs to know follows from shapes, strides
 and dtypes: it is worked out once and remembered under them.
 """
@@ -12,10 +12,10 @@ import ctypes
 import math
 import struct
 
-from rushlight.backends import np, threads
-from rushlight.backends.arrays import BY_ARRAY_DTYPE
-from rushlight.backends.memory import bytes_of, empty
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import np, threads
+from rushlight.machine.arrays import BY_ARRAY_DTYPE
+from rushlight.machine.memory import bytes_of, empty
 
 __all__ = [
     "Remembered",
@@ -51,7 +51,7 @@ def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0, 
     Arrays of other dtypes or unaligned ones make the function answer NotImplemented; that shapes
     and strides are those of `inputs` is the caller's business.
     """
-    from rushlight.backends import llvm_door as door
+    from rushlight.machine import native_functions as door
 
     size = max(bytes_of(shape, dtype.itemsize) for shape, dtype in outputs)
     total = 1 + len(outputs) + len(inputs) + len(numbers) + len(words)
@@ -64,7 +64,7 @@ def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0, 
     if not given:
         return call
     if size < _HUGE:
-        from rushlight.backends.llvm_results import several
+        from rushlight.fastpath.results import several
 
         made = several(call, len(inputs) + len(numbers), outputs)
         if made is not None:
@@ -75,7 +75,7 @@ def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0, 
 def _plan(code, items, grain, inputs, outputs, words, numbers, head, given, scratch, extents=()):
     """The words of a door's plan. `extents`: where operands begin and end, the results first, and
     for each result a mask of the inputs that may be the very same."""
-    from rushlight.backends import llvm_door as door
+    from rushlight.machine import native_functions as door
 
     plan = [0] * door.LAYOUT_DTYPES
     shape, dtype = outputs[0]
@@ -101,7 +101,7 @@ def prepared_into(code, items, grain, inputs, words=()):
     """``f(*inputs, target)`` that runs the kernel at `code` on dense arrays and writes into the
     target, which is what it gives; that may be the first input and shares no memory with others,
     or the answer is NotImplemented. None where there are no built-in doors."""
-    from rushlight.backends import llvm_door as door
+    from rushlight.machine import native_functions as door
 
     if not door.is_available() or max(x.ndim for x in inputs) > 8:
         return None
@@ -209,9 +209,9 @@ class Short:
         """Know what a function of :func:`prepared` computes for such arrays and attributes."""
         if type(found) is not type(len) or not all(map(stays, attributes)):
             return
-        from rushlight.backends.llvm_known import KnownCalls
-        from rushlight.backends.llvm_results import described
-        from rushlight.backends.llvm_tensors import TensorDoors
+        from rushlight.fastpath.known_layouts import KnownCalls
+        from rushlight.fastpath.results import described
+        from rushlight.fastpath.tensors import TensorDoors
 
         shape = described(found)
         if shape is None or shape[0] != len(arrays) or TensorDoors.current is None:
@@ -258,7 +258,7 @@ def _seems_large(array):
 
 def _copy(array):
     """``f(array)``: a dense copy of an array of this layout, or the array itself."""
-    from rushlight.kernels import assignment
+    from rushlight.kernels.copying import assignment
 
     if array.flags.c_contiguous:
         return lambda array: array

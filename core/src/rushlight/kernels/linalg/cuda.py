@@ -1,4 +1,4 @@
-"""Linear algebra on a device: :mod:`rushlight.kernels.lapack` by cuSOLVER and cuBLAS.
+"""Linear algebra on a device: :mod:`rushlight.kernels.linalg.lapack` by cuSOLVER and cuBLAS.
 
 Batches of small matrices go to batched routines, others to a routine per matrix; nothing waits:
 what failed is told by ``info``, on the device. What cuSOLVER has no routine for in CuPy (symmetric
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.cuda import array_code, runtime
-from rushlight.backends.cuda.device_array import from_host
-from rushlight.kernels import lapack as host
-
-from .launching import DeviceArray
+from rushlight.compiler.cuda import array_code
+from rushlight.compiler.cuda.device_array import from_host
+from rushlight.kernels.launch.cuda import DeviceArray
+from rushlight.kernels.linalg import lapack as host
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime
 
 __all__ = [
     "cholesky",

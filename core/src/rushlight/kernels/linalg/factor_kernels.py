@@ -1,12 +1,12 @@
 """Compiled factorizations of batches of small real matrices: items are matrices.
 
-Argument words follow :mod:`rushlight.kernels.prepared`. Factors lie by columns. Import at first
+Argument words follow :mod:`rushlight.kernels.launch.prepared`. Factors lie by columns. Import at first
 need.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     absolute,
     array,
     f32,

@@ -11,9 +11,9 @@ import ctypes
 import functools
 import math
 
-from rushlight.backends import fortran, np, openblas
-from rushlight.kernels.execution import REFERENCE, chunk, language_type
-from rushlight.kernels.prepared import by_layout, prepared
+from rushlight.kernels.launch.execution import REFERENCE, chunk, language_type
+from rushlight.kernels.launch.prepared import by_layout, prepared
+from rushlight.machine import fortran, np, openblas
 
 _LETTERS = {
     np.dtype(name): letter for name, letter in (("f4", "s"), ("f8", "d"), ("c8", "c"), ("c16", "z"))
@@ -37,7 +37,7 @@ def _routine(name):
 
 
 def _call_each(name, count, *arguments):
-    """:func:`rushlight.backends.fortran.call` without a compiler."""
+    """:func:`rushlight.machine.fortran.call` without a compiler."""
     values, moving, letters = [], [], 0
     for argument in arguments:
         if isinstance(argument, str):
@@ -145,7 +145,7 @@ def _compiled(input):
 
 def _planned(kernel, input, outputs, words):
     """A prepared call of a kernel whose items are matrices."""
-    from rushlight.kernels import factor_kernels
+    from rushlight.kernels.linalg import factor_kernels
 
     code = getattr(factor_kernels, kernel).address(real=language_type(input.dtype))
     items, (m, n) = math.prod(input.shape[:-2]), input.shape[-2:]

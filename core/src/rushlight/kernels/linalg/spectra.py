@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import np
-from rushlight.kernels.lapack import _call, _columns, _info, _letter, _rows
+from rushlight.kernels.linalg.lapack import _call, _columns, _info, _letter, _rows
+from rushlight.machine import np
 
 _REAL = {"s": np.dtype(np.float32), "d": np.dtype(np.float64)}
 _REAL |= {"c": _REAL["s"], "z": _REAL["d"]}

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import ctypes
 
-from rushlight.backends import np
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.places import failures
-from rushlight.kernels.prepared import Remembered, called, prepared
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.indexing.indices import failures
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.launch.prepared import Remembered, called, prepared
+from rushlight.machine import np
 
 __all__ = ["ctc", "ctc_compiled", "labelled_states"]
 
@@ -111,7 +111,7 @@ _calls = Remembered()
 
 def _prepare(x, labels, lengths, blank, derived):
     """``f(x, labels, input lengths, target lengths)`` for these shapes."""
-    from rushlight.kernels import alignment_kernels as native
+    from rushlight.kernels.losses import alignment_kernels as native
 
     (steps, samples, classes), dtype = x.shape, x.dtype
     code = native.align.address(real=language_type(dtype), derived=int(derived))

@@ -1,4 +1,4 @@
-"""Compiled loops behind :mod:`rushlight.kernels.alignment`. Import at first need.
+"""Compiled loops behind :mod:`rushlight.kernels.losses.alignment`. Import at first need.
 
 Probabilities are ``mantissa * 2 ** exponent``, both float64: no sequence is so long that they
 underflow, and sums and products take neither exponentials nor logarithms. An item is a sample.
@@ -7,7 +7,8 @@ Blanks and labels lie apart: blank j stands before label j, the last one after a
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.launch.exponential import exponential, exponential64
+from rushlight.machine.language.functions import (
     External,
     Parameter,
     array,
@@ -24,8 +25,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     real,
 )
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.exponential import exponential, exponential64
+from rushlight.machine.worker_pool import scratch
 
 logarithm = External("log", f64, (f64,))
 derived = Parameter("derived")  # 1: the derivative is wanted too

@@ -10,8 +10,24 @@ from __future__ import annotations
 import ctypes
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.indexing import indices as places
+from rushlight.kernels.launch.execution import (
+    COMPILED_DTYPES,
+    REFERENCE,
+    chunk,
+    compute_array,
+    compute_dtype,
+    language_type,
+    referenced_by,
+)
+from rushlight.kernels.launch.exponential import exponential_below, logarithm
+from rushlight.kernels.launch.prepared import Remembered, prepared
+from rushlight.kernels.losses import planes as plane_losses
+from rushlight.kernels.reduction.softmax import row_maximum, total_of_exponentials
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
     array,
     atomic_add,
     f32,
@@ -21,22 +37,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     real,
 )
-from rushlight.backends.memory import empty
-from rushlight.kernels import places, plane_losses
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import (
-    COMPILED_DTYPES,
-    REFERENCE,
-    chunk,
-    compute_array,
-    compute_dtype,
-    language_type,
-    referenced_by,
-)
-from rushlight.kernels.exponential import exponential_below, logarithm
-from rushlight.kernels.prepared import Remembered, prepared
-from rushlight.kernels.softmax import row_maximum, total_of_exponentials
+from rushlight.machine.memory import empty
 
 __all__ = ["cross_entropy_backward", "cross_entropy_forward"]
 

@@ -3,10 +3,9 @@ device."""
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cuda import sources
-
-from .launching import address, empty, grid_of, launch, row_shape
+from rushlight.kernels.launch.cuda import address, empty, grid_of, launch, row_shape
+from rushlight.machine import np
+from rushlight.machine.cuda import sources
 
 __all__ = ["cross_entropy_backward", "cross_entropy_forward"]
 
@@ -45,7 +44,7 @@ def _class_weights(weight, wide):
 def cross_entropy_forward(input, target, weight, ignore_index, label_smoothing):
     """Unreduced losses, logarithms of the sums of exponentials, and what a mean divides by.
 
-    Shapes and results as in :func:`rushlight.kernels.losses.cross_entropy_forward`; the last one
+    Shapes and results as in :func:`rushlight.kernels.losses.cross_entropy.cross_entropy_forward`; the last one
     is a 0-dim float64 device array. A target out of range makes the launch fail.
     """
     sizes, samples = _sizes(input)

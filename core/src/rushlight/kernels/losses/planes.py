@@ -1,7 +1,7 @@
 """Cross-entropy of class numbers where the classes of a sample lie a plane apart, (N, C, L).
 
 Samples are columns; those of a block are worked on together, class after class, so everything is
-read as it lies. :mod:`rushlight.kernels.losses` has the formulas and says when this is used.
+read as it lies. :mod:`rushlight.kernels.losses.cross_entropy` has the formulas and says when this is used.
 """
 
 from __future__ import annotations
@@ -9,8 +9,12 @@ from __future__ import annotations
 import ctypes
 import math
 
-from rushlight.backends import np
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.indexing.indices import failures
+from rushlight.kernels.launch.execution import chunk, language_type
+from rushlight.kernels.launch.exponential import exponential_below, logarithm_above
+from rushlight.kernels.launch.prepared import prepared
+from rushlight.machine import np
+from rushlight.machine.language.functions import (
     array,
     atomic_add,
     f32,
@@ -23,10 +27,6 @@ from rushlight.backends.kernel_language import (
     real,
     stack,
 )
-from rushlight.kernels.execution import chunk, language_type
-from rushlight.kernels.exponential import exponential_below, logarithm_above
-from rushlight.kernels.places import failures
-from rushlight.kernels.prepared import prepared
 
 __all__ = ["prepare_mean", "prepare_mean_backward"]
 

@@ -1,9 +1,9 @@
-"""Compiled loops behind :mod:`rushlight.kernels.squared_errors`: argument words follow
-:mod:`rushlight.kernels.prepared`. Import at first need."""
+"""Compiled loops behind :mod:`rushlight.kernels.losses.squared_errors`: argument words follow
+:mod:`rushlight.kernels.launch.prepared`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     f32,

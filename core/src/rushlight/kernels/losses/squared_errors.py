@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.compiler.layout import collapse
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.prepared import prepared, word_of
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.launch.prepared import prepared, word_of
+from rushlight.machine import np
 
 __all__ = ["total"]
 
@@ -33,7 +33,7 @@ def total(input, target, mean):
     places = _places(input, target) if input.shape == target.shape else None
     if places is None:
         return None
-    from rushlight.kernels import squared_error_kernels as native
+    from rushlight.kernels.losses import squared_error_kernels as native
 
     rows, width, *steps = places
     if rows > 1 and not SHORT <= width <= native.BLOCK:

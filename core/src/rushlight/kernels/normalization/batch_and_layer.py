@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.batch_normalization_kernels import (
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.launch.execution import FLOAT32, chunk, compute_dtype, referenced_by
+from rushlight.kernels.launch.prepared import Remembered, called, prepared
+from rushlight.kernels.normalization.batch_compiled import (
     BLOCK,
     COLUMNS,
     EPS,
@@ -31,14 +32,7 @@ from rushlight.kernels.batch_normalization_kernels import (
     combine_gradient_sums,
     combine_statistics,
 )
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import (
-    FLOAT32,
-    chunk,
-    compute_dtype,
-    referenced_by,
-)
-from rushlight.kernels.norm_types import (
+from rushlight.kernels.normalization.types import (
     ALL,
     INPUT,
     ROWS,
@@ -48,7 +42,8 @@ from rushlight.kernels.norm_types import (
     types,
     which,
 )
-from rushlight.kernels.prepared import Remembered, called, prepared
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
 
 __all__ = [
     "batch_norm_eval",
@@ -342,7 +337,7 @@ def _check_layer(input, n, weight, bias):
 
 
 def _layer_kernels():
-    from rushlight.kernels import layer_normalization_kernels as native
+    from rushlight.kernels.normalization import layer_compiled as native
 
     return native
 

@@ -8,7 +8,8 @@ the second cache when it goes over them again. So results do not depend on threa
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.normalization.types import ROWS, scales, stored, wanted
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     call_address,
@@ -21,7 +22,6 @@ from rushlight.backends.kernel_language import (
     square_root,
     stack,
 )
-from rushlight.kernels.norm_types import ROWS, scales, stored, wanted
 
 # Argument words of batch normalisation.
 X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = range(14)

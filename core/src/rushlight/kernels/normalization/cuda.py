@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cuda import sources
-
-from .launching import address, empty, grid_of, launch, row_shape
+from rushlight.kernels.launch.cuda import address, empty, grid_of, launch, row_shape
+from rushlight.machine import np
+from rushlight.machine.cuda import sources
 
 __all__ = [
     "batch_norm_eval",

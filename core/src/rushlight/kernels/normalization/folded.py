@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.launch.prepared import Remembered, called, prepared
+from rushlight.machine import np
+from rushlight.machine.language.functions import (
     array,
     f64,
     i64,
@@ -12,8 +14,6 @@ from rushlight.backends.kernel_language import (
     real,
     square_root,
 )
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.prepared import Remembered, called, prepared
 
 __all__ = ["folded"]
 

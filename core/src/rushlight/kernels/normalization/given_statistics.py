@@ -7,23 +7,12 @@ float64, are added in order, so results do not depend on threads.
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.kernel_language import (
-    Parameter,
-    array,
-    f64,
-    function,
-    i64,
-    independent,
-    range_kernel,
-    real,
-    square_root,
-    stack,
-)
-from rushlight.kernels.batch_normalization_kernels import COLUMNS, SMALL_PLANE, fold, spread
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import FLOAT64, chunk, referenced_by
-from rushlight.kernels.norm_types import (
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.launch.execution import FLOAT64, chunk, referenced_by
+from rushlight.kernels.launch.prepared import Remembered, called, prepared
+from rushlight.kernels.normalization.batch_and_layer import batch_norm_eval
+from rushlight.kernels.normalization.batch_compiled import COLUMNS, SMALL_PLANE, fold, spread
+from rushlight.kernels.normalization.types import (
     ALL,
     INPUT,
     ROWS,
@@ -35,8 +24,19 @@ from rushlight.kernels.norm_types import (
     wanted,
     which,
 )
-from rushlight.kernels.normalization import batch_norm_eval
-from rushlight.kernels.prepared import Remembered, called, prepared
+from rushlight.machine import np
+from rushlight.machine.language.functions import (
+    Parameter,
+    array,
+    f64,
+    function,
+    i64,
+    independent,
+    range_kernel,
+    real,
+    square_root,
+    stack,
+)
 
 __all__ = ["given_backward", "given_forward"]
 
@@ -184,7 +184,7 @@ def _in_shape(rows, shape):
 
 def given_forward(input, weight, bias, mean, var, eps):
     """Normalise input (N, C, *S) by given statistics per channel; channels-last memory stays so."""
-    from rushlight.kernels.small_normalization import batch_eval
+    from rushlight.kernels.normalization.small import batch_eval
 
     rows = _rows_of_channels(input)
     x = dense(input) if rows is None else rows

@@ -8,26 +8,11 @@ and added in order, so results do not depend on threads. (Wu and He, 2018.)
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.kernel_language import (
-    array,
-    f64,
-    function,
-    i64,
-    independent,
-    range_kernel,
-    real,
-    square_root,
-)
-from rushlight.kernels.batch_normalization_kernels import gradient_sums, run_squares, run_sum
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import (
-    FLOAT64,
-    chunk,
-    compute_dtype,
-    referenced_by,
-)
-from rushlight.kernels.norm_types import (
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.launch.execution import FLOAT64, chunk, compute_dtype, referenced_by
+from rushlight.kernels.launch.prepared import Remembered, called, prepared
+from rushlight.kernels.normalization.batch_compiled import gradient_sums, run_squares, run_sum
+from rushlight.kernels.normalization.types import (
     ALL,
     INPUT,
     ROWS,
@@ -42,7 +27,17 @@ from rushlight.kernels.norm_types import (
     wanted,
     which,
 )
-from rushlight.kernels.prepared import Remembered, called, prepared
+from rushlight.machine import np
+from rushlight.machine.language.functions import (
+    array,
+    f64,
+    function,
+    i64,
+    independent,
+    range_kernel,
+    real,
+    square_root,
+)
 
 __all__ = ["group_norm_backward", "group_norm_forward"]
 

@@ -1,9 +1,12 @@
-"""Compiled kernels behind layer normalisation in :mod:`rushlight.kernels.normalization`. Import at
+"""Compiled kernels behind layer normalisation in :mod:`rushlight.kernels.normalization.batch_and_layer`. Import at
 first need."""
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.normalization.batch_compiled import run_squares, run_sum
+from rushlight.kernels.normalization.types import ALL, INPUT, ROWS, scales, stored, wanted
+from rushlight.kernels.reduction.row_sums import SINGLES, means_of_rows32, squares_of_rows32
+from rushlight.machine.language.functions import (
     array,
     f32,
     f64,
@@ -15,9 +18,6 @@ from rushlight.backends.kernel_language import (
     square_root,
     stack,
 )
-from rushlight.backends.row_sums import SINGLES, means_of_rows32, squares_of_rows32
-from rushlight.kernels.batch_normalization_kernels import run_squares, run_sum
-from rushlight.kernels.norm_types import ALL, INPUT, ROWS, scales, stored, wanted
 
 # Argument words of the forward pass: arrays, then the size of a row and eps.
 LX, LY, LWEIGHT, LBIAS, LMEAN, LRSTD, LN, LEPS = *range(6), 8, 9

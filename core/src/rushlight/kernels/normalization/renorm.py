@@ -1,9 +1,10 @@
 """Slices of an array scaled down to a largest norm, each read twice by one call. Argument words
-follow :mod:`rushlight.kernels.prepared`. Import at first need."""
+follow :mod:`rushlight.kernels.launch.prepared`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.reduction.fold_kernels import RUN, squares
+from rushlight.machine.language.functions import (
     Parameter,
     absolute,
     array,
@@ -16,7 +17,6 @@ from rushlight.backends.kernel_language import (
     real,
     square_root,
 )
-from rushlight.kernels.fold_kernels import RUN, squares
 
 OUT, X, OUTER, SLICES, INNER, LARGEST = range(1, 7)
 

@@ -6,25 +6,11 @@ adds its own rows' gradients of the weight up, and the parts are added in order.
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.kernel_language import (
-    array,
-    f64,
-    i64,
-    independent,
-    range_kernel,
-    real,
-    square_root,
-)
-from rushlight.backends.memory import empty
-from rushlight.kernels.batch_normalization_kernels import run_squares
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import (
-    chunk,
-    compute_dtype,
-    referenced_by,
-)
-from rushlight.kernels.norm_types import (
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.launch.execution import chunk, compute_dtype, referenced_by
+from rushlight.kernels.launch.prepared import Remembered, called, prepared
+from rushlight.kernels.normalization.batch_compiled import run_squares
+from rushlight.kernels.normalization.types import (
     ALL,
     INPUT,
     ROWS,
@@ -37,7 +23,17 @@ from rushlight.kernels.norm_types import (
     wanted,
     which,
 )
-from rushlight.kernels.prepared import Remembered, called, prepared
+from rushlight.machine import np
+from rushlight.machine.language.functions import (
+    array,
+    f64,
+    i64,
+    independent,
+    range_kernel,
+    real,
+    square_root,
+)
+from rushlight.machine.memory import empty
 
 __all__ = ["rms_norm_backward", "rms_norm_forward"]
 

@@ -1,15 +1,28 @@
 """Batch normalization by one call each: of small arrays in training, with given statistics, and the
 running averages.
 
-The kernels of training are those of :mod:`rushlight.kernels.normalization`, one after the other.
+The kernels of training are those of :mod:`rushlight.kernels.normalization.batch_and_layer`, one after the other.
 """
 
 from __future__ import annotations
 
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.launch.execution import (
+    COMPILED_DTYPES,
+    FLOAT32,
+    REFERENCE,
+    chunk,
+    compute_dtype,
+    is_floating,
+)
+from rushlight.kernels.launch.prepared import Remembered, prepared
+from rushlight.kernels.normalization import batch_and_layer as whole
+from rushlight.kernels.normalization import batch_compiled as batches
+from rushlight.kernels.normalization.batch_compiled import COLUMNS, SMALL_PLANE
+from rushlight.kernels.normalization.types import dtype_of_rows, rows_fit, scales, stored, types
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
     array,
     call_address,
     f64,
@@ -21,20 +34,7 @@ from rushlight.backends.kernel_language import (
     square_root,
     stack,
 )
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels import batch_normalization_kernels as batches
-from rushlight.kernels import normalization as whole
-from rushlight.kernels.batch_normalization_kernels import COLUMNS, SMALL_PLANE
-from rushlight.kernels.execution import (
-    COMPILED_DTYPES,
-    FLOAT32,
-    REFERENCE,
-    chunk,
-    compute_dtype,
-    is_floating,
-)
-from rushlight.kernels.norm_types import dtype_of_rows, rows_fit, scales, stored, types
-from rushlight.kernels.prepared import Remembered, prepared
+from rushlight.machine.worker_pool import scratch
 
 __all__ = ["batch_eval", "batch_train", "fold"]
 

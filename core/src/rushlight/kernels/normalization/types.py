@@ -5,10 +5,15 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import np
-from rushlight.backends.kernel_language import Parameter, stored
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import compute_array, compute_dtype, floating_types, is_floating
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.execution import (
+    compute_array,
+    compute_dtype,
+    floating_types,
+    is_floating,
+)
+from rushlight.machine import np
+from rushlight.machine.language.functions import Parameter, stored
 
 __all__ = [
     "ALL",

@@ -1,7 +1,7 @@
 """Steps of the adaptive optimizers over lists of arrays: one launch for all of them.
 
 RMSprop, Adagrad, Adadelta, Adamax, NAdam, RAdam, Rprop and averaged descent, in the manner of
-`rushlight.kernels.foreach`: items are blocks of 4096 elements, every list but the gradients is
+`rushlight.kernels.optimizers.foreach`: items are blocks of 4096 elements, every list but the gradients is
 updated in place. What depends on the number of a step comes as one tuple of numbers per array;
 arrays with equal numbers share a launch. `launch` is where a step runs; GPUs give their own.
 """
@@ -10,20 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rushlight.backends import np
-from rushlight.backends.kernel_language import (
-    NativeFunction,
-    array,
-    function,
-    i64,
-    range_kernel,
-    real,
-    stored,
-)
-from rushlight.backends.worker_pool import TABLE_BLOCK, load
-from rushlight.kernels.execution import referenced_by
-from rushlight.kernels.foreach import COUNT, TABLE, check_lists, find_row, number, run
-from rushlight.kernels.step_formulas import (
+from rushlight.kernels.launch.execution import referenced_by
+from rushlight.kernels.optimizers.foreach import COUNT, TABLE, check_lists, find_row, number, run
+from rushlight.kernels.optimizers.step_formulas import (
     adadelta_element,
     adagrad_element,
     adamax_element,
@@ -35,6 +24,17 @@ from rushlight.kernels.step_formulas import (
     rmsprop_element,
     rprop_element,
 )
+from rushlight.machine import np
+from rushlight.machine.language.functions import (
+    NativeFunction,
+    array,
+    function,
+    i64,
+    range_kernel,
+    real,
+    stored,
+)
+from rushlight.machine.worker_pool import TABLE_BLOCK, load
 
 __all__ = ["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop"]
 

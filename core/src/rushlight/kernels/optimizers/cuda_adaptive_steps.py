@@ -1,6 +1,6 @@
 """Steps of the adaptive optimizers over lists of device arrays: one launch for all of them.
 
-A step is that of :mod:`rushlight.kernels.adaptive_steps`, arguments and all; its kernel is printed
+A step is that of :mod:`rushlight.kernels.optimizers.adaptive_steps`, arguments and all; its kernel is printed
 from the same formula, for each element type and choice of lists. Numbers come by value; where
 arrays differ in numbers (parameters that joined later), they lie in a table, one more launch.
 """
@@ -10,14 +10,13 @@ from __future__ import annotations
 import ctypes
 import functools
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime, sources
-from rushlight.backends.cuda.language_text import argument_names, device_function
-from rushlight.kernels import adaptive_steps
-from rushlight.kernels.cuda import step_numbers
-from rushlight.kernels.cuda.foreach import Lists, table_of
-
-from .launching import launch, write_words
+from rushlight.compiler.cuda.language_text import argument_names, device_function
+from rushlight.kernels.launch.cuda import launch, write_words
+from rushlight.kernels.optimizers import adaptive_steps
+from rushlight.kernels.optimizers import cuda_step_numbers as step_numbers
+from rushlight.kernels.optimizers.cuda_foreach import Lists, table_of
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime, sources
 
 __all__ = ["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop"]
 
@@ -97,7 +96,7 @@ def _kernel(*key):
 
 
 def launch_step(step, kind, lists, own, shared):
-    """One launch for the arrays of one dtype; see `rushlight.kernels.adaptive_steps.launch_all`.
+    """One launch for the arrays of one dtype; see `rushlight.kernels.optimizers.adaptive_steps.launch_all`.
 
     ``own`` may be numbers on the device (`step_numbers.OwnNumbers`).
     """

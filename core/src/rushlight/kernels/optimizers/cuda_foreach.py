@@ -10,10 +10,9 @@ from __future__ import annotations
 import ctypes
 import math
 
-from rushlight.backends import np
-from rushlight.backends.cuda import sources
-
-from .launching import DeviceArray, constant, empty, launch
+from rushlight.kernels.launch.cuda import DeviceArray, constant, empty, launch
+from rushlight.machine import np
+from rushlight.machine.cuda import sources
 
 __all__ = ["adam", "clip_", "scale_", "sgd", "total_norm", "unscale_", "update_scale_"]
 
@@ -122,7 +121,7 @@ def _run(kernel, lists, settings, written, steps=None):
 
 def sgd(params, grads, momentum_buffers, lr, momentum, dampening, weight_decay, nesterov, maximize,
         first_step, grad_scale=None, found_inf=None):  # fmt: skip
-    """Stochastic gradient descent, in place; see :func:`rushlight.kernels.foreach.sgd`.
+    """Stochastic gradient descent, in place; see :func:`rushlight.kernels.optimizers.foreach.sgd`.
 
     `lr`, `grad_scale` (gradients are divided by it) and `found_inf` (not 0: nothing happens) may
     be float32 scalars on the device.

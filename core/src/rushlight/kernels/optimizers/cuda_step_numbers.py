@@ -2,7 +2,7 @@
 
 With ``capturable`` the counters (and scalars such as NAdam's product of momenta) lie on the device,
 so that a captured step counts too. One thread per parameter adds one and evaluates the formulas of
-:mod:`rushlight.kernels.step_formulas`, printed in double precision.
+:mod:`rushlight.kernels.optimizers.step_formulas`, printed in double precision.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 import ctypes
 import functools
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime, sources
-from rushlight.backends.cuda.language_text import argument_names, device_function
-from rushlight.kernels.step_formulas import NUMBERS
-
-from .launching import constant, empty, launch
+from rushlight.compiler.cuda.language_text import argument_names, device_function
+from rushlight.kernels.launch.cuda import constant, empty, launch
+from rushlight.kernels.optimizers.step_formulas import NUMBERS
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime, sources
 
 __all__ = ["count", "numbers_of"]
 

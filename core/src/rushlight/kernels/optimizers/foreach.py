@@ -10,8 +10,15 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.launch.execution import (
+    FLOAT32,
+    floating_types,
+    is_floating,
+    is_low_precision,
+    referenced_by,
+)
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
     Parameter,
     absolute,
     array,
@@ -24,14 +31,7 @@ from rushlight.backends.kernel_language import (
     square_root,
     stored,
 )
-from rushlight.backends.worker_pool import TABLE_BLOCK, load
-from rushlight.kernels.execution import (
-    FLOAT32,
-    floating_types,
-    is_floating,
-    is_low_precision,
-    referenced_by,
-)
+from rushlight.machine.worker_pool import TABLE_BLOCK, load
 
 __all__ = ["adam", "scale_", "sgd", "total_norm"]
 

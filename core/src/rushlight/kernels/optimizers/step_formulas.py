@@ -1,8 +1,8 @@
 """The formulas of the adaptive optimizers, each written once for CPUs and GPUs.
 
 A formula takes one element of every list, then numbers; it gives the new elements of all lists but
-the gradients (the second). :mod:`rushlight.kernels.adaptive_steps` expands it into a kernel's loop,
-:mod:`rushlight.kernels.cuda.adaptive_steps` prints it as CUDA C++. They are those of PyTorch's
+the gradients (the second). :mod:`rushlight.kernels.optimizers.adaptive_steps` expands it into a kernel's loop,
+:mod:`rushlight.kernels.optimizers.cuda_adaptive_steps` prints it as CUDA C++. They are those of PyTorch's
 single-tensor optimizers. ``sign`` is -1 where a function is maximized; ``decay`` times the
 parameter is added to the gradient, ``shrink`` multiplies the parameter (decoupled decay).
 
@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     absolute,
     function,

@@ -6,7 +6,7 @@ dim come as tables of starts and ends, so adaptive pooling is no special case.
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     f32,

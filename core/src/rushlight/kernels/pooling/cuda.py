@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cuda import sources
-from rushlight.kernels.pooling import output_size
-
-from .launching import empty, grid_of, launch
+from rushlight.kernels.launch.cuda import empty, grid_of, launch
+from rushlight.kernels.pooling.windows import output_size
+from rushlight.machine import np
+from rushlight.machine.cuda import sources
 
 __all__ = [
     "adaptive_avg_pool_backward",

@@ -11,19 +11,16 @@ import functools
 import itertools
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import (
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.launch.execution import (
     COMPILED_DTYPES,
     chunk,
     compute_array,
     language_type,
     referenced_by,
 )
-from rushlight.kernels.prepared import called
-from rushlight.kernels.totals import totalled
-from rushlight.kernels.window_loops import (
+from rushlight.kernels.launch.prepared import called
+from rushlight.kernels.pooling.compiled import (
     COUNTED,
     KERNEL_W,
     OD,
@@ -47,6 +44,9 @@ from rushlight.kernels.window_loops import (
     max_strips,
     spread_planes,
 )
+from rushlight.kernels.reduction.totals import totalled
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
 
 __all__ = [
     "adaptive_avg_pool_backward",

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import ctypes
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime, sources
-
-from .launching import empty, launch
+from rushlight.kernels.launch.cuda import empty, launch
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime, sources
 
 __all__ = [
     "bernoulli_",

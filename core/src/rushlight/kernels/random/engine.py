@@ -11,7 +11,7 @@ import threading
 
 import numpy as np
 
-from rushlight.backends import threads
+from rushlight.machine import threads
 from rushlight.settings import kernels_mode
 
 _STATE_BYTES = 5056
@@ -59,7 +59,7 @@ class MersenneTwister:
         return self._filled(np.empty(count, np.uint64), 0)
 
     def _filled(self, out, way):
-        from rushlight.backends.mersenne_twister import fill
+        from rushlight.kernels.random.mersenne_twister import fill
 
         self.fresh = False
         fill(self.bits, out, way)

@@ -1,12 +1,13 @@
 """Compiled fills: normals and permutations from draws of MT19937. Import at first need.
 
 Argument words: state, result, mean and deviation (doubles), count; of normals then the address of
-a driver (see `rushlight.compiler.drivers`) and the descriptor of the transform it runs.
+a driver (see `rushlight.compiler.cpu.drivers`) and the descriptor of the transform it runs.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.random.mersenne_twister import COUNT, OUT, draw_into, remainder
+from rushlight.machine.language.functions import (
     array,
     call_address,
     f32,
@@ -16,7 +17,6 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     stack,
 )
-from rushlight.backends.mersenne_twister import COUNT, OUT, draw_into, remainder
 
 MEAN, DEVIATION, DRIVER, DESCRIPTOR = 2, 3, 5, 6
 BLOCKS = 64  # blocks of 16 that are transformed together

@@ -1,8 +1,8 @@
 """Random numbers by one call: uniforms, normals, whole numbers, kept elements, permutations.
 
 Each function gives a call for a count and an engine of MT19937 (see
-:mod:`rushlight.kernels.prepared`), or None where the numbers are left to
-:mod:`rushlight.backends.random`, which draws the same ones: few, other precisions.
+:mod:`rushlight.kernels.launch.prepared`), or None where the numbers are left to
+:mod:`rushlight.kernels.random.engine`, which draws the same ones: few, other precisions.
 The caller holds the engine's lock.
 """
 
@@ -11,10 +11,10 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.execution import FLOAT32, REFERENCE
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.launch.execution import FLOAT32, REFERENCE
+from rushlight.kernels.launch.prepared import prepared
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
 
 __all__ = ["filling", "made", "permuted"]
 
@@ -35,12 +35,12 @@ _KINDS = {"uniform": (1, ""), "normal": (1, "ff"), "whole": (3, "ii"), "kept": (
 @functools.cache
 def _normal_words():
     """What the kernel of normals calls: a driver and the transform's descriptor; or None."""
-    from rushlight.kernels.normals import _kernel
+    from rushlight.kernels.random.normals import _kernel
 
     kernel = _kernel()
     if not hasattr(kernel, "code"):
         return None
-    from rushlight.compiler.machine import driver
+    from rushlight.compiler.cpu.programs import driver
 
     return [driver("flat"), kernel.code().ctypes.data]
 
@@ -50,12 +50,12 @@ def _code(name, count):
     least = LEAST if threads.is_cold() else BLOCK if name == "normal" else 1
     if REFERENCE or count < least:
         return None, None
-    from rushlight.backends import mersenne_twister as native
+    from rushlight.kernels.random import mersenne_twister as native
 
     kind = _KINDS[name][0]
     if name != "normal":
         return native.draw.address(kind=kind), [count]
-    from rushlight.kernels import fill_kernels
+    from rushlight.kernels.random import fill_kernels
 
     words = _normal_words()
     if words is None:
@@ -70,8 +70,8 @@ def _state(engine):
 
 def _shared_normals(code, state, words):
     """``f(array, mean, std)``: fill a flat array, its draws by one thread, the rest by all."""
-    from rushlight.backends import mersenne_twister as native
-    from rushlight.kernels import fill_kernels
+    from rushlight.kernels.random import fill_kernels
+    from rushlight.kernels.random import mersenne_twister as native
 
     run, count = threads.pool().run, words[0]
     draw = threads.plan(native.draw.address(kind=_KINDS["uniform"][0]), 1, 1, [0] * 4 + words[:1])
@@ -129,7 +129,7 @@ def permuted(engine, count):
     state = _state(engine)
     if REFERENCE or count < LEAST or count >= MOST or state is None:
         return None
-    from rushlight.kernels import fill_kernels
+    from rushlight.kernels.random import fill_kernels
 
     code = fill_kernels.shuffled.address(kind=0)
     return prepared(code, 1, 1, [], [((count,), _INT64)], [0, 0, count], head=state)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import threads
-from rushlight.backends.kernel_language import (
+from rushlight.machine import threads
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     bitcast,

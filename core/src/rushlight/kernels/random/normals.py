@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import np
-from rushlight.backends.random import box_muller as reference
-from rushlight.kernels.execution import FLOAT32, referenced_by
+from rushlight.kernels.launch.execution import FLOAT32, referenced_by
+from rushlight.kernels.random.engine import box_muller as reference
+from rushlight.machine import np
 
 __all__ = ["box_muller"]
 

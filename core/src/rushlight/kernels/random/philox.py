@@ -10,16 +10,16 @@ import functools
 import importlib
 import threading
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import DeviceArray, empty
+from rushlight.compiler.cuda.device_array import DeviceArray, empty
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime
 
 _KINDS = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64), "i64": np.dtype(np.int64)}
 
 
 @functools.cache
 def _kernels():
-    return importlib.import_module("rushlight.kernels.cuda.random")
+    return importlib.import_module("rushlight.kernels.random.cuda")
 
 
 class PhiloxEngine:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.kernels import search
+from rushlight.kernels.scan_sort import search
+from rushlight.machine import np
 
 __all__ = ["check", "largest", "with_replacement"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import np, threads
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import np, threads
 
 __all__ = ["drawn"]
 
@@ -14,7 +14,7 @@ COMPILED_FROM = 256  # samples; fewer are drawn before a kernel is loaded for th
 
 @functools.cache
 def _code(name, single):
-    from rushlight.kernels import samples_kernels as native
+    from rushlight.kernels.random import samples_kernels as native
 
     return getattr(native, name).address(single=int(single))
 

@@ -6,7 +6,8 @@ No product and sum are fused here: the numbers are those of the formulas as they
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.random.mersenne_twister import WORDS, temper, twist
+from rushlight.machine.language.functions import (
     External,
     NativeFunction,
     Parameter,
@@ -24,7 +25,6 @@ from rushlight.backends.kernel_language import (
     stack,
     u32,
 )
-from rushlight.backends.mersenne_twister import WORDS, temper, twist
 
 # Argument words.
 STATE, CACHED, OUT, FIRST, SECOND, COUNT = range(6)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import array, i64, range_kernel
-from rushlight.kernels.execution import referenced_by
+from rushlight.kernels.launch.execution import referenced_by
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import array, i64, range_kernel
 
 __all__ = ["permutation"]
 

@@ -1,4 +1,4 @@
-"""Compiled kernels behind :mod:`rushlight.kernels.recurrence`. Import at first need.
+"""Compiled kernels behind :mod:`rushlight.kernels.recurrent.sequences`. Import at first need.
 
 Items are blocks of sequences (rows): every one runs through all steps by itself, so nothing waits
 between steps. The hidden weights are packed once for a chunk of blocks; products of float64 are
@@ -7,7 +7,10 @@ those of OpenBLAS.
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.gemm.microkernel import PANEL, START_BIAS, START_C, START_ZERO, TILE_WORDS
+from rushlight.kernels.gemm.tiles import multiply, pack, pack_transposed, panels, ready_block
+from rushlight.kernels.launch.exponential import exponential_below
+from rushlight.machine.language.functions import (
     Parameter,
     absolute,
     array,
@@ -20,17 +23,8 @@ from rushlight.backends.kernel_language import (
     real,
     stack,
 )
-from rushlight.backends.microkernel import (
-    PANEL,
-    START_BIAS,
-    START_C,
-    START_ZERO,
-    TILE_WORDS,
-)
-from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm
-from rushlight.backends.worker_pool import memcpy, memset, scratch
-from rushlight.kernels.exponential import exponential_below
-from rushlight.kernels.tile_products import multiply, pack, pack_transposed, panels, ready_block
+from rushlight.machine.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm
+from rushlight.machine.worker_pool import memcpy, memset, scratch
 
 # Argument words. The forward pass is given those up to BIAS, the backward pass all of them.
 GATES, FIRST, CELL, WEIGHT, OUT, LAST, ACTS, CELLS, BIAS = range(9)

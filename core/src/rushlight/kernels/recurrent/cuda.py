@@ -5,13 +5,12 @@ What runs from step to step (cells, gradients of states) is float32 for low prec
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.backends.cuda import matmul as switches
-from rushlight.backends.cuda import runtime, sources
-from rushlight.backends.cuda.runtime.products import Product
-
-from .launching import address, empty, grid_of, launch
-from .reduction import reduced
+from rushlight.kernels.launch.cuda import address, empty, grid_of, launch
+from rushlight.kernels.reduction.cuda import reduced
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime, sources
+from rushlight.machine.cuda.runtime.products import Product
 
 __all__ = ["recurrence_backward", "recurrence_forward"]
 
@@ -50,7 +49,7 @@ def recurrence_forward(gates, hidden, cell, weight, bias, kind, backwards):
     """States of all steps (T, N, H), the last cell, and what the backward pass wants of the gates
     (T, N, 4 H) and the cells (T, N, H); what a kind does not have is None.
 
-    Arguments as in :func:`rushlight.kernels.recurrence.recurrence_forward`.
+    Arguments as in :func:`rushlight.kernels.recurrent.sequences.recurrence_forward`.
     """
     gates, weight, before = gates.contiguous(), weight.contiguous(), hidden.contiguous()
     (steps, rows, wide_gates), width = gates.shape, weight.shape[1]

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import (
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.gemm.products import matmul
+from rushlight.kernels.launch.execution import (
     COMPILED_DTYPES,
     FLOAT32,
     is_low_precision,
     language_type,
     referenced_by,
 )
-from rushlight.kernels.matrix import matmul
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
 
 __all__ = ["GATES", "recurrence_backward", "recurrence_forward"]
 
@@ -127,8 +127,8 @@ def _blocks(rows, most, count, dtype):
 
 @functools.lru_cache(maxsize=256)
 def _plan(kind, steps, rows, width, backwards, back, dtype, count):
-    from rushlight.backends import microkernel as mk
-    from rushlight.kernels import recurrence_kernels as native
+    from rushlight.kernels.gemm import microkernel as mk
+    from rushlight.kernels.recurrent import compiled as native
 
     blocks = _blocks(rows, mk.MAX_ROWS, count, dtype)
     words = [0] * native.T

@@ -1,8 +1,8 @@
-"""Compiled loops behind :mod:`rushlight.kernels.reduction`. Import at first need."""
+"""Compiled loops behind :mod:`rushlight.kernels.reduction.sums`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     f32,

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.cuda import sources
-
-from .launching import address, empty, launch, row_shape
+from rushlight.kernels.launch.cuda import address, empty, launch, row_shape
+from rushlight.machine import np
+from rushlight.machine.cuda import sources
 
 __all__ = ["argreduced", "reduced", "variance"]
 

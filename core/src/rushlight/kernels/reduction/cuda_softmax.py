@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cuda import sources
-
-from .launching import empty, grid_of, launch, outer_inner, row_shape
+from rushlight.kernels.launch.cuda import empty, grid_of, launch, outer_inner, row_shape
+from rushlight.machine import np
+from rushlight.machine.cuda import sources
 
 __all__ = ["log_softmax_backward", "log_softmax_forward", "softmax_backward", "softmax_forward"]
 

@@ -6,8 +6,9 @@ NaN is an extreme where there is one. Import at first need.
 
 from __future__ import annotations
 
-from rushlight.backends import row_extremes
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.reduction import row_extremes
+from rushlight.kernels.reduction.row_extremes import FEW
+from rushlight.machine.language.functions import (
     Chosen,
     Parameter,
     array,
@@ -22,8 +23,7 @@ from rushlight.backends.kernel_language import (
     stack,
     stored,
 )
-from rushlight.backends.row_extremes import FEW
-from rushlight.backends.worker_pool import scratch
+from rushlight.machine.worker_pool import scratch
 
 SHORT = 2  # elements of a row up to which rows are columns
 SIDE = 64  # columns that go together

@@ -2,12 +2,14 @@
 sums of exponentials, and whether any or all elements are true.
 
 An array is seen as (outer, n, inner), n being reduced. Argument words follow
-:mod:`rushlight.kernels.prepared`. Import at first need.
+:mod:`rushlight.kernels.launch.prepared`. Import at first need.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.launch.exponential import exponential, logarithm
+from rushlight.kernels.reduction.softmax import row_maximum, total_of_exponentials
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     element,
@@ -23,8 +25,6 @@ from rushlight.backends.kernel_language import (
     stored,
     u8,
 )
-from rushlight.kernels.exponential import exponential, logarithm
-from rushlight.kernels.softmax import row_maximum, total_of_exponentials
 
 OUT, X, N, INNER, DIVISOR = 1, 2, 3, 4, 5
 RUN = 1024  # elements that are added up in the array's own precision

@@ -1,5 +1,5 @@
 """Variances, norms, products, log-sum-exps, and truth of all or any, over a run of dimensions, each
-by one call (see :mod:`rushlight.kernels.prepared`).
+by one call (see :mod:`rushlight.kernels.launch.prepared`).
 
 A function gives a call for one layout, or None where it is left to others: strided arrays, other
 dtypes than floating ones, axes that are not neighbours, long rows that threads should share.
@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.kernels.execution import (
+from rushlight.kernels.launch.execution import (
     COMPILED_DTYPES,
     REFERENCE,
     chunk,
@@ -19,8 +18,9 @@ from rushlight.kernels.execution import (
     is_low_precision,
     language_type,
 )
-from rushlight.kernels.prepared import prepared, word_of
-from rushlight.kernels.reduction import layout
+from rushlight.kernels.launch.prepared import prepared, word_of
+from rushlight.kernels.reduction.sums import layout
+from rushlight.machine import np
 
 __all__ = ["KINDS", "folded", "renormed", "truth"]
 
@@ -53,7 +53,7 @@ def folded(kind, input, axes, keepdim, divisor=1.0):
         return None
     if kind == "logsumexp" and is_low_precision(input.dtype):
         return None
-    from rushlight.kernels import fold_kernels as native
+    from rushlight.kernels.reduction import fold_kernels as native
 
     outer, n, inner = found
     if kind in _ONE_PASS and inner > 1 and input.size >= LONG:
@@ -77,8 +77,8 @@ def truth(every, input, axes, keepdim):
     if found is None or found[2] != 1 or kind is None:
         return None
     outer, n, _ = found
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import fold_kernels as native
+    from rushlight.kernels.reduction import fold_kernels as native
+    from rushlight.machine.language import functions as language
 
     code = native.truth_rows.address(element=getattr(language, kind), every=int(every))
     shape, parts = _result_shape(input, axes, keepdim), -(-n // LONG) if outer < 16 else 1
@@ -115,7 +115,7 @@ def renormed(input, order, dim, largest):
         or (work > LONG and slices < 16)
     ):
         return None
-    from rushlight.kernels import renorm_kernels as native
+    from rushlight.kernels.normalization import renorm as native
 
     code = native.renorm_slices.address(real=language_type(input.dtype), order=_ORDERS[order])
     words, outputs = [outer, slices, inner, word_of(largest)], [(input.shape, input.dtype)]

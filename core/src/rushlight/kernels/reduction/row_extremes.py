@@ -11,12 +11,12 @@ import functools
 
 from llvmlite import ir
 
-from rushlight.backends.cpu import has_two_wide_units
-from rushlight.backends.element_vectors import alignment_is_argument
-from rushlight.backends.kernel_language import Emitted, f32, f64, i64
-from rushlight.backends.kernel_values import counted_loop, ir_type
-from rushlight.backends.line_products import LINE_BYTES
-from rushlight.backends.microkernel import I64, VL, prefetch
+from rushlight.kernels.gemm.line_emitters import LINE_BYTES
+from rushlight.kernels.gemm.microkernel import I64, VL, prefetch
+from rushlight.machine.language.element_vectors import alignment_is_argument
+from rushlight.machine.language.functions import Emitted, f32, f64, i64
+from rushlight.machine.language.values import counted_loop, ir_type
+from rushlight.machine.processors import has_two_wide_units
 
 __all__ = [
     "FEW",

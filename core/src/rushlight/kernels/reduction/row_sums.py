@@ -11,11 +11,11 @@ import functools
 
 from llvmlite import ir
 
-from rushlight.backends.element_vectors import DOUBLE, SINGLE
-from rushlight.backends.kernel_language import Chosen, Emitted, element, f32, f64, i64
-from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.line_products import added, lane_totals, slots_of
-from rushlight.backends.row_extremes import ask_ahead
+from rushlight.kernels.gemm.line_emitters import added, lane_totals, slots_of
+from rushlight.kernels.reduction.row_extremes import ask_ahead
+from rushlight.machine.language.element_vectors import DOUBLE, SINGLE
+from rushlight.machine.language.functions import Chosen, Emitted, element, f32, f64, i64
+from rushlight.machine.language.values import counted_loop
 
 __all__ = [
     "DOUBLES",

@@ -1,7 +1,7 @@
 """Reductions of small arrays as built-in functions: array and dimension in, array out.
 
 ``rl_reduce(array, dim, keepdim)`` follows CPython's METH_FASTCALL protocol over a plan, like the
-doors of :mod:`rushlight.backends.llvm_door`. It takes row-major arrays of the plan's dtypes up to a
+doors of :mod:`rushlight.machine.native_functions`. It takes row-major arrays of the plan's dtypes up to a
 size, one dimension or None for all, and gives one or two new arrays, or NotImplemented.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends import np
-from rushlight.backends.built_in_functions import built_in
-from rushlight.backends.llvm_door import (
+from rushlight.machine import np
+from rushlight.machine.built_in_functions import built_in
+from rushlight.machine.native_functions import (
     ALIGNED,
     CONTIGUOUS,
     DATA_AT,
@@ -185,7 +185,7 @@ def module(key: str) -> str:
 
 @functools.cache
 def _address():
-    from rushlight.backends.llvm_passes import optimise
+    from rushlight.machine.llvm_passes import optimise
 
     engine = _engine()
     doors()  # they say where NumPy makes arrays
@@ -195,7 +195,7 @@ def _address():
 
 
 def _engine():
-    from rushlight.backends.llvm import engine
+    from rushlight.machine.elementwise_engine import engine
 
     return engine()
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import importlib
 
-from rushlight.backends import np
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.machine import np
 
 __all__ = ["small"]
 
@@ -48,7 +48,7 @@ class _Small:
         count = self.calls[name, dtype] = self.calls.get((name, dtype), 0) + 1
         if count < _PATIENCE:
             return NotImplemented
-        door = importlib.import_module("rushlight.backends.llvm_door")
+        door = importlib.import_module("rushlight.machine.native_functions")
         self.known[name][dtype] = None
         if not door.is_available():
             return NotImplemented
@@ -62,8 +62,8 @@ def _is_select(name):
 
 
 def _address(name, dtype, out):
-    native = importlib.import_module("rushlight.kernels.small_reduction_kernels")
-    language = importlib.import_module("rushlight.backends.kernel_language")
+    native = importlib.import_module("rushlight.kernels.reduction.small_reduction_kernels")
+    language = importlib.import_module("rushlight.machine.language.functions")
     types = {_F32: language.f32, _F64: language.f64, _I64: language.i64, _BOOL: language.u8}
     largest = int("max" in name)
     if _is_select(name):
@@ -79,7 +79,7 @@ def _address(name, dtype, out):
 
 
 def _built(name, known):
-    backend = importlib.import_module("rushlight.backends.llvm_reductions")
+    backend = importlib.import_module("rushlight.kernels.reduction.small_native")
     gives = backend.VALUES
     if _is_select(name):
         gives = backend.PLACES if "arg" in name else backend.BOTH

@@ -1,8 +1,18 @@
-"""Compiled loops behind :mod:`rushlight.kernels.small_reduction`. Import at first need."""
+"""Compiled loops behind :mod:`rushlight.kernels.reduction.small_reduction`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.reduction.extreme_kernels import (
+    SHORT,
+    SIDE,
+    columns_selected,
+    few_extremes,
+    row_extreme,
+    rows_selected,
+)
+from rushlight.kernels.reduction.total_kernels import means_in_vectors
+from rushlight.kernels.reduction.totals import VECTORED
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     element,
@@ -15,16 +25,6 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     u8,
 )
-from rushlight.kernels.extreme_kernels import (
-    SHORT,
-    SIDE,
-    columns_selected,
-    few_extremes,
-    row_extreme,
-    rows_selected,
-)
-from rushlight.kernels.total_kernels import means_in_vectors
-from rushlight.kernels.totals import VECTORED
 
 # Argument words.
 X, OUT, PLACES, OUTER, N, INNER = range(6)

@@ -8,8 +8,20 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.launch.execution import (
+    REFERENCE,
+    chunk,
+    compute_array,
+    floating_types,
+    is_floating,
+    is_low_precision,
+    referenced_by,
+)
+from rushlight.kernels.launch.exponential import exponential, exponential_below, logarithm_above
+from rushlight.kernels.launch.prepared import Remembered, prepared
+from rushlight.machine import np
+from rushlight.machine.language.functions import (
     array,
     bitcast,
     f32,
@@ -23,24 +35,8 @@ from rushlight.backends.kernel_language import (
     stack,
     stored,
 )
-from rushlight.backends.memory import empty
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import (
-    REFERENCE,
-    chunk,
-    compute_array,
-    floating_types,
-    is_floating,
-    is_low_precision,
-    referenced_by,
-)
-from rushlight.kernels.exponential import (
-    exponential,
-    exponential_below,
-    logarithm_above,
-)
-from rushlight.kernels.prepared import Remembered, prepared
+from rushlight.machine.memory import empty
+from rushlight.machine.worker_pool import scratch
 
 __all__ = ["log_softmax_backward", "log_softmax_forward", "softmax_backward", "softmax_forward"]
 

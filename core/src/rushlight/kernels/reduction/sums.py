@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import np, threads
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.machine import np, threads
 
 __all__ = ["reduced"]
 
@@ -36,7 +36,7 @@ def layout(shape, axes):
 
 @functools.lru_cache(maxsize=1024)
 def _plan(kind, dtype, outer, n, inner):
-    from rushlight.kernels import reduction_kernels as native
+    from rushlight.kernels.reduction import compiled as native
 
     size = n * inner * outer
     if inner == 1:

@@ -1,13 +1,20 @@
-"""Compiled loops behind :mod:`rushlight.kernels.totals`. Import at first need.
+"""Compiled loops behind :mod:`rushlight.kernels.reduction.totals`. Import at first need.
 
 An array is seen as (outer, n, inner), n being reduced; the rows of n are split into blocks whose
-results a second pass brings together. Argument words follow :mod:`rushlight.kernels.prepared`.
+results a second pass brings together. Argument words follow :mod:`rushlight.kernels.launch.prepared`.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.half_floats import rounded_to_half, to_bfloat16, widened_from_half
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.reduction.extreme_kernels import SHORT, SIDE, few_extremes, row_extreme
+from rushlight.kernels.reduction.row_sums import (
+    DOUBLES,
+    SINGLES,
+    distances_of_run,
+    means_of_rows,
+    sum_of_run,
+)
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     bitcast,
@@ -25,14 +32,7 @@ from rushlight.backends.kernel_language import (
     u16,
     u32,
 )
-from rushlight.backends.row_sums import (
-    DOUBLES,
-    SINGLES,
-    distances_of_run,
-    means_of_rows,
-    sum_of_run,
-)
-from rushlight.kernels.extreme_kernels import SHORT, SIDE, few_extremes, row_extreme
+from rushlight.machine.language.half_floats import rounded_to_half, to_bfloat16, widened_from_half
 
 OUT, X, N, INNER, BLOCKS, FOLD, DIVISOR, SIZE = range(1, 9)
 CENTRE, AFTER_CENTRE = 3, 1  # `squares_rows` has one input more

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.arrays import bfloat16
-from rushlight.kernels.execution import (
+from rushlight.kernels.launch.execution import (
     FLOAT32,
     FLOAT64,
     HALF_DTYPES,
@@ -20,7 +18,9 @@ from rushlight.kernels.execution import (
     chunk,
     floating_types,
 )
-from rushlight.kernels.prepared import prepared, word_of
+from rushlight.kernels.launch.prepared import prepared, word_of
+from rushlight.machine import np
+from rushlight.machine.arrays import bfloat16
 
 __all__ = ["selected", "totalled", "variance"]
 
@@ -124,9 +124,9 @@ def _split(outer, n, inner, spaced):
 def _stage(kind, view, blocks, fold, source, out, divisor, gaps=()):
     """A call of one pass; `out` is (shape, dtype) of its result. `gaps`: words for a source that
     has some."""
-    from rushlight.backends import half_floats
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import total_kernels as native
+    from rushlight.kernels.reduction import total_kernels as native
+    from rushlight.machine.language import functions as language
+    from rushlight.machine.language import half_floats
 
     outer, n, inner = view
     half = _HALVES.get(source.dtype, _HALVES.get(out[1], 0))
@@ -227,8 +227,8 @@ def selected(largest, input, axis, keepdim, places_only):
     shape, n = input.shape, input.shape[axis]
     if len(shape) > 8 or n >= (LONG_HALF if half else 1 << 31):
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import extreme_kernels as native
+    from rushlight.kernels.reduction import extreme_kernels as native
+    from rushlight.machine.language import functions as language
 
     outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     items = outer if inner == 1 else outer * -(-inner // native.SIDE)
@@ -280,8 +280,8 @@ def variance(input, axes, keepdim, divisor):
     mean = totalled("mean", input, axes, True, FLOAT64 if input.dtype == FLOAT64 else FLOAT32)
     if mean is None or not divisor:
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import total_kernels as native
+    from rushlight.kernels.reduction import total_kernels as native
+    from rushlight.machine.language import functions as language
 
     n = math.prod(input.shape[a] for a in axes)
     outer, blocks = input.size // n, -(-n // BLOCK)

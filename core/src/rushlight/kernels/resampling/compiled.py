@@ -1,4 +1,4 @@
-"""Compiled loops behind :mod:`rushlight.kernels.resampling`. Import at first need.
+"""Compiled loops behind :mod:`rushlight.kernels.resampling.taps`. Import at first need.
 
 Items are blocks of rows of the result: a row is a sum of rows of the input, then its elements are
 sums of that one's. Tables hold the places (int32) and weights of one tap after the other.
@@ -6,7 +6,8 @@ sums of that one's. Tables hold the places (int32) and weights of one tap after 
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.copying.moving_kernels import copy_run
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     element,
@@ -17,8 +18,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     static,
 )
-from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.moving_kernels import copy_run
+from rushlight.machine.worker_pool import scratch
 
 # Argument words.
 X, OUT, H, W, ROWS, COLUMNS, BLOCK, BLOCKS = range(8)

@@ -1,14 +1,13 @@
-"""Resizing by the taps of :mod:`rushlight.kernels.resampling`: forward and, with transposed taps,
+"""Resizing by the taps of :mod:`rushlight.kernels.resampling.taps`: forward and, with transposed taps,
 backward."""
 
 from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.cuda import sources
-
-from .launching import constant, empty, grid_of, launch
+from rushlight.kernels.launch.cuda import constant, empty, grid_of, launch
+from rushlight.machine import np
+from rushlight.machine.cuda import sources
 
 __all__ = ["resample"]
 

@@ -2,17 +2,17 @@
 
 Positions of an image are worked on in blocks, whose places and weights all channels share. The
 gradient of the input is added up plane by plane, in the order of the positions, so results do not
-depend on threads. Other arrays are left to the array language of :mod:`rushlight.ops.sampling`.
+depend on threads. Other arrays are left to the array language of :mod:`rushlight.ops.neural.grid_sampling`.
 """
 
 from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.prepared import Remembered, called, prepared
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.launch.prepared import Remembered, called, prepared
+from rushlight.machine import np
 
 __all__ = ["grid_gradient", "input_gradient", "is_compiled", "sampled"]
 
@@ -36,7 +36,7 @@ def _result(name, shape, grid_shape):
 
 def _prepare(name, shape, grid_shape, dtype, mode, padding, aligned):
     """``f(*arrays)`` of one kernel for these shapes."""
-    from rushlight.kernels import grid_sampling_kernels as native
+    from rushlight.kernels.resampling import grid_sampling_kernels as native
 
     (n, c, h, w), positions = shape, math.prod(grid_shape[1:-1])
     code = getattr(native, name).address(

@@ -1,13 +1,13 @@
-"""Compiled loops behind :mod:`rushlight.kernels.grid_sampling`. Import at first need.
+"""Compiled loops behind :mod:`rushlight.kernels.resampling.grid_sampling`. Import at first need.
 
 Positions come in blocks: tables hold, for one tap after the other, the place in a plane (int32, -1
 outside) and the weight of every position of a block; all channels use them. Words follow
-:mod:`rushlight.kernels.prepared`.
+:mod:`rushlight.kernels.launch.prepared`.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     NativeFunction,
     Parameter,
     absolute,
@@ -22,7 +22,7 @@ from rushlight.backends.kernel_language import (
     real,
     static,
 )
-from rushlight.backends.worker_pool import scratch
+from rushlight.machine.worker_pool import scratch
 
 BLOCK = 128  # positions
 TAPS = 16  # of the widest mode

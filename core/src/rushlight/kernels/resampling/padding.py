@@ -1,7 +1,7 @@
 """Padding of the last dimensions by one call, and its gradient: dense float32 and float64 arrays.
 
 Amounts are given before and after the last dimension, then of the one before it. Each function
-prepares a call for one layout (see :mod:`rushlight.kernels.prepared`), or gives None where it is
+prepares a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or gives None where it is
 left to others.
 """
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import np
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.moving import merged
-from rushlight.kernels.prepared import LIMIT, Remembered, called, prepared
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.copying.moving import merged
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.launch.prepared import LIMIT, Remembered, called, prepared
+from rushlight.machine import np
 
 __all__ = ["collected", "continued", "is_compiled", "source_places", "surrounded", "unsliced"]
 
@@ -40,7 +40,7 @@ def is_compiled(array, pad):
 
 
 def _address(name, dtype):
-    from rushlight.kernels import padding_kernels as native
+    from rushlight.kernels.resampling import padding_kernels as native
 
     return getattr(native, name).address(element=language_type(dtype), size=dtype.itemsize)
 

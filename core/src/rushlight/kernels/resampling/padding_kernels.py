@@ -1,11 +1,11 @@
-"""Compiled loops behind :mod:`rushlight.kernels.padding`. Import at first need.
+"""Compiled loops behind :mod:`rushlight.kernels.resampling.padding`. Import at first need.
 
-Arrays are images of R2 times R1 rows. Argument words follow :mod:`rushlight.kernels.prepared`.
+Arrays are images of R2 times R1 rows. Argument words follow :mod:`rushlight.kernels.launch.prepared`.
 """
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     element,

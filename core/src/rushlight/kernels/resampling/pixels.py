@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from rushlight.kernels.execution import REFERENCE, chunk
-from rushlight.kernels.prepared import Remembered, called, prepared
+from rushlight.kernels.launch.execution import REFERENCE, chunk
+from rushlight.kernels.launch.prepared import Remembered, called, prepared
 
 __all__ = ["is_compiled", "prepare_dealt", "shuffled", "unshuffled"]
 
@@ -21,8 +21,8 @@ def is_compiled(array):
 
 
 def _prepare(name, array, factor):
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import pixels_kernels as native
+    from rushlight.kernels.resampling import pixels_kernels as native
+    from rushlight.machine.language import functions as language
 
     code = getattr(native, name).address(
         element=getattr(language, _TYPES[array.itemsize]), size=array.itemsize,
@@ -64,7 +64,7 @@ def prepare_dealt(array, groups):
     """``f(array)``: channels of (N, C, ...) in groups dealt out, one of each in turn; or None."""
     if not is_compiled(array) or array.ndim < 2:
         return None
-    from rushlight.kernels import pixels_kernels as native
+    from rushlight.kernels.resampling import pixels_kernels as native
 
     planes, plane = array.shape[0] * array.shape[1], math.prod(array.shape[2:]) * array.itemsize
     words, outputs = [groups, array.shape[1] // groups, plane], [(array.shape, array.dtype)]

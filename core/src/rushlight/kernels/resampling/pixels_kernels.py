@@ -1,4 +1,4 @@
-"""Compiled loops behind :mod:`rushlight.kernels.pixels`. Import at first need.
+"""Compiled loops behind :mod:`rushlight.kernels.resampling.pixels`. Import at first need.
 
 Argument words, but for `deal`: a number, OUT, X; rows and columns of the small planes, the factor.
 Items are a row of all the small planes that one large plane is made of.
@@ -6,7 +6,7 @@ Items are a row of all the small planes that one large plane is made of.
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     element,
@@ -14,7 +14,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     static,
 )
-from rushlight.backends.worker_pool import memcpy
+from rushlight.machine.worker_pool import memcpy
 
 size = Parameter("size")  # bytes of an element
 factor = Parameter("factor")  # where it is small, else 0

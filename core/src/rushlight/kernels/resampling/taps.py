@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from rushlight.backends import np, threads
-from rushlight.backends.memory import empty
-from rushlight.backends.quiet import quietly
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk
+from rushlight.machine import np, threads
+from rushlight.machine.memory import empty
+from rushlight.machine.quiet import quietly
 
 _SMALL = 2048  # elements of a result below which NumPy is as fast
 _BLOCK = 16_384  # elements of a block of rows
@@ -154,8 +154,8 @@ def _plan(dtype, planes, height, width, down, across):
         return None
     if weighted and dtype not in COMPILED_DTYPES or max(height, width) >= 1 << 31:
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import resampling_kernels as native
+    from rushlight.kernels.resampling import compiled as native
+    from rushlight.machine.language import functions as language
 
     block = max(1, min(rows, _BLOCK // columns))
     blocks = -(-rows // block)

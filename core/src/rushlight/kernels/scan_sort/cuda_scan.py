@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cuda import sources
-
-from .launching import address, empty, grid_of, launch, outer_inner
+from rushlight.kernels.launch.cuda import address, empty, grid_of, launch, outer_inner
+from rushlight.machine import np
+from rushlight.machine.cuda import sources
 
 __all__ = ["cumulative_extremes", "logcumsumexp", "scanned"]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime, sources
-from rushlight.compiler.cuda_unsigned import UNSIGNED, reordered
-
-from .launching import address, empty, grid_of, launch
-from .scan import scanned
+from rushlight.compiler.cuda.unsigned import UNSIGNED, reordered
+from rushlight.kernels.launch.cuda import address, empty, grid_of, launch
+from rushlight.kernels.scan_sort.cuda_scan import scanned
+from rushlight.machine import np
+from rushlight.machine.cuda import runtime, sources
 
 __all__ = ["searched", "sorted_along", "top", "unique"]
 

@@ -5,7 +5,8 @@ Arrays are dense and seen as (outer, n, inner), n being the dimension. Import at
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.scan_sort.row_scans import GROUP, scan
+from rushlight.machine.language.functions import (
     Chosen,
     Parameter,
     array,
@@ -22,7 +23,6 @@ from rushlight.backends.kernel_language import (
     stack,
     static,
 )
-from rushlight.backends.row_scans import GROUP, scan
 
 # Argument words; those of running sums are as in `prepared`.
 INDEX, OUT, X, _, FAILED, N, M, INNER = range(8)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import np, threads
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.prepared import Remembered, called, prepared
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.launch.prepared import Remembered, called, prepared
+from rushlight.machine import np, threads
 
 __all__ = [
     "added_at",
@@ -48,7 +48,7 @@ def _seen(shape, axis):
 
 @functools.lru_cache(maxsize=512)
 def _plan(name, dtype, items, work, n, m, inner, k, parameters):
-    from rushlight.kernels import line_kernels as native
+    from rushlight.kernels.scan_sort import line_kernels as native
 
     code = getattr(native, name).address(real=language_type(dtype), **dict(parameters))
     return threads.plan(code, items, chunk(items, work), [0] * native.N + [n, m, inner, k])
@@ -75,7 +75,7 @@ def prepare_scan(array, axis, product):
         return None
     if not array.flags.c_contiguous or not array.ndim:
         return None
-    from rushlight.kernels import line_kernels as native
+    from rushlight.kernels.scan_sort import line_kernels as native
 
     outer, n, inner = _seen(array.shape, axis)
     items = outer if inner == 1 else outer * -(-inner // native.SEGMENT)
@@ -91,7 +91,7 @@ _EXPENSIVE = 8  # what an exponential and a logarithm cost
 
 def _log_sums(array, axis, along_rows, along_columns):
     """The kernel, the items and their grain, and the words of logarithms of running sums."""
-    from rushlight.kernels import log_sum_kernels as native
+    from rushlight.kernels.scan_sort import log_sum_kernels as native
 
     outer, n, inner = _seen(array.shape, axis)
     items = outer if inner == 1 else outer * -(-inner // native.BLOCK)
@@ -138,7 +138,7 @@ def prepare_differences(array, axis, back):
     which gives one element more; or None."""
     if REFERENCE or not array.size or array.dtype not in COMPILED_DTYPES:
         return None
-    from rushlight.kernels import line_kernels as native
+    from rushlight.kernels.scan_sort import line_kernels as native
 
     outer, n, inner = _seen(array.shape, axis)
     shape, n = list(array.shape), n + 1 if back else n
@@ -162,7 +162,7 @@ def prepare_others(array, grad, axis):
         return None
     if grad.dtype is not array.dtype or not array.flags.c_contiguous or not grad.flags.c_contiguous:
         return None
-    from rushlight.kernels import line_kernels as native
+    from rushlight.kernels.scan_sort import line_kernels as native
 
     outer, n, inner = _seen(array.shape, axis)
     items = outer if inner == 1 else outer * -(-inner // native.SEGMENT)
@@ -178,8 +178,8 @@ def prepare_extreme(array, axis, is_largest):
     name = {"f4": "f32", "f8": "f64", "i8": "i64", "i4": "i32"}.get(array.dtype.str[1:])
     if REFERENCE or name is None or not array.size or not array.flags.c_contiguous:
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import line_kernels as native
+    from rushlight.kernels.scan_sort import line_kernels as native
+    from rushlight.machine.language import functions as language
 
     outer, n, inner = _seen(array.shape, axis)
     items = outer if inner == 1 else outer * -(-inner // native.SEGMENT)
@@ -197,7 +197,7 @@ def prepare_top(array, k, largest):
         return None
     if not array.ndim or not array.size or not 0 < k <= min(TOP_LIMIT, array.shape[-1]):
         return None
-    from rushlight.kernels import line_kernels as native
+    from rushlight.kernels.scan_sort import line_kernels as native
 
     n = array.shape[-1]
     rows, shape = array.size // n, (*array.shape[:-1], k)

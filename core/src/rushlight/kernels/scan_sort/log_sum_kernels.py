@@ -1,7 +1,7 @@
 """Compiled logarithms of running sums of exponentials, and their gradient, in float64.
 
 Arrays are dense and seen as (outer, n, inner), n being the dimension. Argument words follow
-:mod:`rushlight.kernels.prepared`. Import at first need.
+:mod:`rushlight.kernels.launch.prepared`. Import at first need.
 
 A block of a row is summed relative to its largest element: all terms are positive, so a sum has
 the relative precision of float64 however small it is. Where numbers lie too far apart for that, or
@@ -10,7 +10,10 @@ are not finite, elements go one by one.
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.kernels.launch.exponential import exponential64, logarithm64
+from rushlight.kernels.reduction.softmax import row_maximum
+from rushlight.kernels.scan_sort.row_scans import GROUP, scan
+from rushlight.machine.language.functions import (
     External,
     array,
     f32,
@@ -25,9 +28,6 @@ from rushlight.backends.kernel_language import (
     real,
     stack,
 )
-from rushlight.backends.row_scans import GROUP, scan
-from rushlight.kernels.exponential import exponential64, logarithm64
-from rushlight.kernels.softmax import row_maximum
 
 OUT, X, N, INNER = 1, 2, 3, 4
 DX, GRAD, INPUT, SUMS, GRAD_N, GRAD_INNER = 1, 2, 3, 4, 5, 6

@@ -7,10 +7,10 @@ are equal. Other rows are sorted by the bytes of their keys (:mod:`radix_kernels
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cpu import compresses_slowly
-from rushlight.kernels.execution import FLOAT32, ORDERED_TYPES, REFERENCE, chunk
-from rushlight.kernels.prepared import Remembered, prepared
+from rushlight.kernels.launch.execution import FLOAT32, ORDERED_TYPES, REFERENCE, chunk
+from rushlight.kernels.launch.prepared import Remembered, prepared
+from rushlight.machine import np
+from rushlight.machine.processors import compresses_slowly
 
 __all__ = ["chosen", "modes", "ordered"]
 
@@ -23,7 +23,7 @@ _known = Remembered()
 
 def _prepare_packed(array, n, descending):
     """``f(array)``: values and places of short rows of float32."""
-    from rushlight.kernels import ordering_kernels as native
+    from rushlight.kernels.scan_sort import ordering_kernels as native
 
     rows, shape = array.size // n, array.shape
     grain = chunk(rows, n)
@@ -61,8 +61,8 @@ def _prepare_order(array, descending):
 
 
 def _prepare_bytes(array, n, descending):
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import radix_kernels as native
+    from rushlight.kernels.scan_sort import radix_kernels as native
+    from rushlight.machine.language import functions as language
 
     width, shape = array.itemsize, array.shape
     kernel, outputs = native.order_rows, [(shape, array.dtype), (shape, _INT64)]
@@ -79,8 +79,8 @@ def _prepare_choice(array):
     """A call that gives the elements of some rank and their places, or None."""
     if not _fits(array):
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import radix_kernels as native
+    from rushlight.kernels.scan_sort import radix_kernels as native
+    from rushlight.machine.language import functions as language
 
     n, shape = array.shape[-1], array.shape[:-1]
     kernel, outputs = native.choose_rows, [(shape, array.dtype), (shape, _INT64)]
@@ -130,8 +130,8 @@ def ordered(array, descending):
 
 def _prepare_modes(array):
     """A call ``f(values, places)`` of rows in order."""
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import ordering_kernels as native
+    from rushlight.kernels.scan_sort import ordering_kernels as native
+    from rushlight.machine.language import functions as language
 
     n, shape = array.shape[-1], array.shape[:-1]
     kind = getattr(language, ORDERED_TYPES[array.dtype.str[1:]])

@@ -1,8 +1,8 @@
-"""Compiled loops behind :mod:`rushlight.kernels.ordering`. Import at first need."""
+"""Compiled loops behind :mod:`rushlight.kernels.scan_sort.ordering`. Import at first need."""
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     bitcast,

@@ -8,7 +8,7 @@ Import at first need: it imports the compiler.
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.functions import (
     Parameter,
     array,
     bitcast,
@@ -20,7 +20,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     static,
 )
-from rushlight.backends.worker_pool import memset, scratch
+from rushlight.machine.worker_pool import memset, scratch
 
 element = Parameter("element")  # f32, i32, f64 or i64
 width = Parameter("width")  # bytes of an element

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_language import Emitted, f32, f64, i64
-from rushlight.backends.kernel_values import counted_loop, ir_type
-from rushlight.backends.microkernel import I64
+from rushlight.kernels.gemm.microkernel import I64
+from rushlight.machine.language.functions import Emitted, f32, f64, i64
+from rushlight.machine.language.values import counted_loop, ir_type
 
 __all__ = ["GROUP", "scan"]
 

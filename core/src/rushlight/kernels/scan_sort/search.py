@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.kernels.execution import ORDERED_TYPES, REFERENCE, chunk
-from rushlight.kernels.prepared import Remembered, prepared
+from rushlight.kernels.launch.execution import ORDERED_TYPES, REFERENCE, chunk
+from rushlight.kernels.launch.prepared import Remembered, prepared
+from rushlight.machine import np
 
 __all__ = ["halved", "places"]
 
@@ -22,8 +22,8 @@ def _prepare(sequence, values, right):
         return None
     if not (sequence.flags.c_contiguous and values.flags.c_contiguous):
         return None
-    from rushlight.backends import kernel_language as language
-    from rushlight.kernels import search_kernels as native
+    from rushlight.kernels.scan_sort import search_kernels as native
+    from rushlight.machine.language import functions as language
 
     n, count = sequence.shape[-1], values.size
     each = count if sequence.ndim == 1 else values.shape[-1]

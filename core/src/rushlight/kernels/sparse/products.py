@@ -9,10 +9,7 @@ number of threads.
 
 from __future__ import annotations
 
-from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import Parameter, array, f32, i64, range_kernel, real
-from rushlight.backends.memory import empty
-from rushlight.kernels.execution import (
+from rushlight.kernels.launch.execution import (
     COMPILED_DTYPES,
     chunk,
     compute_array,
@@ -20,6 +17,9 @@ from rushlight.kernels.execution import (
     language_type,
     referenced_by,
 )
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import Parameter, array, f32, i64, range_kernel, real
+from rushlight.machine.memory import empty
 
 __all__ = ["merged_places", "order_of", "sampled_product", "sparse_times_dense"]
 

@@ -1,19 +1,14 @@
 """Systems of linear equations with a sparse triangular matrix, by substitution row after row.
 
-The matrix is given as in :mod:`rushlight.kernels.sparse`; elements on the other side of the
+The matrix is given as in :mod:`rushlight.kernels.sparse.products`; elements on the other side of the
 diagonal are left out. Every column of the right-hand side has one writer.
 """
 
 from __future__ import annotations
 
-from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import Parameter, array, f32, i64, range_kernel, real
-from rushlight.kernels.execution import (
-    COMPILED_DTYPES,
-    chunk,
-    language_type,
-    referenced_by,
-)
+from rushlight.kernels.launch.execution import COMPILED_DTYPES, chunk, language_type, referenced_by
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import Parameter, array, f32, i64, range_kernel, real
 
 __all__ = ["substituted"]
 

@@ -15,7 +15,7 @@ import re
 import ml_dtypes
 import numpy as np
 
-from rushlight.backends.cuda import runtime
+from rushlight.machine.cuda import runtime
 
 FOLDER = pathlib.Path(__file__).parent / "kernels"
 TYPE_NAMES = {

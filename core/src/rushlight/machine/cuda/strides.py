@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
+from rushlight.machine import np
 
 _INTEGERS = (int, np.integer)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_language import Pointer, i64
-from rushlight.backends.kernel_values import IR_TYPES, Value, ir_type
+from rushlight.machine.language.functions import Pointer, i64
+from rushlight.machine.language.values import IR_TYPES, Value, ir_type
 
 
 class Builtins:

@@ -6,7 +6,7 @@ import functools
 
 from llvmlite import ir
 
-from rushlight.backends.cpu import processor
+from rushlight.machine.processors import processor
 
 __all__ = ["DOUBLE", "SINGLE", "VL", "Vectors", "alignment_is_argument"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 
-from rushlight.backends.emulated_instructions import (
+from rushlight.machine.language.emulated_instructions import (
     FMA,
     TILES,
     fused_and_flushed,

@@ -1,8 +1,8 @@
 """The kernel language: a typed subset of Python in which the CPU kernels are written.
 
 A kernel is an ordinary Python function that is never run by Python. At first need its source is
-lowered to LLVM IR (:mod:`rushlight.backends.kernel_compiler`), compiled and stored on disk
-(:mod:`rushlight.backends.machine_code`); nothing here imports a compiler. What may be written:
+lowered to LLVM IR (:mod:`rushlight.machine.language.lowering`), compiled and stored on disk
+(:mod:`rushlight.machine.machine_code`); nothing here imports a compiler. What may be written:
 
 * integers are ``i64``, division and remainder round down as in Python; ``f32(x)``, ``i64(x)``
   and the like convert; a bare literal takes the type of the other operand;
@@ -185,7 +185,7 @@ class NativeFunction:
         key = tuple(parameters.items())
         found = self._addresses.get(key)
         if found is None:
-            from rushlight.backends.machine_code import address_of
+            from rushlight.machine.machine_code import address_of
 
             found = self._addresses[key] = address_of(self, parameters)
         return found

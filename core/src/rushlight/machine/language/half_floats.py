@@ -9,8 +9,8 @@ import functools
 
 from llvmlite import ir
 
-from rushlight.backends.cpu import processor
-from rushlight.backends.kernel_language import Emitted, bf16, bitcast, f32, function, u32
+from rushlight.machine.language.functions import Emitted, bf16, bitcast, f32, function, u32
+from rushlight.machine.processors import processor
 
 __all__ = [
     "from_float16",

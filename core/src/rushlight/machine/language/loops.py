@@ -6,10 +6,10 @@ import ast
 
 from llvmlite import ir
 
-from rushlight.backends.cpu import processor
-from rushlight.backends.half_floats import narrowing, widening
-from rushlight.backends.kernel_language import f32, i64, u32
-from rushlight.backends.kernel_values import IR_TYPES, Value, ir_type
+from rushlight.machine.language.functions import f32, i64, u32
+from rushlight.machine.language.half_floats import narrowing, widening
+from rushlight.machine.language.values import IR_TYPES, Value, ir_type
+from rushlight.machine.processors import processor
 
 
 def _width(lanes):

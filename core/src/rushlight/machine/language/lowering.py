@@ -1,4 +1,4 @@
-"""Lowering of the kernel language (:mod:`rushlight.backends.kernel_language`) to LLVM IR.
+"""Lowering of the kernel language (:mod:`rushlight.machine.language.functions`) to LLVM IR.
 
 One walk over the syntax tree emits the code. Local variables are stack slots in the entry block;
 LLVM turns them into registers. Calls of inline functions are expanded in place, so types and
@@ -15,8 +15,8 @@ import textwrap
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_builtins import Builtins
-from rushlight.backends.kernel_language import (
+from rushlight.machine.language.builtins import Builtins
+from rushlight.machine.language.functions import (
     Builtin,
     Chosen,
     Emitted,
@@ -28,8 +28,8 @@ from rushlight.backends.kernel_language import (
     boolean,
     i64,
 )
-from rushlight.backends.kernel_loops import Loops
-from rushlight.backends.kernel_values import IR_TYPES, KernelError, Value, ir_type
+from rushlight.machine.language.loops import Loops
+from rushlight.machine.language.values import IR_TYPES, KernelError, Value, ir_type
 
 _FOLD = {
     ast.Add: operator.add,

@@ -6,7 +6,7 @@ import contextlib
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_language import Pointer
+from rushlight.machine.language.functions import Pointer
 
 IR_TYPES = {
     "boolean": ir.IntType(1),

@@ -8,8 +8,8 @@ import types
 import warnings
 
 from rushlight.autograd.mode import no_grad
-from rushlight.ops.creation import tensor
-from rushlight.ops.joining import stack
+from rushlight.ops.creation.tensors import tensor
+from rushlight.ops.shape.joining import stack
 from rushlight.tensor.tensor import Tensor
 
 
@@ -20,7 +20,7 @@ def _grads(parameters):
 
 def _lists():
     """Ops over lists of tensors; loaded at first use."""
-    return importlib.import_module("rushlight.ops.foreach")
+    return importlib.import_module("rushlight.ops.foreach.steps")
 
 
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 from rushlight.nn.parameter import Parameter
-from rushlight.ops.creation import ones_like, zeros_like
+from rushlight.ops.creation.tensors import ones_like, zeros_like
 
 
 def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):

@@ -130,9 +130,9 @@ class _Orthogonal(Module):
     def _rotated(self, x):
         """The first columns of a rotation: the exponential or Cayley map of a skew matrix."""
         from rushlight.nn.functional import pad
-        from rushlight.ops.creation import eye
-        from rushlight.ops.matrix_functions import linalg_matrix_exp
-        from rushlight.ops.solver import linalg_solve
+        from rushlight.ops.creation.tensors import eye
+        from rushlight.ops.linalg.matrix_functions import linalg_matrix_exp
+        from rushlight.ops.linalg.solver import linalg_solve
 
         n, k = x.shape[-2:]
         lower = x.tril() if n == k else pad(x.tril(), (0, n - k))
@@ -146,7 +146,7 @@ class _Orthogonal(Module):
         """Keep the orthogonal factor of `weight` as base; the free matrix starts at minus one on
         its diagonal, which all three maps take to the identity. Without a base the reflections
         that make `weight` are the free matrix."""
-        from rushlight.ops.creation import zeros_like
+        from rushlight.ops.creation.tensors import zeros_like
 
         wide = weight.shape[-2] < weight.shape[-1]
         tall = weight.transpose(-2, -1) if wide else weight
@@ -167,7 +167,7 @@ class _Orthogonal(Module):
 def _reflected(x):
     """The product of the reflections in the columns of `x` below its diagonal, with the signs on
     the diagonal."""
-    from rushlight.ops.matrix_functions import linalg_householder_product
+    from rushlight.ops.linalg.matrix_functions import linalg_householder_product
 
     vectors = x.tril(-1)
     lengths = 2.0 / (1.0 + (vectors * vectors).sum(dim=-2))
@@ -177,7 +177,7 @@ def _reflected(x):
 
 def _reflections(tall):
     """The matrix that :func:`_reflected` takes to the orthogonal factor of `tall`."""
-    from rushlight.ops.factorization import geqrf
+    from rushlight.ops.linalg.factorization import geqrf
 
     vectors, lengths = geqrf(tall)
     diagonal = vectors.diagonal(dim1=-2, dim2=-1)
@@ -189,10 +189,10 @@ def _reflections(tall):
 def _completed(tall):
     """A square matrix with orthonormal columns, the first ones those of `tall` made orthonormal;
     the others are drawn."""
-    from rushlight.ops.creation import eye
-    from rushlight.ops.factorization import linalg_qr
-    from rushlight.ops.joining import cat
-    from rushlight.ops.random import randn
+    from rushlight.ops.creation.tensors import eye
+    from rushlight.ops.linalg.factorization import linalg_qr
+    from rushlight.ops.random.sampling import randn
+    from rushlight.ops.shape.joining import cat
 
     n, k = tall.shape[-2:]
     if n == k:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 
-from rushlight.ops.creation import ones_like, zeros, zeros_like
-from rushlight.ops.joining import cat
-from rushlight.ops.random_alike import rand_like
+from rushlight.ops.creation.tensors import ones_like, zeros, zeros_like
+from rushlight.ops.random.random_alike import rand_like
+from rushlight.ops.shape.joining import cat
 
 
 class BasePruningMethod(ABC):
@@ -207,7 +207,7 @@ class RandomStructured(BasePruningMethod):
         count = _number(self.amount, size)
         if not count:
             return default_mask
-        from rushlight.ops.random import rand
+        from rushlight.ops.random.sampling import rand
 
         chances = rand(size)
         threshold = chances.kthvalue(count).values

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-from rushlight.backends import np
-from rushlight.ops.creation import beside, from_numpy, tensor
-from rushlight.ops.joining import stack
+from rushlight.machine import np
+from rushlight.ops.creation.tensors import beside, from_numpy, tensor
+from rushlight.ops.shape.joining import stack
 from rushlight.tensor.tensor import Tensor
 
 _Fields = namedtuple("_Fields", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.ops.joining import cat
+from rushlight.ops.shape.joining import cat
 
 
 def parameters_to_vector(parameters):

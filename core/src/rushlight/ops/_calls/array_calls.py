@@ -11,14 +11,14 @@ from __future__ import annotations
 import linecache
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.dtypes import ALL, dtype
-from rushlight.ops import _arrays
-from rushlight.ops._attributes import DTYPE, TRUTH
-from rushlight.ops._limited import first_refused
-from rushlight.ops._op import OPTIONAL, REQUIRED, TENSOR, TENSORS
-from rushlight.ops._recording import note, record, record_view
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_ARRAY_DTYPE
+from rushlight.ops._table import arrays as _arrays
+from rushlight.ops._table.attributes import DTYPE, TRUTH
+from rushlight.ops._table.limited import first_refused
+from rushlight.ops._table.op import OPTIONAL, REQUIRED, TENSOR, TENSORS
+from rushlight.ops._table.recording import note, record, record_view
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import memory_format

@@ -6,13 +6,15 @@ They are written once a call has been on a GPU; calls on the CPU never look at t
 
 from __future__ import annotations
 
-from rushlight.backends.cuda import array_code, translation
-from rushlight.backends.cuda.array_code import running
-from rushlight.backends.cuda.device_array import DeviceArray, from_host
+from rushlight.compiler.cuda import array_code, translation
+from rushlight.compiler.cuda.array_code import running
+from rushlight.compiler.cuda.device_array import DeviceArray, from_host
 from rushlight.dtypes import FLOAT
-from rushlight.ops import _arrays, _doors, _elementwise_doors
-from rushlight.ops._doors import built, texts_of
-from rushlight.ops._elementwise import Call
+from rushlight.ops._calls import array_calls as _doors
+from rushlight.ops._calls import elementwise_calls as _elementwise_doors
+from rushlight.ops._calls.array_calls import built, texts_of
+from rushlight.ops._table import arrays as _arrays
+from rushlight.ops._table.elementwise import Call
 from rushlight.tensor.construction import in_python
 from rushlight.tensor.tensor import Tensor
 

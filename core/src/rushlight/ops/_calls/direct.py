@@ -10,9 +10,9 @@ from __future__ import annotations
 import importlib
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.dtypes import float32, float64
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_ARRAY_DTYPE
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import lies_by_rows
@@ -87,7 +87,7 @@ def on_gpu(*tensors):
 
 def translated(function):
     """A function of arrays as it runs on those of a GPU."""
-    return importlib.import_module("rushlight.ops._cuda").translated(function)
+    return importlib.import_module("rushlight.ops._table.cuda").translated(function)
 
 
 def tensor_of(array):

@@ -11,14 +11,14 @@ from __future__ import annotations
 import importlib
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
 from rushlight.devices import cpu
 from rushlight.dtypes import FLOAT, SURE
-from rushlight.ops import _number_limits
-from rushlight.ops._doors import built, texts_of
-from rushlight.ops._elementwise import EXACT_INTEGERS, Call
-from rushlight.ops._op import ATTRIBUTE, OPTIONAL, TENSOR
-from rushlight.ops._recording import note
+from rushlight.machine import np
+from rushlight.ops._calls.array_calls import built, texts_of
+from rushlight.ops._table import number_limits as _number_limits
+from rushlight.ops._table.elementwise import EXACT_INTEGERS, Call
+from rushlight.ops._table.op import ATTRIBUTE, OPTIONAL, TENSOR
+from rushlight.ops._table.recording import note
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
@@ -64,8 +64,8 @@ class _Quick:
         op, call, arguments = self.op, entry.short, []
         if type(call) is not type(len) or call.__name__ != "fast":
             return
-        backend = importlib.import_module("rushlight.backends.llvm_pointwise")
-        current = importlib.import_module("rushlight.backends.llvm_tensors").TensorDoors.current
+        backend = importlib.import_module("rushlight.fastpath.pointwise")
+        current = importlib.import_module("rushlight.fastpath.tensors").TensorDoors.current
         if current is None or len(self.given) > backend.MOST_ARGUMENTS:
             return
         for position, k in zip(self.given, key, strict=True):

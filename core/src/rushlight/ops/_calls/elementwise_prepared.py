@@ -8,9 +8,9 @@ memory kind: the general way handles those). `op.mixed` is the same for a tensor
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import memory
 from rushlight.dtypes import ALL
-from rushlight.ops._recording import note, record_one, record_two
+from rushlight.machine import memory
+from rushlight.ops._table.recording import note, record_one, record_two
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Parameter, Tensor

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import ALL
-from rushlight.ops._fast import UNSET
+from rushlight.ops._calls.elementwise_prepared import UNSET
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Parameter, Tensor

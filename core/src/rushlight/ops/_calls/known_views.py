@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.kernels.prepared import nothing, stays
-from rushlight.ops._recording import record_view
+from rushlight.kernels.launch.prepared import nothing, stays
+from rushlight.machine import np
+from rushlight.ops._table.recording import record_view
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import EXACT
@@ -39,8 +39,8 @@ class ShortView:
             return  # another tensor, or a view of a view
         if array.dtype is not view.dtype or array.flags.writeable != view.flags.writeable:
             return
-        from rushlight.backends.llvm_known import KnownCalls
-        from rushlight.backends.llvm_tensors import TensorDoors
+        from rushlight.fastpath.known_layouts import KnownCalls
+        from rushlight.fastpath.tensors import TensorDoors
 
         if TensorDoors.current is None:
             return

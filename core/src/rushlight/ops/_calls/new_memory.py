@@ -6,12 +6,12 @@ What is unusual gives None and is left to the general way.
 from __future__ import annotations
 
 from rushlight import devices
-from rushlight.backends import memory, np
-from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import ALL
 from rushlight.dtypes import dtype as DType
-from rushlight.kernels import blocks
-from rushlight.ops._direct import lies_plainly
+from rushlight.kernels.copying import blocks
+from rushlight.machine import memory, np
+from rushlight.machine.arrays import BY_CODE
+from rushlight.ops._calls.direct import lies_plainly
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import Size

@@ -1,13 +1,13 @@
 """`quick(node, grad)`: a node's gradients where nothing is unusual, written for each plan.
 
-It is `unpack` and `pull` of :mod:`rushlight.ops._recording` in one function, with the built-in
+It is `unpack` and `pull` of :mod:`rushlight.ops._table.recording` in one function, with the built-in
 functions of elementwise formulas called in place; NotImplemented where saved values are held by
 hooks of the user or were written to. It is called in passes that record nothing.
 """
 
 from __future__ import annotations
 
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.tensor import construction as make
 
 

@@ -7,20 +7,13 @@ import importlib
 
 from rushlight import devices
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import (
-    BY_ARRAY_DTYPE,
-    BY_CODE,
-    MetaArray,
-    as_array,
-    cast,
-    meta_array,
-)
 from rushlight.dtypes import FIRST_LIMITED
 from rushlight.errors import argument_error
-from rushlight.ops._op import OPTIONAL, TENSORS
-from rushlight.ops._recording import argument_name, note, record
-from rushlight.ops._rules import result_type
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, as_array, cast, meta_array
+from rushlight.ops._table.op import OPTIONAL, TENSORS
+from rushlight.ops._table.recording import argument_name, note, record
+from rushlight.ops._table.rules import result_type
 from rushlight.tensor import construction as make
 from rushlight.tensor.tensor import EXACT, Parameter, Tensor, make_tensor
 
@@ -30,13 +23,13 @@ ndarray = np.ndarray
 @functools.cache
 def _cuda():
     """How ops run on GPUs; loaded with the first tensor there."""
-    return importlib.import_module("rushlight.ops._cuda")
+    return importlib.import_module("rushlight.ops._table.cuda")
 
 
 @functools.cache
 def _limited():
     """How ops run on dtypes that few of them take; loaded with the first tensor of one."""
-    return importlib.import_module("rushlight.ops._limited")
+    return importlib.import_module("rushlight.ops._table.limited")
 
 
 def run_arrays(op, values):

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rushlight.backends import np
 from rushlight.dtypes import BOOL, INTEGER, as_dtype
 from rushlight.errors import argument_error, type_name
+from rushlight.machine import np
 
 TRUTH, WHOLE, DTYPE, POSITION = "bool", "int", "dtype", "position"
 _WHOLE = frozenset(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib
 
-from rushlight.backends import memory, np
 from rushlight.compiler import xp
 from rushlight.dtypes import default, dtype
 from rushlight.errors import argument_error
-from rushlight.ops import _fast, _fast_inplace
-from rushlight.ops._attributes import DTYPE, TRUTH
-from rushlight.ops._doors import make_door
-from rushlight.ops._elementwise_doors import make_elementwise_door
-from rushlight.ops._numpy_names import first_by_keyword
-from rushlight.ops._op import OPTIONAL, TABLE, TENSOR
+from rushlight.machine import memory, np
+from rushlight.ops._calls import elementwise_prepared as _fast
+from rushlight.ops._calls import inplace_prepared as _fast_inplace
+from rushlight.ops._calls.array_calls import make_door
+from rushlight.ops._calls.elementwise_calls import make_elementwise_door
+from rushlight.ops._table.attributes import DTYPE, TRUTH
+from rushlight.ops._table.numpy_names import first_by_keyword
+from rushlight.ops._table.op import OPTIONAL, TABLE, TENSOR
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import (
     STATE,
@@ -181,7 +182,7 @@ def general_call(op):
             if kwargs and "out" in kwargs and "out" not in op.index:
                 out = kwargs.pop("out")
                 if out is not None:
-                    from rushlight.ops._inplace import into
+                    from rushlight.ops._table.inplace import into
 
                     return into(op, run, out, args, kwargs)
             result = run(op.bind(args, kwargs))
@@ -201,7 +202,7 @@ def general_call(op):
 def _add_device_door(op, doors, form):
     """The short way for a form of call on a GPU, once such a call has been."""
     if form not in doors:
-        doors[form] = importlib.import_module("rushlight.ops._cuda_doors").make(op, form)
+        doors[form] = importlib.import_module("rushlight.ops._calls.cuda_calls").make(op, form)
 
 
 def _asked_for(op):
@@ -235,10 +236,10 @@ def _runner(op):
 
         return run
     if kind == "elementwise":
-        from rushlight.ops._elementwise import run_elementwise
+        from rushlight.ops._table.elementwise import run_elementwise
 
         return lambda values: run_elementwise(op, values)
-    from rushlight.ops._arrays import run_arrays, run_view
+    from rushlight.ops._table.arrays import run_arrays, run_view
 
     return (
         (lambda values: run_view(op, values))
@@ -341,14 +342,14 @@ def _inplace_operator(op):
 
 def inplace_function(op, name):
     """``x.op_(...)``: the same op, written into its first argument."""
-    from rushlight.ops._inplace import run_inplace
+    from rushlight.ops._table.inplace import run_inplace
 
     return _inplace_call(op, name, run_inplace, "inplace")
 
 
 def inplace_view_function(op, name):
     """``x.view_op_(...)``: the same view, taken by the tensor itself."""
-    from rushlight.ops._inplace_views import run_inplace_view
+    from rushlight.ops._table.inplace_views import run_inplace_view
 
     return _inplace_call(op, name, run_inplace_view, "inplace view")
 

@@ -2,7 +2,7 @@
 
 Elementwise bodies and formulas become generated kernels. Other ops run their own device kernel
 (``op.cuda(kernel)``) or their body, in which every kernel's name means the handwritten one for
-devices and NumPy's functions are array code (`rushlight.backends.cuda.translation`). `ran` counts,
+devices and NumPy's functions are array code (`rushlight.compiler.cuda.translation`). `ran` counts,
 by op, which of these it was.
 """
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import collections
 
-from rushlight.backends import np
-from rushlight.backends.cuda import array_code, translation
-from rushlight.backends.cuda.device_array import DeviceArray, from_host
-from rushlight.backends.cuda.translation import on_device
-from rushlight.compiler.cuda_compilation import compile_for_device
+from rushlight.compiler.cuda import array_code, translation
+from rushlight.compiler.cuda.compilation import compile_for_device
+from rushlight.compiler.cuda.device_array import DeviceArray, from_host
+from rushlight.compiler.cuda.translation import on_device
 from rushlight.dtypes import FLOAT
+from rushlight.machine import np
 
 ran: dict[str, collections.Counter] = {
     kind: collections.Counter() for kind in ("generated", "handwritten", "array code", "view")

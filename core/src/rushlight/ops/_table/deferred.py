@@ -10,9 +10,9 @@ from __future__ import annotations
 import functools
 import importlib
 
-from rushlight.ops._deferred_names import FUNCTIONS, METHODS
-from rushlight.ops._numpy_names import first_by_keyword
-from rushlight.ops._op import TABLE
+from rushlight.ops._table.deferred_names import FUNCTIONS, METHODS
+from rushlight.ops._table.numpy_names import first_by_keyword
+from rushlight.ops._table.op import TABLE
 from rushlight.tensor.tensor import Tensor
 
 FAMILIES = (

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from rushlight import devices
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FIRST_LIMITED, FLOAT
 from rushlight.errors import argument_error, shape_text
-from rushlight.ops import _number_limits
-from rushlight.ops._op import ATTRIBUTE
-from rushlight.ops._recording import record
-from rushlight.ops._rules import number_dtype, result_type
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE, meta_array
+from rushlight.ops._table import number_limits as _number_limits
+from rushlight.ops._table.op import ATTRIBUTE
+from rushlight.ops._table.recording import record
+from rushlight.ops._table.rules import number_dtype, result_type
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _STATIC = (str, bool, tuple, type(None))
@@ -43,7 +43,7 @@ def _first_of_numbers(op, value):
     """The first operand of a call without tensors as a tensor, where the op takes numbers only."""
     if op.options.get("numbers") != "all" or number_dtype(value) is None:
         raise argument_error(op.name, op.names[0], "Tensor", value)
-    from rushlight.ops.creation import tensor
+    from rushlight.ops.creation.tensors import tensor
 
     return tensor(value)
 
@@ -99,7 +99,7 @@ class Call:
         self.given = self.tensors  # what is recorded
         if self.limited or self.operand.code >= FIRST_LIMITED:
             self.limited = True
-            from rushlight.ops._limited import with_kernel_operands
+            from rushlight.ops._table.limited import with_kernel_operands
 
             with_kernel_operands(self)
         self.attributes = [None if isinstance(v, Tensor) else v for v in values]
@@ -108,7 +108,7 @@ class Call:
         """The device of the tensors; a 0-d CPU tensor may join any device."""
         for tensor in self.tensors:
             if tensor is not None and tensor._device is not devices.cpu:
-                from rushlight.ops._arrays import common_device
+                from rushlight.ops._table.arrays import common_device
 
                 return common_device(self.op, self.tensors)
         return devices.cpu
@@ -170,7 +170,7 @@ class Call:
                 if self.device is devices.cpu:
                     results = kernel(*arrays, *scalars)
                 else:
-                    from rushlight.ops._cuda import run_elementwise
+                    from rushlight.ops._table.cuda import run_elementwise
 
                     results = run_elementwise(self.op, kernel, arrays, scalars, self.device)
             except ValueError:
@@ -186,7 +186,7 @@ class Call:
 
     def restored(self, results):
         """Results of kernels of other dtypes in the dtypes of this call."""
-        from rushlight.ops._limited import restored
+        from rushlight.ops._table.limited import restored
 
         return [restored(array, dtype) for array, dtype in zip(results, self.dtypes, strict=True)]
 
@@ -213,7 +213,7 @@ class Call:
                 key.append((kind == ATTRIBUTE, type(value), value))
         key = tuple(key)
         if self.device is not devices.cpu:
-            from rushlight.ops._cuda import kernel_of
+            from rushlight.ops._table.cuda import kernel_of
 
             return kernel_of(op, key, self._compile), scalars
         kernel = op.kernels.get(key)

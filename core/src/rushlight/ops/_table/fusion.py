@@ -8,8 +8,8 @@ their bodies, so the whole formula becomes one kernel. What cannot be traced, an
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
 from rushlight.dtypes import ALL, FLOAT
+from rushlight.machine import np
 from rushlight.settings import kernels_mode
 from rushlight.tensor import construction as make
 from rushlight.tensor.tensor import make_tensor
@@ -105,7 +105,7 @@ class FusedFormula:
         """Recorded, on the meta device, or on a GPU, where one kernel does it too."""
         if mode.recording or grad._device.type != "cuda" or self.identity:
             return grad if self.identity and not mode.recording else self.formula(grad, *args)
-        from rushlight.ops._cuda import fused
+        from rushlight.ops._table.cuda import fused
 
         array = fused(self, grad, args)
         return self.formula(grad, *args) if array is None else make_tensor(array, grad._dtype)

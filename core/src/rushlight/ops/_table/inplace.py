@@ -7,14 +7,14 @@ import warnings
 
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE
-from rushlight.backends import np
-from rushlight.backends.arrays import cast
 from rushlight.dtypes import FLOAT, can_cast
 from rushlight.errors import shape_text
-from rushlight.ops._arrays import collect
-from rushlight.ops._elementwise import Call
-from rushlight.ops._op import TABLE
-from rushlight.ops._recording import record, resave
+from rushlight.machine import np
+from rushlight.machine.arrays import cast
+from rushlight.ops._table.arrays import collect
+from rushlight.ops._table.elementwise import Call
+from rushlight.ops._table.op import TABLE
+from rushlight.ops._table.recording import record, resave
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
@@ -56,7 +56,7 @@ def run_inplace(op, target, args, kwargs):
         if form in doors:
             door = doors[form]
         else:
-            from rushlight.ops._elementwise_doors import make_elementwise_door
+            from rushlight.ops._calls.elementwise_calls import make_elementwise_door
 
             door = doors[form] = make_elementwise_door(op, form, True)
         if door is not None:
@@ -99,7 +99,7 @@ def _on_gpu(op, form, target, args, kwargs):
     """The short way for a tensor on a GPU, or NotImplemented."""
     doors = op.__dict__.setdefault("inplace_device_doors", {})
     if form not in doors:
-        from rushlight.ops._cuda_doors import make_inplace
+        from rushlight.ops._calls.cuda_calls import make_inplace
 
         doors[form] = make_inplace(op, form)
     door = doors[form]
@@ -119,7 +119,7 @@ def _keep_original(node, target):
 def _compute_into(op, call, values, target):
     if call is None:
         with np.errstate(all="ignore"):
-            from rushlight.ops._arrays import run_arrays
+            from rushlight.ops._table.arrays import run_arrays
 
             previous, mode.recording = mode.recording, False
             try:
@@ -392,6 +392,6 @@ def resize_out(op, out, shape):
             stacklevel=5,
         )
     if type(out._array) is np.ndarray:
-        importlib.import_module("rushlight.ops.memory_layout").resize_(out, shape)
+        importlib.import_module("rushlight.ops.shape.memory_layout").resize_(out, shape)
     else:
         out._array, out._storage = np.empty(shape, out._array.dtype), None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import STALE
-from rushlight.ops._arrays import run_view
-from rushlight.ops._inplace import check_writable
+from rushlight.ops._table.arrays import run_view
+from rushlight.ops._table.inplace import check_writable
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
 

@@ -17,8 +17,6 @@ its operands are converted first.
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, cast
 from rushlight.devices import meta
 from rushlight.dtypes import (
     FIRST_LIMITED,
@@ -34,7 +32,9 @@ from rushlight.dtypes import (
     uint32,
     uint64,
 )
-from rushlight.ops._op import TENSORS
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE, cast
+from rushlight.ops._table.op import TENSORS
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 SIGNED = {uint16: int16, uint32: int32, uint64: int64}

@@ -11,7 +11,7 @@ import functools
 import math
 
 from rushlight.dtypes import FLOAT, SURE, finfo, float32, held, word_dtype
-from rushlight.ops._rules import number_dtype
+from rushlight.ops._table.rules import number_dtype
 
 OPERANDS = "operands"
 WIDE = "wide"  # float32 where the operands are of half the width

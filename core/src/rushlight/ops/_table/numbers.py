@@ -6,9 +6,9 @@ import itertools
 from math import hypot
 
 from rushlight import devices, dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import FLOAT, INTEGER, default
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 

@@ -1,6 +1,6 @@
 """NumPy's names of arguments, which PyTorch's built-in functions take too.
 
-Ops of the table know them by themselves (:meth:`rushlight.ops._op.Op.bind`); this is for functions
+Ops of the table know them by themselves (:meth:`rushlight.ops._table.op.Op.bind`); this is for functions
 of plain Python.
 """
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import functools
 
 from rushlight.dtypes import FIRST_LIMITED
-from rushlight.ops import _attributes
-from rushlight.ops import _former_calls as former
-from rushlight.ops._numpy_names import NUMPY_NAMES
-from rushlight.ops._rules import same
+from rushlight.ops._table import attributes as _attributes
+from rushlight.ops._table import former_calls as former
+from rushlight.ops._table.numpy_names import NUMPY_NAMES
+from rushlight.ops._table.rules import same
 
 # What a declaration may say beside the kind, rule and samples, each read by the mechanism that is
 # named; a default by kind holds where it is left out.
@@ -211,7 +211,7 @@ class Op:
 
     def replay(self, tensor, values):
         """Apply this view op to another tensor: how views get a new history."""
-        from rushlight.ops._arrays import run_view
+        from rushlight.ops._table.arrays import run_view
 
         if getattr(tensor, "_level", None) is not None:  # a wrapper of a function transform
             return self.function(tensor, *values)
@@ -238,7 +238,7 @@ def _refusing_limited(op, body):
         for value in values:
             found = getattr(value, "_dtype", None)
             if found is not None and found.code >= FIRST_LIMITED:
-                from rushlight.ops._limited import refuse, takes
+                from rushlight.ops._table.limited import refuse, takes
 
                 if not takes(op, found):
                     refuse(op, found)
@@ -284,7 +284,7 @@ def _keeping_format(kernel, ranks):
 
 def declare(kind, method=True, operators=(), reflected=(), inplace=None, aliases=(), **options):
     """The decorator behind all kinds: builds the Op, its public callable and its bindings."""
-    from rushlight.ops import _bindings
+    from rushlight.ops._table import bindings as _bindings
 
     def decorate(body):
         op = Op(body, kind, **options)

@@ -13,14 +13,14 @@ from functools import partial
 from rushlight.autograd import saving
 from rushlight.autograd.anomaly import anomaly, note_line
 from rushlight.autograd.node import LEAF, STALE, Node, gradient_edge, next_sequence
-from rushlight.backends import np
 from rushlight.devices import cpu, meta
 from rushlight.dtypes import FLOAT
-from rushlight.ops import _quick_pull
-from rushlight.ops._fusion import FusedFormula
-from rushlight.ops._op import TENSORS, Op
-from rushlight.ops._restoring import prepare, restorations, restored
-from rushlight.ops._second_order import history_of
+from rushlight.machine import np
+from rushlight.ops._calls import quick_pull as _quick_pull
+from rushlight.ops._table.fusion import FusedFormula
+from rushlight.ops._table.op import TENSORS, Op
+from rushlight.ops._table.restoring import prepare, restorations, restored
+from rushlight.ops._table.second_order import history_of
 from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import make_tensor

@@ -7,9 +7,9 @@ cast to before the body runs, and what its result is stored as.
 from __future__ import annotations
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import is_complex
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, PROMOTION, default, refuse_promotion
+from rushlight.machine import np
+from rushlight.machine.arrays import is_complex
 
 _NUMBERS = {bool: dtypes.bool_}
 _WORD = 1 << 63

@@ -41,7 +41,7 @@ class _Joined:
         """The gradients of the edges: what comes in, then zeros or nothing."""
         if not self.zeros:
             return (None,) * len(node.edges)
-        from rushlight.ops.creation import zeros
+        from rushlight.ops.creation.tensors import zeros
 
         made = [zeros(shape, dtype=dtype, device=device) for shape, dtype, device in node.values]
         return (grad, *made)

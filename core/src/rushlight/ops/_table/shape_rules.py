@@ -10,8 +10,8 @@ import functools
 import math
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
 from rushlight.tensor.shape import wrap_dim, wrap_dims
 
 

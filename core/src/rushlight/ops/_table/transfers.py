@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rushlight import devices
-from rushlight.backends import np
-from rushlight.backends.cuda import array_code, device_array
-from rushlight.backends.cuda.device_array import DeviceArray
-from rushlight.backends.cuda.translation import on_device
+from rushlight.compiler.cuda import array_code, device_array
+from rushlight.compiler.cuda.device_array import DeviceArray
+from rushlight.compiler.cuda.translation import on_device
+from rushlight.machine import np
 from rushlight.tensor import memory_format
 
 

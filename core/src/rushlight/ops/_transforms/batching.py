@@ -2,7 +2,7 @@
 
 A :class:`Batched` holds its inner tensor with that dimension first. How an op runs on all examples
 at once follows from its kind: elementwise ops align, composites run their body, and the other ops
-have a rule from :mod:`rushlight.ops._batching_rules`. What has none runs once for each example,
+have a rule from :mod:`rushlight.ops._transforms.batching_rules`. What has none runs once for each example,
 with one warning for each op; `fallbacks` counts these loops by name.
 """
 
@@ -14,10 +14,10 @@ from collections import Counter
 
 from rushlight.autograd.engine import grad
 from rushlight.errors import shape_text
-from rushlight.ops._arrays import link
-from rushlight.ops._op import TABLE, TENSORS
-from rushlight.ops._rules import result_type
-from rushlight.ops._wrappers import (
+from rushlight.ops._table.arrays import link
+from rushlight.ops._table.op import TABLE, TENSORS
+from rushlight.ops._table.rules import result_type
+from rushlight.ops._transforms.wrappers import (
     Level,
     ReadsValuesError,
     Wrapped,
@@ -30,7 +30,7 @@ from rushlight.ops._wrappers import (
     wrap,
     write_out,
 )
-from rushlight.ops.creation import ones_like
+from rushlight.ops.creation.tensors import ones_like
 from rushlight.tensor.tensor import Tensor
 
 fallbacks: Counter = Counter()  # loops over a batch, by the op's name
@@ -123,12 +123,12 @@ def process(level, function, args, kwargs):
     """Run a call on all examples."""
     op = getattr(function, "op", None)
     if op is None:
-        from rushlight.ops import _batching_writes
+        from rushlight.ops._transforms import batching_writes as _batching_writes
 
         return _batching_writes.special(level, function, args, kwargs)
     variant = getattr(function, "variant", None)
     if variant is not None:
-        from rushlight.ops import _batching_writes
+        from rushlight.ops._transforms import batching_writes as _batching_writes
 
         values = op.bind(args, kwargs)
         return _batching_writes.inplace(level, variant, op, args[0], values)
@@ -139,7 +139,7 @@ def process(level, function, args, kwargs):
 
 
 def _composite(level, op, values):
-    from rushlight.ops import _batching_rules
+    from rushlight.ops._transforms import batching_rules as _batching_rules
 
     rule = _batching_rules.rule_of(op)
     if rule is not None:
@@ -152,7 +152,7 @@ def _composite(level, op, values):
 
 def call(level, op, values):
     """Run an op with arrays below it on all examples."""
-    from rushlight.ops import _batching_rules
+    from rushlight.ops._transforms import batching_rules as _batching_rules
 
     if op.kind == "elementwise":
         return rewrapped(elementwise(level, op, values), level)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.dtypes import bool_, uint8
-from rushlight.ops import comparison, gathering
-from rushlight.ops._batching import batched, front, in_rows, is_batched
-from rushlight.ops._batching_rules import rule, shifted
-from rushlight.ops._wrappers import Wrapped, call_op
+from rushlight.machine import np
+from rushlight.ops._transforms.batching import batched, front, in_rows, is_batched
+from rushlight.ops._transforms.batching_rules import rule, shifted
+from rushlight.ops._transforms.wrappers import Wrapped, call_op
+from rushlight.ops.elementwise import comparison
+from rushlight.ops.indexing import gathering
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
 
 def _range(level, ndim):
     """The numbers of the examples, shaped (B, 1, ...)."""
-    from rushlight.ops.creation import arange
+    from rushlight.ops.creation.tensors import arange
 
     return arange(level.size).reshape((level.size, *(1,) * ndim))
 
@@ -322,7 +323,7 @@ def setitem(self, index, value):
 
 def put_at(self, items, value, accumulate):
     """`self` with `value` (a number or a tensor) written or added where wrapped indices say."""
-    from rushlight.ops.creation import arange, full
+    from rushlight.ops.creation.tensors import arange, full
 
     masks = [i for i in items if isinstance(i, Tensor) and i._dtype in (bool_, uint8)]
     if masks:

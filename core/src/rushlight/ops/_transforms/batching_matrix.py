@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rushlight.ops import arithmetic, matrix
-from rushlight.ops._batching import front, is_batched
-from rushlight.ops._batching_rules import rule
+from rushlight.ops._transforms.batching import front, is_batched
+from rushlight.ops._transforms.batching_rules import rule
+from rushlight.ops.elementwise import arithmetic
+from rushlight.ops.linalg import products as matrix
 
 
 def _product(a, b):

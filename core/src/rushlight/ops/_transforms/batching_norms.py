@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rushlight.ops._batching import front, in_rows, is_batched
-from rushlight.ops._batching_rules import rule
+from rushlight.ops._transforms.batching import front, in_rows, is_batched
+from rushlight.ops._transforms.batching_rules import rule
 
 
 @rule

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.ops._batching import aligned, batched, is_batched
-from rushlight.ops._wrappers import below, replace, wrappers_in
-from rushlight.ops.creation import empty, zeros
+from rushlight.ops._transforms.batching import aligned, batched, is_batched
+from rushlight.ops._transforms.wrappers import below, replace, wrappers_in
+from rushlight.ops.creation.tensors import empty, zeros
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor
 
@@ -108,7 +108,7 @@ def _for_each(level, function, args, kwargs, mapped):
                 k: replace(v, lambda t, n=number: _example(t, level, n)) for k, v in kwargs.items()
             }
             rows.append(draw(function, one, named))
-        from rushlight.ops.joining import stack as stack_tensors
+        from rushlight.ops.shape.joining import stack as stack_tensors
 
         return batched(stack_tensors(rows), level)
 

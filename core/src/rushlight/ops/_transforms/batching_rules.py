@@ -11,10 +11,7 @@ reason to be computed differently names the function that does, here or in anoth
 
 from __future__ import annotations
 
-from rushlight.ops import comparison, slicing, sorting, squared_errors, turning
-from rushlight.ops import reduction as reductions
-from rushlight.ops import shape as shaping
-from rushlight.ops._batching import (
+from rushlight.ops._transforms.batching import (
     Batched,
     aligned,
     batched,
@@ -24,8 +21,15 @@ from rushlight.ops._batching import (
     is_batched,
     unbatched,
 )
-from rushlight.ops._wrappers import Wrapped, call_op, in_form
-from rushlight.ops.matrix_checks import is_vector
+from rushlight.ops._transforms.wrappers import Wrapped, call_op, in_form
+from rushlight.ops.elementwise import comparison
+from rushlight.ops.indexing import slicing
+from rushlight.ops.linalg.matrix_checks import is_vector
+from rushlight.ops.losses import squared_errors
+from rushlight.ops.reduction import sorting
+from rushlight.ops.reduction import sums_and_extremes as reductions
+from rushlight.ops.shape import flipping as turning
+from rushlight.ops.shape import views as shaping
 from rushlight.tensor.memory_format import contiguous_format, preserve_format
 from rushlight.tensor.shape import normalize_size, wrap_dim
 from rushlight.tensor.tensor import Tensor
@@ -195,7 +199,7 @@ def _expand(level, op, values):
 
 @rule
 def _view(level, op, values):
-    from rushlight.ops.shape import infer_size
+    from rushlight.ops.shape.views import infer_size
 
     shape = infer_size(values[1], values[0]._array.size, op.name)
     return call_op(op, [values[0]._inner, (level.size, *shape)])
@@ -387,7 +391,7 @@ def _attention(level, op, values):
 @rule
 def _cross_entropy(level, op, values):
     """Written out with other ops: each example has a mean of its own."""
-    from rushlight.ops.losses import _target_probabilities
+    from rushlight.ops.losses.pointwise_losses import _target_probabilities
 
     input, target, weight, reduction, ignore_index, smoothing = values
     dim = 0 if input.dim() == 1 else 1
@@ -453,11 +457,17 @@ def rule_of(op):
 
 def families():
     """Rules that stand in files of their own are declared by importing these."""
-    from rushlight.ops import (  # noqa: F401
-        _batching_convolution,
-        _batching_indices,
-        _batching_matrix,
-        _batching_norms,
+    from rushlight.ops._transforms import (  # noqa: F401
+        batching_convolution as _batching_convolution,
+    )
+    from rushlight.ops._transforms import (
+        batching_indices as _batching_indices,  # noqa: F401
+    )
+    from rushlight.ops._transforms import (
+        batching_matrix as _batching_matrix,  # noqa: F401
+    )
+    from rushlight.ops._transforms import (
+        batching_norms as _batching_norms,  # noqa: F401
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rushlight.ops._batching import is_batched
-from rushlight.ops._batching_rules import rule
+from rushlight.ops._transforms.batching import is_batched
+from rushlight.ops._transforms.batching_rules import rule
 
 
 @rule

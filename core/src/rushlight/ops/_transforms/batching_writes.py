@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.ops._batching import aligned, batched, call, is_batched
-from rushlight.ops._op import TABLE
-from rushlight.ops._wrappers import call_op, replace, shed
+from rushlight.ops._table.op import TABLE
+from rushlight.ops._transforms.batching import aligned, batched, call, is_batched
+from rushlight.ops._transforms.wrappers import call_op, replace, shed
 from rushlight.tensor.tensor import Tensor
 
 
@@ -80,7 +80,7 @@ def special(level, function, args, kwargs):
         new = call(level, TABLE["_index_put"], [_before(target), values, index, accumulate])
         return _store("index_put_", target, new)
     if name == "fill_with":
-        from rushlight.ops._batching_random import fill_batched
+        from rushlight.ops._transforms.batching_random import fill_batched
 
         return fill_batched(level, function, *args)
     # makers of tensors like another one: one for each example

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from rushlight.autograd.function import Function, FunctionCtx
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.dtypes import FLOAT
-from rushlight.ops._batching import VmapLevel, batched, is_batched
-from rushlight.ops._forward import dual, tangent_of
-from rushlight.ops._tracking import lifted
-from rushlight.ops._wrappers import below, shed, wrappers_in
-from rushlight.ops.creation import zeros_like
+from rushlight.ops._transforms.batching import VmapLevel, batched, is_batched
+from rushlight.ops._transforms.forward import dual, tangent_of
+from rushlight.ops._transforms.tracking import lifted
+from rushlight.ops._transforms.wrappers import below, shed, wrappers_in
+from rushlight.ops.creation.tensors import zeros_like
 from rushlight.tensor.tensor import Tensor
 
 

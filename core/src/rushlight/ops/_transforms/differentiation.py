@@ -11,9 +11,9 @@ from rushlight.autograd.engine import grad
 from rushlight.autograd.mode import mode, recorded
 from rushlight.autograd.node import Node, gradient_edge
 from rushlight.dtypes import FLOAT
-from rushlight.ops._tracking import Tracked, TrackingLevel
-from rushlight.ops._wrappers import wrap
-from rushlight.ops.creation import zeros_like
+from rushlight.ops._transforms.tracking import Tracked, TrackingLevel
+from rushlight.ops._transforms.wrappers import wrap
+from rushlight.ops.creation.tensors import zeros_like
 from rushlight.tensor.dispatch import stack
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from rushlight.autograd.engine import grad
 from rushlight.dtypes import FLOAT
-from rushlight.ops import _wrapped_writes as writes
-from rushlight.ops._op import TENSORS
-from rushlight.ops._recording import _parameters
-from rushlight.ops._wrappers import (
+from rushlight.ops._table.op import TENSORS
+from rushlight.ops._table.recording import _parameters
+from rushlight.ops._transforms import wrapped_writes as writes
+from rushlight.ops._transforms.wrappers import (
     Level,
     Wrapped,
     below,
@@ -22,7 +22,7 @@ from rushlight.ops._wrappers import (
     shed,
     wrap,
 )
-from rushlight.ops.creation import ones_like, zeros_like
+from rushlight.ops.creation.tensors import ones_like, zeros_like
 from rushlight.tensor.tensor import Tensor
 
 
@@ -262,7 +262,7 @@ def _argument(op, name, tangent, primals, result):
 # ----------------------------------------------------------------------------------------- general
 def _transposed(level, op, values, primals, results):
     """The transpose of the backward pass, which is linear in what it starts from."""
-    from rushlight.ops._differentiation import pullback
+    from rushlight.ops._transforms.differentiation import pullback
 
     places, inputs, tangents = [], [], []
     for position in op.tensor_positions:

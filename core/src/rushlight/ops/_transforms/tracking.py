@@ -13,11 +13,11 @@ from types import FunctionType
 from rushlight.autograd import saving
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import FLOAT
-from rushlight.ops import _wrapped_writes as writes
-from rushlight.ops._fusion import FusedFormula
-from rushlight.ops._op import TENSORS
-from rushlight.ops._recording import fitted, part, record
-from rushlight.ops._wrappers import (
+from rushlight.ops._table.fusion import FusedFormula
+from rushlight.ops._table.op import TENSORS
+from rushlight.ops._table.recording import fitted, part, record
+from rushlight.ops._transforms import wrapped_writes as writes
+from rushlight.ops._transforms.wrappers import (
     Level,
     Wrapped,
     call_op,

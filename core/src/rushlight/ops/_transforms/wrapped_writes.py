@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from rushlight.dtypes import can_cast
 from rushlight.errors import shape_text
-from rushlight.ops._arrays import link
-from rushlight.ops._op import TABLE
-from rushlight.ops._wrappers import call_op, placeholder, take_out, write_out
+from rushlight.ops._table.arrays import link
+from rushlight.ops._table.op import TABLE
+from rushlight.ops._transforms.wrappers import call_op, placeholder, take_out, write_out
 from rushlight.tensor.storage import storage_of
 
 _new = object.__new__
@@ -99,7 +99,7 @@ def assign(target, new):
         base.rebind(updated)
         target.rebind(new)
     for view in views:
-        from rushlight.ops.shape import follow
+        from rushlight.ops.shape.views import follow
 
         view.rebind(follow(view._path, alias(base)))
 
@@ -146,7 +146,7 @@ def special(level, function, args, kwargs):
         assign(target, function(inner.detach().clone(), sample))
         return target
     # makers of tensors like another one
-    from rushlight.ops._wrappers import replace, shed
+    from rushlight.ops._transforms.wrappers import replace, shed
 
     return function(*replace(tuple(args), lambda t: shed(t, level)), **kwargs)
 

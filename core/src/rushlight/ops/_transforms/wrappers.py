@@ -10,9 +10,9 @@ involved nothing here is loaded, and an op's short way knows nothing of it.
 from __future__ import annotations
 
 from rushlight import devices
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
-from rushlight.backends.forking import MODES
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
+from rushlight.machine.forking import MODES
 from rushlight.tensor.dispatch import PLAIN, STATE, stack
 from rushlight.tensor.tensor import Tensor
 
@@ -219,7 +219,7 @@ class Wrapped(Tensor):
         return self.clone()
 
     def __getitem__(self, index):
-        """Part of the tensor; see :func:`rushlight.ops.indexing.getitem`."""
+        """Part of the tensor; see :func:`rushlight.ops.indexing.items.getitem`."""
         return getitem(self, index)
 
     def __repr__(self):
@@ -228,12 +228,12 @@ class Wrapped(Tensor):
 
 def getitem(self, index):
     """``self[index]`` where a wrapped tensor may be part of the index."""
-    from rushlight.ops import indexing
+    from rushlight.ops.indexing import items as indexing
 
     items = index if isinstance(index, tuple) else (index,)
     found = [i for i in items if isinstance(i, Wrapped)]
     if found:
-        from rushlight.ops._batching_indices import getitem_wrapped
+        from rushlight.ops._transforms.batching_indices import getitem_wrapped
 
         return getitem_wrapped(self, items)
     return indexing.getitem(self, index)

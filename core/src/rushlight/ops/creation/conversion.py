@@ -6,18 +6,19 @@ import importlib
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, cast, dtype_of, meta_array
 from rushlight.dtypes import LARGE
 from rushlight.errors import shape_text
-from rushlight.kernels import assignment, blocks, conversion, vectors
-from rushlight.kernels.conversion import converted
-from rushlight.kernels.prepared import by_layout
-from rushlight.ops._inplace import check_writable, is_free, written
-from rushlight.ops._op import composite, op
-from rushlight.ops._recording import record
-from rushlight.ops._rules import number_dtype
-from rushlight.ops._shape_rules import like
+from rushlight.kernels.copying import assignment, blocks, conversion
+from rushlight.kernels.copying.conversion import converted
+from rushlight.kernels.gemm import vectors
+from rushlight.kernels.launch.prepared import by_layout
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE, cast, dtype_of, meta_array
+from rushlight.ops._table.inplace import check_writable, is_free, written
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.recording import record
+from rushlight.ops._table.rules import number_dtype
+from rushlight.ops._table.shape_rules import like
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import (
@@ -92,7 +93,7 @@ def _move(tensor, device, non_blocking=False):
         )
     if tensor._device is devices.meta:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    transfers = importlib.import_module("rushlight.ops._transfers")
+    transfers = importlib.import_module("rushlight.ops._table.transfers")
     if tensor._device is devices.cpu:  # pageable memory is read before the call returns
         non_blocking = non_blocking and is_pinned(tensor)
     out = make_tensor(transfers.moved(tensor._array, device, non_blocking), tensor._dtype, device)
@@ -111,7 +112,7 @@ def _move(tensor, device, non_blocking=False):
 )
 def _transfer(input: Tensor, source, device):
     """`input` on another device: a copy."""
-    return importlib.import_module("rushlight.ops._transfers").moved(input, device)
+    return importlib.import_module("rushlight.ops._table.transfers").moved(input, device)
 
 
 _transfer.op.node_name = "ToCopyBackward0"
@@ -285,7 +286,7 @@ def _placed(src, value, device, non_blocking):
     if src._device.type == "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     non_blocking = non_blocking and device is not devices.cpu and is_pinned(src)
-    moved = importlib.import_module("rushlight.ops._transfers").moved
+    moved = importlib.import_module("rushlight.ops._table.transfers").moved
     return np.broadcast_to(moved(src._array, device, non_blocking), value.shape)
 
 
@@ -453,7 +454,7 @@ Tensor.is_nonzero = lambda self: bool(self)
 def pin_memory(self, device=None):
     """A copy in page-locked memory, from which copies to a GPU need not wait; the tensor itself
     where there is no GPU."""
-    runtime = importlib.import_module("rushlight.backends.cuda.runtime")
+    runtime = importlib.import_module("rushlight.machine.cuda.runtime")
     if self._device is not devices.cpu:
         raise RuntimeError(f"cannot pin '{self.type()}': only dense CPU tensors can be pinned")
     if not runtime.available() or is_pinned(self):

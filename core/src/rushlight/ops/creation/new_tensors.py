@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.dtypes import dtype as DType
-from rushlight.ops.creation import empty, full, ones, plainly_made, tensor, zeros
+from rushlight.ops.creation.tensors import empty, full, ones, plainly_made, tensor, zeros
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.dispatch import stack as transforms
 from rushlight.tensor.layout import jagged, strided

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 
 from rushlight import devices, dtypes
-from rushlight.backends import memory, np
-from rushlight.backends.arrays import BY_CODE
-from rushlight.ops.former_methods import _SHORT, TypedStorage
+from rushlight.machine import memory, np
+from rushlight.machine.arrays import BY_CODE
+from rushlight.ops.former.former_methods import _SHORT, TypedStorage
 from rushlight.tensor.storage import Storage, storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 

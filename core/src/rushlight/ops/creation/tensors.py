@@ -8,8 +8,12 @@ import math
 import types
 
 from rushlight import devices, dtypes
-from rushlight.backends import memory, np
-from rushlight.backends.arrays import (
+from rushlight.dtypes import BOOL, FLOAT, INTEGER, LARGE, as_dtype, default, held, refuse_limited
+from rushlight.errors import argument_error
+from rushlight.kernels.copying import blocks
+from rushlight.kernels.gemm import vectors
+from rushlight.machine import memory, np
+from rushlight.machine.arrays import (
     BY_ARRAY_DTYPE,
     BY_CODE,
     MetaArray,
@@ -17,14 +21,11 @@ from rushlight.backends.arrays import (
     meta_array,
     of_one_kind,
 )
-from rushlight.dtypes import BOOL, FLOAT, INTEGER, LARGE, as_dtype, default, held, refuse_limited
-from rushlight.errors import argument_error
-from rushlight.kernels import blocks, vectors
-from rushlight.ops._new_memory import identity, plainly_alike, plainly_made
-from rushlight.ops._number_limits import ends_of_range
-from rushlight.ops._numbers import plain_numbers
-from rushlight.ops._numpy_names import first_by_keyword, numpy_names
-from rushlight.ops._rules import filling_dtype, number_dtype
+from rushlight.ops._calls.new_memory import identity, plainly_alike, plainly_made
+from rushlight.ops._table.number_limits import ends_of_range
+from rushlight.ops._table.numbers import plain_numbers
+from rushlight.ops._table.numpy_names import first_by_keyword, numpy_names
+from rushlight.ops._table.rules import filling_dtype, number_dtype
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, through_levels
 from rushlight.tensor.dispatch import stack as transforms
@@ -47,7 +48,7 @@ from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 @functools.cache
 def _elsewhere():
     """How arrays are made on GPUs and moved there; loaded at first use."""
-    return importlib.import_module("rushlight.ops._transfers")
+    return importlib.import_module("rushlight.ops._table.transfers")
 
 
 def finish(array, dtype, device, requires_grad):
@@ -63,7 +64,7 @@ def finish(array, dtype, device, requires_grad):
 
 
 def _write(out, result, inputs=()):
-    from rushlight.ops._inplace import check_overlap, write_out
+    from rushlight.ops._table.inplace import check_overlap, write_out
 
     check_overlap(_Named, out, inputs)
     write_out(_Named, out, result)
@@ -173,7 +174,7 @@ def from_dlpack(ext_tensor):
 
 
 def _capsules():
-    return importlib.import_module("rushlight.backends.cuda.capsules")
+    return importlib.import_module("rushlight.compiler.cuda.capsules")
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.arrays import cast
 from rushlight.dtypes import FLOAT, as_dtype, default
-from rushlight.ops._op import composite
-from rushlight.ops.creation import finish
+from rushlight.machine import np
+from rushlight.machine.arrays import cast
+from rushlight.ops._table.op import composite
+from rushlight.ops.creation.tensors import finish
 
 
 # --------------------------------------------------------------- formulas of `count` points in all

@@ -6,14 +6,14 @@ import math
 
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL
-from rushlight.ops._domains import away_from, nonzero, real
-from rushlight.ops._number_limits import OPERANDS, WIDE
-from rushlight.ops._op import elementwise
-from rushlight.ops._rules import floating, floating_only, real_floating_only, real_same
-from rushlight.ops.comparison import where
-from rushlight.ops.complex_views import conj_of
-from rushlight.ops.exponential import erf, exp, sigmoid
-from rushlight.ops.trigonometric import tanh
+from rushlight.ops._table.domains import away_from, nonzero, real
+from rushlight.ops._table.number_limits import OPERANDS, WIDE
+from rushlight.ops._table.op import elementwise
+from rushlight.ops._table.rules import floating, floating_only, real_floating_only, real_same
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.elementwise.exponential import erf, exp, sigmoid
+from rushlight.ops.elementwise.trigonometric import tanh
+from rushlight.ops.shape.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 _NN = {"oracle": "nn.functional"}

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
-from rushlight.ops._domains import away_from, nonzero, positive
-from rushlight.ops._number_limits import LOW, OPERANDS
-from rushlight.ops._op import composite, elementwise
-from rushlight.ops._rules import (
-    floating,
-    number_dtype,
-    real_of_complex,
-    real_same,
-)
-from rushlight.ops.complex_views import conj_number, conj_of
+from rushlight.ops._table.domains import away_from, nonzero, positive
+from rushlight.ops._table.number_limits import LOW, OPERANDS
+from rushlight.ops._table.op import composite, elementwise
+from rushlight.ops._table.rules import floating, number_dtype, real_of_complex, real_same
+from rushlight.ops.shape.complex_views import conj_number, conj_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -580,4 +575,6 @@ def positive(input: Tensor):
     return input
 
 
-from rushlight.ops.comparison import where  # noqa: E402 - formulas use it; it uses this module
+from rushlight.ops.elementwise.comparison import (  # noqa: E402 - formulas use it; it uses this module
+    where,
+)

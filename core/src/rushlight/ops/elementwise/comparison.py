@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.compiler import xp
 from rushlight.errors import argument_error
-from rushlight.kernels import vectors
-from rushlight.kernels.prepared import Remembered, Short
-from rushlight.ops._number_limits import FULL
-from rushlight.ops._op import composite, elementwise
-from rushlight.ops._rules import boolean, integral_or_bool, real_boolean
-from rushlight.ops.creation import from_numpy
+from rushlight.kernels.gemm import vectors
+from rushlight.kernels.launch.prepared import Remembered, Short
+from rushlight.machine import np
+from rushlight.ops._table.number_limits import FULL
+from rushlight.ops._table.op import composite, elementwise
+from rushlight.ops._table.rules import boolean, integral_or_bool, real_boolean
+from rushlight.ops.creation.tensors import from_numpy
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
 

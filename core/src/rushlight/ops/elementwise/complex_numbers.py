@@ -5,16 +5,16 @@ from __future__ import annotations
 from rushlight.compiler import xp
 from rushlight.dtypes import COMPLEX, FLOAT, bool_, default, float16, float32, float64
 from rushlight.errors import argument_error
-from rushlight.ops._domains import nonzero, positive
-from rushlight.ops._op import composite, elementwise
-from rushlight.ops._second_order import with_history
-from rushlight.ops.arithmetic import mul
-from rushlight.ops.comparison import where
-from rushlight.ops.complex_views import conj_of, view_as_complex
-from rushlight.ops.creation import _write, ones_like, zeros_like
-from rushlight.ops.joining import stack
-from rushlight.ops.shape import broadcast_tensors
-from rushlight.ops.trigonometric import cos, sin
+from rushlight.ops._table.domains import nonzero, positive
+from rushlight.ops._table.op import composite, elementwise
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops.creation.tensors import _write, ones_like, zeros_like
+from rushlight.ops.elementwise.arithmetic import mul
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.elementwise.trigonometric import cos, sin
+from rushlight.ops.shape.complex_views import conj_of, view_as_complex
+from rushlight.ops.shape.joining import stack
+from rushlight.ops.shape.views import broadcast_tensors
 from rushlight.tensor.memory_format import unusual_order
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor

@@ -6,12 +6,12 @@ import math
 
 from rushlight.compiler import xp
 from rushlight.errors import argument_error
-from rushlight.ops._domains import above_minus_one, positive, probability, real, unit
-from rushlight.ops._number_limits import OPERANDS
-from rushlight.ops._op import composite, elementwise
-from rushlight.ops._rules import floating, real_floating
-from rushlight.ops.comparison import where
-from rushlight.ops.complex_views import conj_of
+from rushlight.ops._table.domains import above_minus_one, positive, probability, real, unit
+from rushlight.ops._table.number_limits import OPERANDS
+from rushlight.ops._table.op import composite, elementwise
+from rushlight.ops._table.rules import floating, real_floating
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.shape.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -238,7 +238,7 @@ def polygamma(n, input: Tensor):
         raise RuntimeError(f"polygamma(n, x) does not support negative n; got {n}.")
     if n < 2:
         return _trigamma(input) if n else digamma(input)
-    from rushlight.ops.special_gamma import derivative_of_digamma
+    from rushlight.ops.elementwise.special_gamma import derivative_of_digamma
 
     return derivative_of_digamma(input, n)
 

@@ -7,15 +7,15 @@ import math
 from typing import NamedTuple
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, INTEGER
 from rushlight.errors import argument_error, shape_text
-from rushlight.ops._domains import nonzero, positive
-from rushlight.ops._numpy_names import numpy_names
-from rushlight.ops._op import composite, elementwise, op
-from rushlight.ops._rules import (
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.domains import nonzero, positive
+from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops._table.op import composite, elementwise, op
+from rushlight.ops._table.rules import (
     boolean,
     floating,
     floating_only,
@@ -24,10 +24,10 @@ from rushlight.ops._rules import (
     result_type,
     same,
 )
-from rushlight.ops.arithmetic import mul, pow, remainder
-from rushlight.ops.comparison import isfinite, isnan, where
-from rushlight.ops.complex_views import conj_of
-from rushlight.ops.exponential import exp2
+from rushlight.ops.elementwise.arithmetic import mul, pow, remainder
+from rushlight.ops.elementwise.comparison import isfinite, isnan, where
+from rushlight.ops.elementwise.exponential import exp2
+from rushlight.ops.shape.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -101,7 +101,7 @@ def nan_to_num(input: Tensor, nan=None, posinf=None, neginf=None):
         return input.clone()
     numbers = _replacements(input, nan, posinf, neginf)
     if input._dtype.category == COMPLEX:
-        from rushlight.ops.complex_numbers import complex
+        from rushlight.ops.elementwise.complex_numbers import complex
 
         return complex(_nan_to_num(input.real, *numbers), _nan_to_num(input.imag, *numbers))
     return _nan_to_num(input, *numbers)
@@ -367,7 +367,7 @@ def _reflected_remainder(self, other):
         return remainder(other, self)
     if number_dtype(other) is None:
         return NotImplemented
-    from rushlight.ops.creation import scalar_tensor
+    from rushlight.ops.creation.tensors import scalar_tensor
 
     found = result_type([self], [other])
     return remainder(scalar_tensor(other, dtype=found), self)
@@ -449,7 +449,7 @@ def _reflected_shift(function):
     def call(self, other):
         if number_dtype(other) is None:
             return NotImplemented
-        from rushlight.ops.creation import scalar_tensor
+        from rushlight.ops.creation.tensors import scalar_tensor
 
         return function(scalar_tensor(other, dtype=result_type([self], [other])), self)
 

@@ -7,18 +7,18 @@ import math
 from rushlight.compiler import xp
 from rushlight.dtypes import float64
 from rushlight.errors import shape_text
-from rushlight.ops._domains import nonzero
-from rushlight.ops._number_limits import WIDE, check_factors
-from rushlight.ops._numpy_names import numpy_names
-from rushlight.ops._op import composite, elementwise
-from rushlight.ops._rules import real_same
-from rushlight.ops._second_order import with_history
-from rushlight.ops.activation import leaky_relu
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import ones_like, zeros_like
-from rushlight.ops.random import rand
-from rushlight.ops.random_alike import rand_like
-from rushlight.ops.softmax import softmax
+from rushlight.ops._table.domains import nonzero
+from rushlight.ops._table.number_limits import WIDE, check_factors
+from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops._table.op import composite, elementwise
+from rushlight.ops._table.rules import real_same
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops.creation.tensors import ones_like, zeros_like
+from rushlight.ops.elementwise.activation import leaky_relu
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.neural.softmax import softmax
+from rushlight.ops.random.random_alike import rand_like
+from rushlight.ops.random.sampling import rand
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rushlight.compiler import xp
-from rushlight.ops._domains import away_from
-from rushlight.ops._op import elementwise
-from rushlight.ops._rules import real_same
+from rushlight.ops._table.domains import away_from
+from rushlight.ops._table.op import elementwise
+from rushlight.ops._table.rules import real_same
 
 _DOMAIN = away_from(-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 

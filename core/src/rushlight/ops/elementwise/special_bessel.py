@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 
 from rushlight.compiler import xp
-from rushlight.ops import chebyshev_tables as tables
-from rushlight.ops._domains import positive, real
-from rushlight.ops._op import composite, elementwise
-from rushlight.ops._rules import real_floating
-from rushlight.ops.arithmetic import sign
-from rushlight.ops.chebyshev_tables import series
-from rushlight.ops.comparison import where
+from rushlight.ops._table.domains import positive, real
+from rushlight.ops._table.op import composite, elementwise
+from rushlight.ops._table.rules import real_floating
+from rushlight.ops.elementwise import chebyshev_tables as tables
+from rushlight.ops.elementwise.arithmetic import sign
+from rushlight.ops.elementwise.chebyshev_tables import series
+from rushlight.ops.elementwise.comparison import where
 from rushlight.tensor.tensor import Tensor
 
 _ROOT_HALF = math.sqrt(0.5)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from rushlight.compiler import xp
-from rushlight.ops import chebyshev_tables as tables
-from rushlight.ops._domains import positive, probability, real
-from rushlight.ops._op import elementwise
-from rushlight.ops._rules import real_floating
-from rushlight.ops.chebyshev_tables import series
-from rushlight.ops.comparison import where
-from rushlight.ops.exponential import exp, log, log1p
-from rushlight.ops.special_bessel import PLAIN, wide
+from rushlight.ops._table.domains import positive, probability, real
+from rushlight.ops._table.op import elementwise
+from rushlight.ops._table.rules import real_floating
+from rushlight.ops.elementwise import chebyshev_tables as tables
+from rushlight.ops.elementwise.chebyshev_tables import series
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.elementwise.exponential import exp, log, log1p
+from rushlight.ops.elementwise.special_bessel import PLAIN, wide
 
 _ROOT_HALF, _ROOT_2PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
 

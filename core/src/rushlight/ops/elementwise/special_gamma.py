@@ -6,16 +6,16 @@ import functools
 import math
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.compiler import compile, xp
 from rushlight.errors import argument_error
-from rushlight.ops._domains import above_one
-from rushlight.ops._op import composite, op
-from rushlight.ops._rules import number_dtype, real_floating, result_type
-from rushlight.ops.creation import arange, scalar_tensor
-from rushlight.ops.exponential import exp, lgamma, log, polygamma
-from rushlight.ops.floating_point import broadcast_pair, meta_pair
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.domains import above_one
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.rules import number_dtype, real_floating, result_type
+from rushlight.ops.creation.tensors import arange, scalar_tensor
+from rushlight.ops.elementwise.exponential import exp, lgamma, log, polygamma
+from rushlight.ops.elementwise.floating_point import broadcast_pair, meta_pair
 from rushlight.tensor.tensor import Tensor
 
 _EPSILON = np.finfo(np.float64).eps

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.ops._op import composite, op
-from rushlight.ops._rules import real_floating
-from rushlight.ops.floating_point import meta_pair
-from rushlight.ops.special_gamma import in_double, pair_of_tensors
+from rushlight.machine import np
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.rules import real_floating
+from rushlight.ops.elementwise.floating_point import meta_pair
+from rushlight.ops.elementwise.special_gamma import in_double, pair_of_tensors
 
 # Above this degree an even moderate argument overflows a double; PyTorch gives nan there.
 _HERMITE_LIMIT = {4: 128, 8: 512}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from rushlight.compiler import xp
-from rushlight.ops._domains import above_one, nonzero, real, unit
-from rushlight.ops._op import elementwise
-from rushlight.ops._rules import floating, real_floating
-from rushlight.ops.arithmetic import rsqrt
-from rushlight.ops.comparison import where
-from rushlight.ops.complex_views import conj_of
+from rushlight.ops._table.domains import above_one, nonzero, real, unit
+from rushlight.ops._table.op import elementwise
+from rushlight.ops._table.rules import floating, real_floating
+from rushlight.ops.elementwise.arithmetic import rsqrt
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.shape.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT
-from rushlight.ops._domains import nonzero
-from rushlight.ops._number_limits import WIDE
-from rushlight.ops._op import elementwise
-from rushlight.ops._rules import floating_only
-from rushlight.ops.arithmetic import category_of
-from rushlight.ops.complex_views import conj_of
+from rushlight.ops._table.domains import nonzero
+from rushlight.ops._table.number_limits import WIDE
+from rushlight.ops._table.op import elementwise
+from rushlight.ops._table.rules import floating_only
+from rushlight.ops.elementwise.arithmetic import category_of
+from rushlight.ops.shape.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 

@@ -6,17 +6,17 @@ the public functions check, pad or cut, and name the scale.
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, complex64, default, float32
-from rushlight.kernels import fourier
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.prepared import by_layout, nothing
-from rushlight.ops._direct import tensor_of
-from rushlight.ops._domains import positive
-from rushlight.ops._op import composite, op
-from rushlight.ops.complex_views import real
-from rushlight.ops.joining import cat
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.fft import rows_and_columns as fourier
+from rushlight.kernels.launch.prepared import by_layout, nothing
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE, dtype_of
+from rushlight.ops._calls.direct import tensor_of
+from rushlight.ops._table.domains import positive
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.shape.complex_views import real
+from rushlight.ops.shape.joining import cat
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import wrap_dim
@@ -531,7 +531,7 @@ fft_ihfft2 = _two("ihfft2", fft_ihfftn)
 
 # ----------------------------------------------------------------------------- orders and shifts
 def _frequencies(name, values, n, d, dtype, device, requires_grad, out):
-    from rushlight.ops.creation import _write, finish, make_tensor
+    from rushlight.ops.creation.tensors import _write, finish, make_tensor
 
     if n < 1 and name == "fftfreq":
         raise RuntimeError(f"{name}: expected n of at least 1, got {n}")

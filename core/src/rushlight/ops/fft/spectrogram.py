@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import shape_text
-from rushlight.kernels.assignment import by_rows
-from rushlight.ops._op import composite, op
-from rushlight.ops.complex_views import view_as_real
-from rushlight.ops.fourier import _fft_c2c, _fft_c2r, _fft_r2c
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.fft.fourier import _fft_c2c, _fft_c2r, _fft_r2c
+from rushlight.ops.shape.complex_views import view_as_real
 from rushlight.tensor.dispatch import innermost, readable
 from rushlight.tensor.tensor import Tensor
 
@@ -64,7 +64,7 @@ def _lengths(name, n_fft, hop_length, win_length, window):
 
 def _full_window(window, length, n_fft, like):
     """The window in the middle of `n_fft` points; a rectangle if there is none."""
-    from rushlight.ops.padding import pad
+    from rushlight.ops.neural.padding import pad
 
     if window is None:
         window = like.new_ones((length,))
@@ -80,7 +80,7 @@ def _norm(normalized, direction):
 
 # ------------------------------------------------------------------------------------------ stft
 def _padded(input, n_fft, pad_mode):
-    from rushlight.ops.padding import pad
+    from rushlight.ops.neural.padding import pad
 
     extended = (1,) * (3 - input.dim()) + tuple(input.shape)
     half = n_fft // 2
@@ -146,7 +146,7 @@ def stft(
     if center:
         input = _padded(input, n_fft, pad_mode)
     elif align_to_window and length < n_fft:
-        from rushlight.ops.padding import pad
+        from rushlight.ops.neural.padding import pad
 
         left = (n_fft - length) // 2
         input = pad(input, (left, n_fft - length - left))
@@ -276,6 +276,6 @@ def _of_length(signal, length):
         UserWarning,
         stacklevel=4,
     )
-    from rushlight.ops.padding import pad
+    from rushlight.ops.neural.padding import pad
 
     return pad(signal, (0, missing))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.dtypes import COMPLEX, FLOAT, float32
-from rushlight.kernels import foreach as kernels
+from rushlight.kernels.optimizers import foreach as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_ARRAY_DTYPE
 from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, make_tensor
@@ -33,12 +33,14 @@ def _kernels_for(params):
     """The kernels for the arrays of tensors: the CPU's, or those of the GPU that they are on."""
     if not params or type(params[0]._array) is np.ndarray:
         return kernels
-    return _on_device("rushlight.kernels.foreach")
+    return _on_device("rushlight.kernels.optimizers.foreach")
 
 
 @functools.cache
 def _on_device(name):
-    return importlib.import_module("rushlight.ops._cuda").Kernels(importlib.import_module(name))
+    return importlib.import_module("rushlight.ops._table.cuda").Kernels(
+        importlib.import_module(name)
+    )
 
 
 def _written(*lists):
@@ -66,13 +68,15 @@ def on_one_gpu(tensors) -> bool:
 
 def total_norm(tensors, norm_type):
     """The norm of all elements of tensors of one GPU, a scalar there: two launches."""
-    found = _on_device("rushlight.kernels.foreach").total_norm(_arrays(tensors), norm_type)
+    found = _on_device("rushlight.kernels.optimizers.foreach").total_norm(
+        _arrays(tensors), norm_type
+    )
     return make_tensor(found, BY_ARRAY_DTYPE[found.dtype])
 
 
 def clip_(tensors, norm, limit):
     """Scale tensors of one GPU in place by ``limit / (norm + 1e-6)`` where that is below 1."""
-    importlib.import_module("rushlight.kernels.cuda.foreach").clip_(
+    importlib.import_module("rushlight.kernels.optimizers.cuda_foreach").clip_(
         _arrays(tensors), norm._array, limit
     )
     _written(tensors)
@@ -102,7 +106,7 @@ def count_steps(states):
 
 
 def _numbers_on_device():
-    return importlib.import_module("rushlight.kernels.cuda.step_numbers")
+    return importlib.import_module("rushlight.kernels.optimizers.cuda_step_numbers")
 
 
 def are_counted_there(states):
@@ -188,9 +192,9 @@ def scalars_of(states, name):
 
 def _adaptive(params):
     if params and type(params[0]._array) is not np.ndarray:
-        return _on_device("rushlight.kernels.adaptive_steps")
+        return _on_device("rushlight.kernels.optimizers.adaptive_steps")
     # loaded at the first step of one of these optimizers
-    from rushlight.kernels import adaptive_steps
+    from rushlight.kernels.optimizers import adaptive_steps
 
     return adaptive_steps
 

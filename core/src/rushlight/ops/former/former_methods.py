@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
 from rushlight.errors import shape_text
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
 from rushlight.tensor.interchange import array_of_data
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import Storage, row_of, storage_of

@@ -7,19 +7,19 @@ import math
 
 from rushlight import dtypes
 from rushlight.errors import shape_text
-from rushlight.ops._domains import positive
-from rushlight.ops._op import TensorList, composite
-from rushlight.ops._second_order import zero_by
-from rushlight.ops.activation import gelu, relu
-from rushlight.ops.creation import zeros
-from rushlight.ops.epilogues import epilogue_of, linear_then
-from rushlight.ops.interpolation import _maps, _resample
-from rushlight.ops.joining import cat
-from rushlight.ops.matrix import addmm
-from rushlight.ops.native_norms import native_batch_norm
-from rushlight.ops.pooling import _max_unpool
-from rushlight.ops.segments import segment_reduce
-from rushlight.ops.softmax import _log_softmax_gradient, _softmax_gradient, softmax
+from rushlight.ops._table.domains import positive
+from rushlight.ops._table.op import TensorList, composite
+from rushlight.ops._table.second_order import zero_by
+from rushlight.ops.creation.tensors import zeros
+from rushlight.ops.elementwise.activation import gelu, relu
+from rushlight.ops.linalg.products import addmm
+from rushlight.ops.neural.epilogues import epilogue_of, linear_then
+from rushlight.ops.neural.interpolation import _maps, _resample
+from rushlight.ops.neural.native_norms import native_batch_norm
+from rushlight.ops.neural.pooling import _max_unpool
+from rushlight.ops.neural.segments import segment_reduce
+from rushlight.ops.neural.softmax import _log_softmax_gradient, _softmax_gradient, softmax
+from rushlight.ops.shape.joining import cat
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 

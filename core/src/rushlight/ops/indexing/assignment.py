@@ -5,15 +5,18 @@ from __future__ import annotations
 import functools
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.compiler import xp
 from rushlight.dtypes import FLOAT, LARGE, bool_, held
 from rushlight.errors import argument_error
-from rushlight.kernels import places as rows
-from rushlight.kernels.assignment import written as written_to
-from rushlight.kernels.blocks import LEAST
-from rushlight.ops._index_forms import (
+from rushlight.kernels.copying.assignment import written as written_to
+from rushlight.kernels.copying.blocks import LEAST
+from rushlight.kernels.indexing import indices as rows
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.inplace import is_free, written
+from rushlight.ops._table.rules import number_dtype
+from rushlight.ops.indexing.index_calls import NUMBERS, written_slices
+from rushlight.ops.indexing.index_forms import (
     BOOL,
     alone,
     arrays_of,
@@ -22,9 +25,6 @@ from rushlight.ops._index_forms import (
     one_among_slices,
     slices,
 )
-from rushlight.ops._inplace import is_free, written
-from rushlight.ops._rules import number_dtype
-from rushlight.ops.place_calls import NUMBERS, written_slices
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import EXACT, Tensor
 

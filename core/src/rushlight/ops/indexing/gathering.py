@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
-from rushlight.backends.quiet import quietly
 from rushlight.dtypes import held
 from rushlight.errors import shape_text
-from rushlight.kernels import line as lines
-from rushlight.kernels import places as index_kernels
-from rushlight.kernels import vectors
-from rushlight.kernels.assignment import by_rows, written
-from rushlight.kernels.blocks import LEAST
-from rushlight.ops import place_calls
-from rushlight.ops._assignment import number_or_scalar
-from rushlight.ops._index_forms import slices
-from rushlight.ops._inplace import write_directly, write_out
-from rushlight.ops._numpy_names import numpy_names
-from rushlight.ops._op import composite, op
-from rushlight.ops._rules import number_dtype
-from rushlight.ops.comparison import where
-from rushlight.ops.complex_views import conj_number
-from rushlight.ops.creation import full, zeros
-from rushlight.ops.indexing import _index_put
+from rushlight.kernels.copying.assignment import by_rows, written
+from rushlight.kernels.copying.blocks import LEAST
+from rushlight.kernels.gemm import vectors
+from rushlight.kernels.indexing import indices as index_kernels
+from rushlight.kernels.scan_sort import lines
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.machine.quiet import quietly
+from rushlight.ops._table.inplace import write_directly, write_out
+from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.rules import number_dtype
+from rushlight.ops.creation.tensors import full, zeros
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.indexing import index_calls as place_calls
+from rushlight.ops.indexing.assignment import number_or_scalar
+from rushlight.ops.indexing.index_forms import slices
+from rushlight.ops.indexing.items import _index_put
+from rushlight.ops.shape.complex_views import conj_number
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.memory_format import same_order
 from rushlight.tensor.shape import wrap_dim
@@ -520,12 +520,12 @@ def index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to `value`, a number or 0-d tensor."""
     value = _filling("index_fill", input, value)
     if isinstance(value, Tensor) and not (readable(value) and readable(index)):
-        from rushlight.ops.creation import zeros_like
+        from rushlight.ops.creation.tensors import zeros_like
 
         chosen = _index_fill(zeros_like(input.detach()), dim, index, 1.0) != 0
         return where(chosen, value.to(input._dtype), input)
     if isinstance(value, Tensor):
-        from rushlight.ops.sorting import unique
+        from rushlight.ops.reduction.sorting import unique
 
         dim, index = wrap_dim(dim, input.dim()), unique(index)
         shape = [index.numel() if i == dim else n for i, n in enumerate(input.shape)]

@@ -7,11 +7,13 @@ import ctypes
 import functools
 import math
 
-from rushlight.backends import np
-from rushlight.kernels import blocks, places, vectors
-from rushlight.kernels.prepared import Remembered, Short, of_copies
-from rushlight.ops._direct import tensor_of
-from rushlight.ops._index_forms import WHOLE
+from rushlight.kernels.copying import blocks
+from rushlight.kernels.gemm import vectors
+from rushlight.kernels.indexing import indices as places
+from rushlight.kernels.launch.prepared import Remembered, Short, of_copies
+from rushlight.machine import np
+from rushlight.ops._calls.direct import tensor_of
+from rushlight.ops.indexing.index_forms import WHOLE
 from rushlight.tensor.shape import wrap_dim
 
 NUMBERS = frozenset({int, float})

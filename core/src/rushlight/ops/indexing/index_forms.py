@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import is_array
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
+from rushlight.machine import np
+from rushlight.machine.arrays import is_array
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import EXACT, Tensor
 

@@ -7,18 +7,28 @@ import math
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import memory, np
-from rushlight.backends.arrays import BY_CODE, cast, dtype_of, is_array
-from rushlight.backends.quiet import quietly
 from rushlight.errors import shape_text
-from rushlight.kernels import moving, padding, vectors
-from rushlight.kernels import places as index_kernels
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.prepared import Remembered
-from rushlight.ops import place_calls
-from rushlight.ops._assignment import written_at
-from rushlight.ops._direct import unrecorded
-from rushlight.ops._index_forms import (
+from rushlight.kernels.copying import moving
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.gemm import vectors
+from rushlight.kernels.indexing import indices as index_kernels
+from rushlight.kernels.launch.prepared import Remembered
+from rushlight.kernels.resampling import padding
+from rushlight.machine import memory, np
+from rushlight.machine.arrays import BY_CODE, cast, dtype_of, is_array
+from rushlight.machine.quiet import quietly
+from rushlight.ops._calls.direct import unrecorded
+from rushlight.ops._table.inplace import check_writable, written
+from rushlight.ops._table.limited import check as check_limited
+from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops._table.op import op
+from rushlight.ops._table.op import view as declare_view
+from rushlight.ops._table.recording import note, record, record_view
+from rushlight.ops._table.rules import number_dtype
+from rushlight.ops._table.shape_rules import indexed, like
+from rushlight.ops.indexing import index_calls as place_calls
+from rushlight.ops.indexing.assignment import written_at
+from rushlight.ops.indexing.index_forms import (
     BOOL,
     WrappedIndex,
     arrays_of,
@@ -28,14 +38,6 @@ from rushlight.ops._index_forms import (
     one_among_slices,
     slices,
 )
-from rushlight.ops._inplace import check_writable, written
-from rushlight.ops._limited import check as check_limited
-from rushlight.ops._numpy_names import numpy_names
-from rushlight.ops._op import op
-from rushlight.ops._op import view as declare_view
-from rushlight.ops._recording import note, record, record_view
-from rushlight.ops._rules import number_dtype
-from rushlight.ops._shape_rules import indexed, like
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import empty_iterated, same_order
@@ -90,8 +92,8 @@ def _slice_gradient(grad, input_shape, index):
     if unrecorded(grad):
         found = _embedded_slice(grad._array, tuple(input_shape), index)
         return make_tensor(found, grad._dtype)
-    from rushlight.ops.creation import zeros
-    from rushlight.ops.shape import view_scatter
+    from rushlight.ops.creation.tensors import zeros
+    from rushlight.ops.shape.views import view_scatter
 
     base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
     return view_scatter(base, grad, ((_slice.op, [index]),))
@@ -159,7 +161,7 @@ def _walked(input, index, ndim):
 
 
 def _index_gradient(grad, input_shape, index):
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     return _index_put(zeros(input_shape, dtype=grad._dtype, device=grad._device), grad, index, True)
 
@@ -207,7 +209,7 @@ def _write_at(out, index, values, accumulate):
 def _index_put_input(grad, values_shape, index, accumulate):
     if accumulate:
         return grad
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     values = zeros(values_shape, dtype=grad._dtype, device=grad._device)
     return _index_put(grad, values, index, False)
@@ -332,7 +334,7 @@ def getitem(self, index):
     try:
         plain, basic = normalize(index)
     except WrappedIndex:
-        from rushlight.ops._wrappers import getitem as getitem_wrapped
+        from rushlight.ops._transforms.wrappers import getitem as getitem_wrapped
 
         return getitem_wrapped(self, index)
     except (AttributeError, IndexError, TypeError):
@@ -376,11 +378,13 @@ def setitem(self, index, value):
     try:
         plain, basic = normalize(index)
     except WrappedIndex:
-        importlib.import_module("rushlight.ops._batching_indices").setitem(self, index, value)
+        importlib.import_module("rushlight.ops._transforms.batching_indices").setitem(
+            self, index, value
+        )
         return
     if not isinstance(value, Tensor):
         if number_dtype(value) is None:
-            from rushlight.ops.creation import tensor
+            from rushlight.ops.creation.tensors import tensor
 
             found = call_by_override(setitem, (value, *_parts(index)), {}, (self, index, value))
             if found is not NotImplemented:
@@ -430,7 +434,7 @@ def put(self, index, values, accumulate):
 def index_put_(self, indices, values, accumulate=False):
     """Write (or add) `values` at a tuple of index tensors, in place."""
     if stack.levels and any(getattr(i, "_level", None) is not None for i in indices):
-        batching = importlib.import_module("rushlight.ops._batching_indices")
+        batching = importlib.import_module("rushlight.ops._transforms.batching_indices")
         return self.copy_(batching.put_at(self, tuple(indices), values, accumulate))
     return put(self, normalize(tuple(indices))[0], values, accumulate)
 
@@ -440,7 +444,7 @@ def index_put_(self, indices, values, accumulate=False):
 def index_put(input, indices, values, accumulate=False):
     """A copy of `input` with `values` written (or added) at a tuple of index tensors."""
     if stack.levels and any(getattr(i, "_level", None) is not None for i in indices):
-        batching = importlib.import_module("rushlight.ops._batching_indices")
+        batching = importlib.import_module("rushlight.ops._transforms.batching_indices")
         return batching.put_at(input, tuple(indices), values, accumulate)
     index = _kept(normalize(tuple(indices))[0], input, values)
     return _index_put(input, values, index, accumulate)
@@ -452,7 +456,7 @@ Tensor.__getitem__, Tensor.__setitem__ = getitem, setitem
 Tensor.index_put_, Tensor.index_put = index_put_, index_put
 
 
-from rushlight.ops.gathering import (  # noqa: E402, F401 - they build on what is above
+from rushlight.ops.indexing.gathering import (  # noqa: E402, F401 - they build on what is above
     argwhere,
     gather,
     index_add,
@@ -463,5 +467,5 @@ from rushlight.ops.gathering import (  # noqa: E402, F401 - they build on what i
     scatter,
     scatter_add,
 )
-from rushlight.ops.masking import masked_fill, masked_select  # noqa: E402, F401
-from rushlight.ops.taking import take, take_along_dim  # noqa: E402, F401
+from rushlight.ops.indexing.masking import masked_fill, masked_select  # noqa: E402, F401
+from rushlight.ops.indexing.taking import take, take_along_dim  # noqa: E402, F401

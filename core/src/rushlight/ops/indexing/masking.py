@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import bool_
 from rushlight.errors import shape_text
-from rushlight.kernels import vectors
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import COMPILED_DTYPES
-from rushlight.ops._assignment import filling, number_or_scalar, written_where
-from rushlight.ops._inplace import write_directly
-from rushlight.ops._op import composite, op
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import zeros
-from rushlight.ops.indexing import _index_put
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.gemm import vectors
+from rushlight.kernels.launch.execution import COMPILED_DTYPES
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.inplace import write_directly
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.creation.tensors import zeros
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.indexing.assignment import filling, number_or_scalar, written_where
+from rushlight.ops.indexing.items import _index_put
 from rushlight.tensor.tensor import Tensor
 
 

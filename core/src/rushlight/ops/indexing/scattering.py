@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
-from rushlight.kernels.assignment import by_rows
-from rushlight.ops import place_calls
-from rushlight.ops._index_forms import slices
-from rushlight.ops._op import composite, op
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import zeros, zeros_like
-from rushlight.ops.gathering import (
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.creation.tensors import zeros, zeros_like
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.indexing import index_calls as place_calls
+from rushlight.ops.indexing.gathering import (
     along,
     check_same_dtype,
     check_vector_index,
@@ -21,8 +20,9 @@ from rushlight.ops.gathering import (
     meta_like_input,
     scattered,
 )
-from rushlight.ops.masking import broadcast, check_mask
-from rushlight.ops.taking import flat_places, take
+from rushlight.ops.indexing.index_forms import slices
+from rushlight.ops.indexing.masking import broadcast, check_mask
+from rushlight.ops.indexing.taking import flat_places, take
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _REDUCES = ("sum", "prod", "mean", "amax", "amin")
@@ -359,6 +359,6 @@ def unravel_index(indices: Tensor, shape):
         rest = rest.div(n, rounding_mode="floor")
     if not found:
         return ()
-    from rushlight.ops.joining import stack
+    from rushlight.ops.shape.joining import stack
 
     return stack(found[::-1], -1).unbind(-1)  # columns of one table

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 
-from rushlight.backends import np
-from rushlight.backends.arrays import MetaArray, complex32, meta_array
 from rushlight.errors import shape_text
-from rushlight.ops._arrays import one_of_many
-from rushlight.ops._known_views import ShortView
-from rushlight.ops._op import Position, Whole, composite
-from rushlight.ops._op import view as declare_view
-from rushlight.ops.shape import BEFORE, view_scatter
+from rushlight.machine import np
+from rushlight.machine.arrays import MetaArray, complex32, meta_array
+from rushlight.ops._calls.known_views import ShortView
+from rushlight.ops._table.arrays import one_of_many
+from rushlight.ops._table.op import Position, Whole, composite
+from rushlight.ops._table.op import view as declare_view
+from rushlight.ops.shape.views import BEFORE, view_scatter
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack
 from rushlight.tensor.shape import as_int, wrap_dim
@@ -65,7 +65,7 @@ def narrow(input: Tensor, dim, start: Position, length):
 
 
 def _narrow_gradient(grad, input_shape, dim, start, length):
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
     return view_scatter(base, grad, ((narrow.op, [dim, start, length]),))
@@ -106,7 +106,7 @@ def select(input: Tensor, dim, index):
 
 
 def _select_gradient(grad, input_shape, dim, index):
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
     return view_scatter(base, grad, ((select.op, [dim, index]),))
@@ -161,7 +161,7 @@ def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
 
 def diagonal_gradient(grad, input_shape, offset, dim1, dim2):
     """Zeros with `grad` on a diagonal."""
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
     return view_scatter(base, grad, ((diagonal.op, [offset, dim1, dim2]),))
@@ -214,7 +214,7 @@ def unfold(input: Tensor, dimension, size, step):
 
 
 def _unfold_gradient(grad, input_shape, dimension, size, step):
-    from rushlight.ops.spectrogram import _overlap_add
+    from rushlight.ops.fft.spectrogram import _overlap_add
 
     if not input_shape:
         return grad.sum().reshape(())
@@ -258,7 +258,7 @@ def _as_strided_gradient(
 ):
     """Add up in a stand-in for the storage, and read it as the input does. Elements that the input
     holds several times share their gradient."""
-    from rushlight.ops.creation import arange, ones, zeros
+    from rushlight.ops.creation.tensors import arange, ones, zeros
 
     def last(shape, strides, offset):
         steps = ((n - 1) * s for n, s in zip(shape, strides, strict=True))
@@ -308,7 +308,7 @@ def _strided_values(input, size, stride, storage_offset):
 def _picked(input, size, stride, offset):
     """The same inside of function transforms, where there is no storage: the elements of a
     contiguous tensor by number."""
-    from rushlight.ops.creation import arange
+    from rushlight.ops.creation.tensors import arange
 
     if not input.is_contiguous():
         raise NotImplementedError(
@@ -353,8 +353,8 @@ def unbind(input: Tensor, dim=0):
 
 
 def _stack_pieces(grads, input_shape, dim):
-    from rushlight.ops.creation import zeros
-    from rushlight.ops.joining import stack
+    from rushlight.ops.creation.tensors import zeros
+    from rushlight.ops.shape.joining import stack
 
     dim = dim % len(input_shape)
     shape = tuple(n for i, n in enumerate(input_shape) if i != dim)
@@ -421,8 +421,8 @@ def split(input: Tensor, split_size_or_sections: Whole, dim=0):
 
 def split_gradient(grad, input_shape, split_size_or_sections, dim):
     """Gradient of `split`: the pieces joined, zeros where none arrived."""
-    from rushlight.ops.creation import zeros
-    from rushlight.ops.joining import cat
+    from rushlight.ops.creation.tensors import zeros
+    from rushlight.ops.shape.joining import cat
 
     grads = grad if isinstance(grad, list) else [grad]
     dim, sections = dim % len(input_shape), split_size_or_sections

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
-from rushlight.kernels import places as index_kernels
-from rushlight.ops import place_calls
-from rushlight.ops._op import composite, op
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import zeros
-from rushlight.ops.gathering import _INDEX_DTYPES, _meta_gather, distinct, gather
+from rushlight.kernels.indexing import indices as index_kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.creation.tensors import zeros
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.indexing import index_calls as place_calls
+from rushlight.ops.indexing.gathering import _INDEX_DTYPES, _meta_gather, distinct, gather
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.shape import wrap_dim

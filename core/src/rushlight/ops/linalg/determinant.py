@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
-from rushlight.kernels import lapack
-from rushlight.ops._op import composite, op
-from rushlight.ops.comparison import where
-from rushlight.ops.complex_views import imag
-from rushlight.ops.matrix_checks import check_input, epsilon, eye_like, named
-from rushlight.ops.solver import linalg_solve_ex
+from rushlight.kernels.linalg import lapack
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.linalg.matrix_checks import check_input, epsilon, eye_like, named
+from rushlight.ops.linalg.solver import linalg_solve_ex
+from rushlight.ops.shape.complex_views import imag
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 
@@ -18,7 +18,7 @@ TorchSignLog = named("slogdet", "sign logabsdet")
 
 
 def _samples(make):
-    from rushlight.ops.creation import eye
+    from rushlight.ops.creation.tensors import eye
 
     return [
         ((make(3, 3),), {}),
@@ -60,8 +60,8 @@ def _det_gradient(grad, A, out):
 
 
 def _adjugate(A, grad):
-    from rushlight.ops.eigenvalues import linalg_svd
-    from rushlight.ops.joining import stack
+    from rushlight.ops.linalg.eigenvalues import linalg_svd
+    from rushlight.ops.shape.joining import stack
 
     u, s, vh = linalg_svd(A, False)
     size = A.shape[-1]
@@ -102,7 +102,7 @@ def _slogdet_gradient(grad, A, out0):
     """``t = tr(A^-1 dA)``: the logarithm moves by t's real part, the phase by its imaginary one."""
     grad_sign, grad_log = grad
     if A.is_complex():
-        from rushlight.ops.complex_numbers import complex
+        from rushlight.ops.elementwise.complex_numbers import complex
 
         zero = out0.detach().abs() * 0
         turn = zero if grad_sign is None else imag(grad_sign.conj() * out0)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
-from rushlight.kernels import distances, folds
-from rushlight.kernels import matrix as kernels
-from rushlight.kernels.prepared import by_layout
-from rushlight.ops._direct import on_arrays, tensor_of, unrecorded
-from rushlight.ops._op import composite, op
-from rushlight.ops._second_order import with_history
-from rushlight.ops.arithmetic import sgn
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import zeros_like
-from rushlight.ops.matrix_norm import linalg_vector_norm
+from rushlight.kernels.gemm import distances
+from rushlight.kernels.gemm import products as kernels
+from rushlight.kernels.launch.prepared import by_layout
+from rushlight.kernels.reduction import folds
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import on_arrays, tensor_of, unrecorded
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops.creation.tensors import zeros_like
+from rushlight.ops.elementwise.arithmetic import sgn
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.linalg.matrix_norm import linalg_vector_norm
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -222,7 +223,7 @@ _pdist.gradient(input=_pdist_gradient)
 
 def _pairs_of(count, device):
     """The places of all pairs of `count` rows."""
-    from rushlight.ops.creation import tensor
+    from rushlight.ops.creation.tensors import tensor
 
     return [tensor(i.astype(np.int64), device=device) for i in np.triu_indices(count, 1)]
 

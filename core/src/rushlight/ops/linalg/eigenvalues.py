@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
-from rushlight.kernels import spectra
-from rushlight.kernels.execution import REFERENCE
-from rushlight.ops._domains import symmetrized
-from rushlight.ops._op import composite, op
-from rushlight.ops.complex_views import real
-from rushlight.ops.matrix_checks import (
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.linalg import spectra
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.domains import symmetrized
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.linalg.matrix_checks import (
     LinAlgError,
     check_dtype,
     check_input,
@@ -20,7 +19,8 @@ from rushlight.ops.matrix_checks import (
     eye_like,
     named,
 )
-from rushlight.ops.solver import linalg_solve_ex
+from rushlight.ops.linalg.solver import linalg_solve_ex
+from rushlight.ops.shape.complex_views import real
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.memory_format import by_columns
 from rushlight.tensor.tensor import Tensor

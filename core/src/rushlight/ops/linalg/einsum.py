@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.ops.matrix import bmm, mm
+from rushlight.ops.linalg.products import bmm, mm
 from rushlight.tensor.overriding import overridable
 
 _SPARE = [chr(c) for c in range(0x391, 0x3C9)]  # labels of dimensions behind an ellipsis

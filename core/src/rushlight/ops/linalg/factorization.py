@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, dtype_of
 from rushlight.dtypes import complex64, complex128, float32, float64, int32
 from rushlight.errors import shape_text
-from rushlight.kernels import lapack
-from rushlight.ops._domains import symmetrized
-from rushlight.ops._op import composite, op
-from rushlight.ops.matrix_checks import (
+from rushlight.kernels.linalg import lapack
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE, dtype_of
+from rushlight.ops._table.domains import symmetrized
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.linalg.matrix_checks import (
     broadcast_batches,
     check_dtype,
     check_input,
@@ -19,7 +19,7 @@ from rushlight.ops.matrix_checks import (
     named,
     raise_failures,
 )
-from rushlight.ops.triangular_systems import linalg_solve_triangular
+from rushlight.ops.linalg.triangular_systems import linalg_solve_triangular
 from rushlight.tensor.memory_format import by_columns
 from rushlight.tensor.tensor import Tensor
 
@@ -235,7 +235,7 @@ def _lu_parts_turned(grad_lower, grad_upper, lower, upper, m, n):
 
 
 def _unit(tensor, rows, columns):
-    from rushlight.ops.creation import eye
+    from rushlight.ops.creation.tensors import eye
 
     return eye(rows, columns, dtype=tensor._dtype, device=tensor._device)
 
@@ -247,7 +247,7 @@ def _square_lu_gradient(grad_lower, grad_upper, lower, upper):
 
 
 def _wide_lu_gradient(grad_lower, grad_upper, lower, upper):
-    from rushlight.ops.joining import cat
+    from rushlight.ops.shape.joining import cat
 
     k = lower.shape[-1]
     rest = linalg_solve_triangular(lower.mH, grad_upper[..., k:], upper=True, unitriangular=True)
@@ -257,7 +257,7 @@ def _wide_lu_gradient(grad_lower, grad_upper, lower, upper):
 
 
 def _tall_lu_gradient(grad_lower, grad_upper, lower, upper):
-    from rushlight.ops.joining import cat
+    from rushlight.ops.shape.joining import cat
 
     k = upper.shape[-1]
     rest = linalg_solve_triangular(upper.mH, grad_lower[..., k:, :], upper=False, left=False)
@@ -366,7 +366,7 @@ def linalg_lu(A: Tensor, *, pivot=True):
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data=True, unpack_pivots=True):
     """``(P, L, U)`` from the compact factors of :func:`rushlight.linalg.lu_factor`; what is not
     asked for comes back empty."""
-    from rushlight.ops.creation import empty
+    from rushlight.ops.creation.tensors import empty
 
     if unpack_pivots and LU_pivots._dtype is not int32:
         raise RuntimeError(
@@ -527,7 +527,7 @@ def _tall_qr_gradient(grad_q, grad_r, q, r):
 
 def _wide_qr_gradient(grad_q, grad_r, q, r):
     """``A = [X Y]``, ``X = Q U``, ``Y = Q V``: V's gradient goes to Y and through Q."""
-    from rushlight.ops.joining import cat
+    from rushlight.ops.shape.joining import cat
 
     k = q.shape[-1]
     if grad_r is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.ops._op import composite
+from rushlight.ops._table.op import composite
 from rushlight.tensor.tensor import Tensor
 
 

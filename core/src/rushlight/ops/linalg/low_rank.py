@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
-from rushlight.ops._domains import symmetrized
-from rushlight.ops._op import composite, op
-from rushlight.ops.complex_views import view_as_complex
-from rushlight.ops.eigenvalues import linalg_svd
-from rushlight.ops.factorization import linalg_qr
-from rushlight.ops.matrix_checks import check_dtype, check_matrix, check_square
-from rushlight.ops.random import randn
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.domains import symmetrized
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.linalg.eigenvalues import linalg_svd
+from rushlight.ops.linalg.factorization import linalg_qr
+from rushlight.ops.linalg.matrix_checks import check_dtype, check_matrix, check_square
+from rushlight.ops.random.sampling import randn
+from rushlight.ops.shape.complex_views import view_as_complex
 from rushlight.tensor.tensor import Tensor
 
 

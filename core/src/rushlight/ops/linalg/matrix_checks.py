@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 
-from rushlight.backends import np
 from rushlight.dtypes import FLOAT, float32, float64
 from rushlight.errors import shape_text
+from rushlight.machine import np
 from rushlight.tensor.dispatch import innermost
 from rushlight.tensor.tensor import Tensor
 
@@ -124,7 +124,7 @@ def epsilon(dtype):
 
 def eye_like(tensor, size):
     """An identity matrix of a tensor's dtype and device."""
-    from rushlight.ops.creation import eye
+    from rushlight.ops.creation.tensors import eye
 
     return eye(size, dtype=tensor._dtype, device=tensor._device)
 

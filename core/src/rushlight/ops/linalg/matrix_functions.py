@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT, bfloat16, bool_, float16
 from rushlight.errors import shape_text
-from rushlight.kernels import lapack
-from rushlight.ops._domains import unit
-from rushlight.ops._op import Several, TensorList, composite, op
-from rushlight.ops._second_order import with_history
-from rushlight.ops.comparison import where
-from rushlight.ops.eigenvalues import linalg_eigh, linalg_svd
-from rushlight.ops.joining import cat
-from rushlight.ops.matrix import matmul
-from rushlight.ops.matrix_checks import (
-    check_dtype,
-    check_matrix,
-    check_square,
-    eye_like,
-)
-from rushlight.ops.matrix_norm import cut
-from rushlight.ops.solver import linalg_inv, linalg_solve, pinv_gradient
+from rushlight.kernels.linalg import lapack
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.domains import unit
+from rushlight.ops._table.op import Several, TensorList, composite, op
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.linalg.eigenvalues import linalg_eigh, linalg_svd
+from rushlight.ops.linalg.matrix_checks import check_dtype, check_matrix, check_square, eye_like
+from rushlight.ops.linalg.matrix_norm import cut
+from rushlight.ops.linalg.products import matmul
+from rushlight.ops.linalg.solver import linalg_inv, linalg_solve, pinv_gradient
+from rushlight.ops.shape.joining import cat
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -338,7 +333,7 @@ def _reflect(input, tau, other, left, transpose):
 
 
 def _ones_on_diagonal(like, rows, columns):
-    from rushlight.ops.creation import eye
+    from rushlight.ops.creation.tensors import eye
 
     return eye(rows, columns, dtype=like._dtype, device=like._device)
 

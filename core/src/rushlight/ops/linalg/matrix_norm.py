@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite, op
-from rushlight.ops._shape_rules import reduced_shape
-from rushlight.ops.arithmetic import sgn
-from rushlight.ops.comparison import where
-from rushlight.ops.complex_views import real
-from rushlight.ops.eigenvalues import linalg_eigvalsh, linalg_svdvals
-from rushlight.ops.matrix_checks import check_matrix, check_square, epsilon
-from rushlight.ops.reduction import _norm2, _summed, restore
-from rushlight.ops.solver import linalg_inv_ex
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE, cast, dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.shape_rules import reduced_shape
+from rushlight.ops.elementwise.arithmetic import sgn
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.linalg.eigenvalues import linalg_eigvalsh, linalg_svdvals
+from rushlight.ops.linalg.matrix_checks import check_matrix, check_square, epsilon
+from rushlight.ops.linalg.solver import linalg_inv_ex
+from rushlight.ops.reduction.sums_and_extremes import _norm2, _summed, restore
+from rushlight.ops.shape.complex_views import real
 from rushlight.tensor.shape import wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
 

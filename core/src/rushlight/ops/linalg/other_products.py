@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import BOOL, FLOAT
 from rushlight.errors import shape_text
-from rushlight.kernels import vectors
-from rushlight.kernels.prepared import by_layout, by_layouts
-from rushlight.ops._direct import on_cpu, tensor_of, unrecorded
-from rushlight.ops._former_calls import orders_of_scaled_sum
-from rushlight.ops._number_limits import OPERANDS, check_factors
-from rushlight.ops._op import composite, op
-from rushlight.ops.matrix import dot, mm
-from rushlight.ops.slicing import diagonal_gradient
+from rushlight.kernels.gemm import vectors
+from rushlight.kernels.launch.prepared import by_layout, by_layouts
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import on_cpu, tensor_of, unrecorded
+from rushlight.ops._table.former_calls import orders_of_scaled_sum
+from rushlight.ops._table.number_limits import OPERANDS, check_factors
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.indexing.slicing import diagonal_gradient
+from rushlight.ops.linalg.products import dot, mm
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import wrap_dim

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.line import prepare_others
-from rushlight.kernels.prepared import by_layouts
-from rushlight.ops._direct import on_arrays, tensor_of
-from rushlight.ops.complex_views import conj_of
-from rushlight.ops.joining import cat
-from rushlight.ops.reduction import restore
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.prepared import by_layouts
+from rushlight.kernels.scan_sort.lines import prepare_others
+from rushlight.ops._calls.direct import on_arrays, tensor_of
+from rushlight.ops.reduction.sums_and_extremes import restore
+from rushlight.ops.shape.complex_views import conj_of
+from rushlight.ops.shape.joining import cat
 from rushlight.tensor.shape import wrap_dim
 
 __all__ = ["prod_gradient"]

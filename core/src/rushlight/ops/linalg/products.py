@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT, held
 from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
-from rushlight.kernels import matrix as kernels
-from rushlight.kernels import totals, vectors
-from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import FLOAT32, is_low_precision
-from rushlight.kernels.prepared import by_layout, by_layouts, of_copies
-from rushlight.ops._direct import on_arrays, tensors_of
-from rushlight.ops._domains import positive
-from rushlight.ops._former_calls import orders_of_scaled_sum
-from rushlight.ops._number_limits import OPERANDS, WIDE, check_factors
-from rushlight.ops._op import composite, op
-from rushlight.ops._shape_rules import scalar
-from rushlight.ops.complex_views import conj_of
-from rushlight.ops.creation import ones
-from rushlight.ops.shape import broadcast_shapes
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.gemm import products as kernels
+from rushlight.kernels.gemm import vectors
+from rushlight.kernels.launch.execution import FLOAT32, is_low_precision
+from rushlight.kernels.launch.prepared import by_layout, by_layouts, of_copies
+from rushlight.kernels.reduction import totals
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import on_arrays, tensors_of
+from rushlight.ops._table.domains import positive
+from rushlight.ops._table.former_calls import orders_of_scaled_sum
+from rushlight.ops._table.number_limits import OPERANDS, WIDE, check_factors
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.shape_rules import scalar
+from rushlight.ops.creation.tensors import ones
+from rushlight.ops.shape.complex_views import conj_of
+from rushlight.ops.shape.views import broadcast_shapes
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
 

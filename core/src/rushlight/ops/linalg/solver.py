@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import int32, int64
 from rushlight.errors import shape_text
-from rushlight.kernels import lapack
-from rushlight.ops._op import composite, op
-from rushlight.ops.factorization import permutation
-from rushlight.ops.matrix_checks import (
+from rushlight.kernels.linalg import lapack
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.linalg.factorization import permutation
+from rushlight.ops.linalg.matrix_checks import (
     broadcast_batches,
     check_dtype,
     check_input,
@@ -19,7 +19,7 @@ from rushlight.ops.matrix_checks import (
     named,
     raise_failures,
 )
-from rushlight.ops.triangular_systems import check_system, linalg_solve_triangular
+from rushlight.ops.linalg.triangular_systems import check_system, linalg_solve_triangular
 from rushlight.tensor.memory_format import by_columns
 from rushlight.tensor.tensor import Tensor
 
@@ -31,7 +31,7 @@ SINGULAR = "the matrix is singular (the diagonal element {} of its LU factorizat
 
 # -------------------------------------------------------------------------------------- inverses
 def _invertible(make, *shape):
-    from rushlight.ops.creation import eye
+    from rushlight.ops.creation.tensors import eye
 
     return make(*shape) + 4 * eye(shape[-1], dtype=make.dtype)
 
@@ -360,7 +360,7 @@ def _added(total, piece):
 
 def linalg_pinv_of(input):
     """The pseudo-inverse with the default tolerance."""
-    from rushlight.ops.matrix_functions import linalg_pinv
+    from rushlight.ops.linalg.matrix_functions import linalg_pinv
 
     return linalg_pinv(input)
 

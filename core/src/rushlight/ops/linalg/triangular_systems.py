@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
-from rushlight.kernels import lapack
-from rushlight.ops._op import composite, op
-from rushlight.ops.matrix_checks import (
+from rushlight.kernels.linalg import lapack
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.linalg.matrix_checks import (
     broadcast_batches,
     check_dtype,
     check_matrix,
@@ -49,7 +49,7 @@ def _samples(make):
 
 
 def _eye(make, size):
-    from rushlight.ops.creation import eye
+    from rushlight.ops.creation.tensors import eye
 
     return eye(size, dtype=make.dtype)
 

@@ -8,13 +8,13 @@ all derivatives.
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.dtypes import float64
-from rushlight.kernels.alignment import labelled_states
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import beside, full, zeros
-from rushlight.ops.joining import cat, stack
-from rushlight.ops.softmax import logsumexp, softmax
+from rushlight.kernels.losses.alignment import labelled_states
+from rushlight.machine import np
+from rushlight.ops.creation.tensors import beside, full, zeros
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.neural.softmax import logsumexp, softmax
+from rushlight.ops.shape.joining import cat, stack
 
 LOWEST = -1e300  # a path of 1e8 such steps is still finite in float64
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import cast
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
-from rushlight.kernels import alignment as kernels
-from rushlight.ops._direct import tensor_of, unrecorded
-from rushlight.ops._op import op
-from rushlight.ops.alignment_gradients import derivative
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import beside
+from rushlight.kernels.losses import alignment as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import cast
+from rushlight.ops._calls.direct import tensor_of, unrecorded
+from rushlight.ops._table.op import op
+from rushlight.ops.creation.tensors import beside
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.losses.alignment_gradients import derivative
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT, int64
 from rushlight.errors import shape_text
-from rushlight.kernels import losses as kernels
-from rushlight.kernels import places
-from rushlight.ops._op import op
-from rushlight.ops._second_order import with_history
-from rushlight.ops.comparison import where
-from rushlight.ops.full_precision import in_float32
-from rushlight.ops.losses import _check_targets, _reduce, reduction_of
+from rushlight.kernels.indexing import indices as places
+from rushlight.kernels.losses import cross_entropy as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import op
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.losses.pointwise_losses import _check_targets, _reduce, reduction_of
+from rushlight.ops.neural.full_precision import in_float32
 from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.overriding import by_override
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -53,7 +53,7 @@ _nll_mean.cpu(places.checked(kernels.prepare_nll, _nll_mean.op.body))
 
 
 def _nll_gradient(grad, input_shape, target, ignore_index):
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     kept = target != ignore_index
     share = where(kept, -grad / kept.sum(), 0.0).to(grad.dtype)

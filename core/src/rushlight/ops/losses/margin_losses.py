@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite
-from rushlight.ops._second_order import with_history
-from rushlight.ops.activation import logsigmoid
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import arange
-from rushlight.ops.losses import _reduce, cross_entropy, pairwise_distance, reduction_of
-from rushlight.ops.matrix import linear
+from rushlight.ops._table.op import composite
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops.creation.tensors import arange
+from rushlight.ops.elementwise.activation import logsigmoid
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.linalg.products import linear
+from rushlight.ops.losses.pointwise_losses import (
+    _reduce,
+    cross_entropy,
+    pairwise_distance,
+    reduction_of,
+)
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor

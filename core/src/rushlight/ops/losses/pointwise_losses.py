@@ -5,23 +5,23 @@ from __future__ import annotations
 import warnings
 
 from rushlight import dtypes
-from rushlight.backends import np
 from rushlight.compiler import xp
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
-from rushlight.kernels import losses as kernels
-from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
-from rushlight.ops._domains import away_from, probability, real
-from rushlight.ops._number_limits import OPERANDS, WIDE, check_factors
-from rushlight.ops._numpy_names import numpy_names
-from rushlight.ops._op import elementwise, op
-from rushlight.ops._rules import real_floating_only
-from rushlight.ops._shape_rules import entropy
-from rushlight.ops.activation import logsigmoid
-from rushlight.ops.comparison import where
-from rushlight.ops.exponential import xlogy
-from rushlight.ops.full_precision import in_float32
-from rushlight.ops.softmax import log_softmax
+from rushlight.kernels.losses import cross_entropy as kernels
+from rushlight.machine import np
+from rushlight.ops._calls.direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
+from rushlight.ops._table.domains import away_from, probability, real
+from rushlight.ops._table.number_limits import OPERANDS, WIDE, check_factors
+from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops._table.op import elementwise, op
+from rushlight.ops._table.rules import real_floating_only
+from rushlight.ops._table.shape_rules import entropy
+from rushlight.ops.elementwise.activation import logsigmoid
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.elementwise.exponential import xlogy
+from rushlight.ops.neural.full_precision import in_float32
+from rushlight.ops.neural.softmax import log_softmax
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -150,7 +150,7 @@ def _cross_entropy_gradient(
 
 def _target_probabilities(input, target, weight, ignore_index, label_smoothing, dim):
     """The (weighted, smoothed) distribution each target stands for; zero where ignored."""
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     kept = (target != ignore_index).unsqueeze(dim)
     index = where(kept, target.unsqueeze(dim), 0)
@@ -406,7 +406,7 @@ def binary_cross_entropy_with_logits(
     if pos_weight is None:
         losses = _logits_entropy(input, target)
     else:
-        from rushlight.ops.activation import logsigmoid
+        from rushlight.ops.elementwise.activation import logsigmoid
 
         scale = (pos_weight - 1) * target + 1
         losses = (1 - target) * input - scale * logsigmoid(input)

@@ -4,15 +4,21 @@ likelihoods."""
 from __future__ import annotations
 
 from rushlight import dtypes
-from rushlight.backends import np
 from rushlight.errors import shape_text
-from rushlight.kernels import squared_errors
-from rushlight.kernels.prepared import by_layouts, of_copies
-from rushlight.ops._domains import real
-from rushlight.ops._op import op
-from rushlight.ops._rules import real_floating_only
-from rushlight.ops._shape_rules import scalar
-from rushlight.ops.losses import _divided, _pair, _reduce, _same_shape, reduction_of
+from rushlight.kernels.launch.prepared import by_layouts, of_copies
+from rushlight.kernels.losses import squared_errors
+from rushlight.machine import np
+from rushlight.ops._table.domains import real
+from rushlight.ops._table.op import op
+from rushlight.ops._table.rules import real_floating_only
+from rushlight.ops._table.shape_rules import scalar
+from rushlight.ops.losses.pointwise_losses import (
+    _divided,
+    _pair,
+    _reduce,
+    _same_shape,
+    reduction_of,
+)
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.overriding import by_override, overridable

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from rushlight.ops import joining, rearranging, reduction, repetition
-from rushlight.ops import shape as shapes
-from rushlight.ops.joining import stack as stack_dense
-from rushlight.ops.nested_rules import _inner, _over_each
-from rushlight.ops.nested_tensors import (
+from rushlight.ops.nested.rules import _inner, _over_each
+from rushlight.ops.nested.tensors import (
     NestedTensor,
     make_nested,
     missing,
@@ -14,8 +11,12 @@ from rushlight.ops.nested_tensors import (
     same_sequences,
     unbind,
 )
-from rushlight.ops.random_alike import rand_like, randn_like
-from rushlight.ops.reduction import ValuesIndices
+from rushlight.ops.random.random_alike import rand_like, randn_like
+from rushlight.ops.reduction import sums_and_extremes as reduction
+from rushlight.ops.reduction.sums_and_extremes import ValuesIndices
+from rushlight.ops.shape import joining, rearranging, repetition
+from rushlight.ops.shape import views as shapes
+from rushlight.ops.shape.joining import stack as stack_dense
 from rushlight.tensor.layout import jagged, strided
 from rushlight.tensor.tensor import Tensor
 

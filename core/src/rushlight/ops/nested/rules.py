@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.dtypes import FLOAT
-from rushlight.ops import joining, matrix, normalization, reduction, slicing, softmax
-from rushlight.ops import shape as shapes
-from rushlight.ops.attention import scaled_dot_product_attention
-from rushlight.ops.creation import empty_like, from_numpy, full_like, ones_like, zeros, zeros_like
-from rushlight.ops.joining import cat as cat_dense
-from rushlight.ops.joining import stack
-from rushlight.ops.matrix import linear as _linear
-from rushlight.ops.nested_tensors import (
+from rushlight.machine import np
+from rushlight.ops.creation.tensors import (
+    empty_like,
+    from_numpy,
+    full_like,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from rushlight.ops.indexing import slicing
+from rushlight.ops.linalg import products as matrix
+from rushlight.ops.linalg.products import linear as _linear
+from rushlight.ops.nested.tensors import (
     NestedTensor,
     RaggedExtent,
     _to_front,
@@ -24,7 +28,14 @@ from rushlight.ops.nested_tensors import (
     unbind,
     without_gaps,
 )
-from rushlight.ops.normalization import _layer_norm
+from rushlight.ops.neural import normalization, softmax
+from rushlight.ops.neural.attention import scaled_dot_product_attention
+from rushlight.ops.neural.normalization import _layer_norm
+from rushlight.ops.reduction import sums_and_extremes as reduction
+from rushlight.ops.shape import joining
+from rushlight.ops.shape import views as shapes
+from rushlight.ops.shape.joining import cat as cat_dense
+from rushlight.ops.shape.joining import stack
 from rushlight.tensor.layout import jagged
 
 

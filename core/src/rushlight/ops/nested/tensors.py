@@ -8,13 +8,13 @@ elements; elementwise ops, and ops along other dimensions, act on all sequences 
 from __future__ import annotations
 
 from rushlight import devices
-from rushlight.backends import np
-from rushlight.ops import slicing
-from rushlight.ops._op import names_of
-from rushlight.ops.creation import from_numpy, full, tensor
-from rushlight.ops.held_elements import ElementsTensor, hollow
-from rushlight.ops.joining import cat
-from rushlight.ops.padding import pad
+from rushlight.machine import np
+from rushlight.ops._table.op import names_of
+from rushlight.ops.creation.tensors import from_numpy, full, tensor
+from rushlight.ops.indexing import slicing
+from rushlight.ops.neural.padding import pad
+from rushlight.ops.shape.joining import cat
+from rushlight.ops.sparse.held_elements import ElementsTensor, hollow
 from rushlight.tensor.layout import jagged, strided
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import Tensor

@@ -8,20 +8,20 @@ from __future__ import annotations
 import math
 import warnings
 
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import BOOL, FLOAT, float32
 from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
-from rushlight.kernels import attention as kernels
-from rushlight.ops._direct import on_arrays, on_gpu, tensors_of, translated
-from rushlight.ops._op import composite, op
-from rushlight.ops._rules import floating_only
-from rushlight.ops.creation import ones, zeros
-from rushlight.ops.dropout import dropout
-from rushlight.ops.joining import cat
-from rushlight.ops.matrix import baddbmm, linear
-from rushlight.ops.padding import pad
-from rushlight.ops.softmax import softmax
+from rushlight.kernels.attention import products as kernels
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import on_arrays, on_gpu, tensors_of, translated
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.rules import floating_only
+from rushlight.ops.creation.tensors import ones, zeros
+from rushlight.ops.linalg.products import baddbmm, linear
+from rushlight.ops.neural.dropout import dropout
+from rushlight.ops.neural.padding import pad
+from rushlight.ops.neural.softmax import softmax
+from rushlight.ops.shape.joining import cat
 from rushlight.tensor.dispatch import readable, stack
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -234,7 +234,7 @@ def scaled_dot_product_attention(
             )
         options = attn_mask, is_causal, float(scale)
         if dropout_p > 0.0 and query.is_cuda:
-            from rushlight.ops.attention_dropout import attention_with_dropout
+            from rushlight.ops.neural.attention_dropout import attention_with_dropout
 
             return attention_with_dropout(query, key, value, *options, float(dropout_p))[0]
         kept = None

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import importlib
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import float32, int64
-from rushlight.ops._direct import on_gpu, tensor_of, tensors_of
-from rushlight.ops._op import op
-from rushlight.ops._rules import floating_only
-from rushlight.ops.attention import gradients_by_formula
-from rushlight.ops.generators import generator_of
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import on_gpu, tensor_of, tensors_of
+from rushlight.ops._table.op import op
+from rushlight.ops._table.rules import floating_only
+from rushlight.ops.neural.attention import gradients_by_formula
+from rushlight.ops.random.generators import generator_of
 from rushlight.tensor.tensor import Tensor
 
 
 def _kernels():
-    return importlib.import_module("rushlight.kernels.cuda.attention")
+    return importlib.import_module("rushlight.kernels.attention.cuda")
 
 
 def _meta(query, key, value, *_options):
@@ -45,7 +45,7 @@ def attention_with_dropout(
 
 
 def _on_gpu(query, key, value, mask, causal, scale, p):
-    random = importlib.import_module("rushlight.kernels.cuda.random")
+    random = importlib.import_module("rushlight.kernels.random.cuda")
     state = random.reserved(generator_of(query.home).engine.state(), 4 * key.shape[2])
     dropout = _kernels().Dropout(p, state)
     found = _kernels().attention_forward(query, key, value, mask, causal, scale, dropout=dropout)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
-from rushlight.kernels import convolution as kernels
-from rushlight.kernels.execution import is_low_precision
-from rushlight.kernels.prepared import Remembered
-from rushlight.ops._direct import on_arrays, on_cpu, tensor_of
-from rushlight.ops._op import composite, op
-from rushlight.ops._recording import note
-from rushlight.ops._second_order import with_history
-from rushlight.ops._shape_rules import shaped
-from rushlight.ops.copying import in_format_of
+from rushlight.kernels.convolution import choice as kernels
+from rushlight.kernels.launch.execution import is_low_precision
+from rushlight.kernels.launch.prepared import Remembered
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import on_arrays, on_cpu, tensor_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.recording import note
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops._table.shape_rules import shaped
+from rushlight.ops.shape.copying import in_format_of
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -216,7 +216,7 @@ def _padding(name, padding, count, weight, stride, dilation, input):
     totals = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
     if all(t % 2 == 0 for t in totals):
         return tuple(t // 2 for t in totals), input
-    from rushlight.ops.padding import pad
+    from rushlight.ops.neural.padding import pad
 
     return tuple(t // 2 for t in totals), pad(
         input, [v for t in reversed(totals) for v in (0, t % 2)]
@@ -225,7 +225,7 @@ def _padding(name, padding, count, weight, stride, dilation, input):
 
 def _parts(function, input, weight, bias, *settings):
     """A convolution of complex numbers by real ones of their parts."""
-    from rushlight.ops.complex_numbers import complex
+    from rushlight.ops.elementwise.complex_numbers import complex
 
     real, imaginary = input.real, input.imag
     a, b = weight.real, weight.imag
@@ -417,7 +417,7 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
     # an output that grows by a stride or more is that of zeros behind the input
     more = [e // s for e, s in zip(extra, stride, strict=True)]
     if any(more):
-        from rushlight.ops.padding import pad
+        from rushlight.ops.neural.padding import pad
 
         batched = pad(batched, [v for m in reversed(more) for v in (0, m)])
         extra = tuple(e % s for e, s in zip(extra, stride, strict=True))

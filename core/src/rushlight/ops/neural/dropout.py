@@ -6,15 +6,15 @@ import importlib
 import math
 
 from rushlight import devices
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.dtypes import float32
-from rushlight.ops import drawing
-from rushlight.ops._op import op
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import empty
-from rushlight.ops.generators import default_generator, generator_of
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import op
+from rushlight.ops.creation.tensors import empty
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.random import compiled_sampling as drawing
+from rushlight.ops.random.generators import default_generator, generator_of
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.memory_format import iterated
 from rushlight.tensor.overriding import by_override, overridable
@@ -60,7 +60,7 @@ def _dropped(input: Tensor, p):
 
 
 def _dropped_on_gpu(input, p):
-    kernels = importlib.import_module("rushlight.kernels.cuda.random")
+    kernels = importlib.import_module("rushlight.kernels.random.cuda")
     state = generator_of(input.home).engine.state()
     return kernels.dropout_forward(input, p, state)
 
@@ -87,7 +87,7 @@ def _drawn(input, shape, p):
 def _kept(input, shape, p):
     """1 with probability ``1 - p``, else 0; inside of `vmap` each example has its own."""
     if stack.levels:
-        batching = importlib.import_module("rushlight.ops._batching_random")
+        batching = importlib.import_module("rushlight.ops._transforms.batching_random")
         return batching.kept(shape, 1 - p, input.dtype, input.device)
     return empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
 

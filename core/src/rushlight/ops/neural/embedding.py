@@ -7,16 +7,16 @@ import warnings
 from rushlight import dtypes
 from rushlight.autograd.mode import mode as recording
 from rushlight.autograd.mode import no_grad
-from rushlight.kernels import embedding as kernels
-from rushlight.kernels import places as index_kernels
-from rushlight.kernels import vectors
-from rushlight.kernels.prepared import Remembered
-from rushlight.ops._direct import arrays_of, is_plain_float, on_cpu, tensor_of, unrecorded
-from rushlight.ops._op import op
-from rushlight.ops._recording import note
-from rushlight.ops._rules import refuse_complex
-from rushlight.ops._shape_rules import bags_of, indexed_numbers, rows_of, table_gradient
-from rushlight.ops.comparison import where
+from rushlight.kernels.gemm import vectors
+from rushlight.kernels.indexing import embedding as kernels
+from rushlight.kernels.indexing import indices as index_kernels
+from rushlight.kernels.launch.prepared import Remembered
+from rushlight.ops._calls.direct import arrays_of, is_plain_float, on_cpu, tensor_of, unrecorded
+from rushlight.ops._table.op import op
+from rushlight.ops._table.recording import note
+from rushlight.ops._table.rules import refuse_complex
+from rushlight.ops._table.shape_rules import bags_of, indexed_numbers, rows_of, table_gradient
+from rushlight.ops.elementwise.comparison import where
 from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -78,8 +78,8 @@ _embedding.gradient(
 
 def _double(grad, indices, padding_idx, scale_grad_by_freq):
     """Transpose of the (linear) accumulation: gather rows, scaled and masked likewise."""
-    from rushlight.backends import np
-    from rushlight.ops.creation import beside
+    from rushlight.machine import np
+    from rushlight.ops.creation.tensors import beside
 
     rows = _embedding(grad, indices, padding_idx, False)
     if scale_grad_by_freq:
@@ -97,7 +97,7 @@ _embedding_backward.gradient(output=_double)
 
 def _renormalize(weight, indices, max_norm, norm_type):
     """Scale the rows that are looked up and too long, in place."""
-    from rushlight.backends import np
+    from rushlight.machine import np
 
     with no_grad():
         used = np.unique(indices._array)
@@ -168,7 +168,7 @@ def embedding(
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     if sparse and weight.requires_grad:
-        from rushlight.ops.sparse_gradients import lookup
+        from rushlight.ops.sparse.gradients import lookup
 
         return lookup(weight, input, padding, scale_grad_by_freq)
     return _embedding(weight, input, padding, scale_grad_by_freq)
@@ -204,7 +204,7 @@ def _embedding_bag(
 
 
 def _offsets():
-    from rushlight.ops.creation import tensor
+    from rushlight.ops.creation.tensors import tensor
 
     return tensor([0, 2, 5])
 
@@ -255,14 +255,14 @@ _embedding_bag.gradient(weight=_bag_table_gradient, per_sample_weights=_bag_weig
 
 def _bag_places(indices, offsets, include_last_offset):
     """The bag of every flat index."""
-    from rushlight.backends import np
-    from rushlight.ops.creation import beside
+    from rushlight.machine import np
+    from rushlight.ops.creation.tensors import beside
 
     if indices.dim() == 2:
         return beside(indices, np.repeat(np.arange(indices.shape[0]), indices.shape[1]))
     if offsets.is_cuda:  # by search: nothing waits for how long the bags are
-        from rushlight.ops.creation import arange
-        from rushlight.ops.sorting import searchsorted
+        from rushlight.ops.creation.tensors import arange
+        from rushlight.ops.reduction.sorting import searchsorted
 
         starts = offsets[:-1] if include_last_offset else offsets
         places = arange(indices.numel(), device=indices._device, dtype=starts._dtype)
@@ -361,7 +361,7 @@ def embedding_bag(
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     if sparse and weight.requires_grad:
-        from rushlight.ops.sparse_gradients import bags
+        from rushlight.ops.sparse.gradients import bags
 
         return bags(
             weight,
@@ -411,7 +411,7 @@ def _hot(classes, count):
 @overridable
 def one_hot(tensor, num_classes=-1):
     """Integers (*) as rows (*, num_classes) with a single one."""
-    from rushlight.ops.creation import arange
+    from rushlight.ops.creation.tensors import arange
 
     if tensor._dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.backends.cpu import fuses_vectors
 from rushlight.dtypes import float32
-from rushlight.kernels import convolution as convolutions
-from rushlight.kernels import matrix
-from rushlight.ops._direct import lies_plainly, tensor_of, unrecorded
-from rushlight.ops._elementwise import Call
-from rushlight.ops.convolution import settings_in_order
-from rushlight.ops.creation import empty
+from rushlight.kernels.convolution import choice as convolutions
+from rushlight.kernels.gemm import products as matrix
+from rushlight.machine.processors import fuses_vectors
+from rushlight.ops._calls.direct import lies_plainly, tensor_of, unrecorded
+from rushlight.ops._table.elementwise import Call
+from rushlight.ops.creation.tensors import empty
+from rushlight.ops.neural.convolution import settings_in_order
 from rushlight.settings import kernels_mode
 
 __all__ = ["convolution_then", "epilogue_of", "linear_then"]
@@ -31,7 +31,7 @@ def epilogue_of(function, *attributes, **keywords):
         return None
     if any(type(a) not in (int, float, str) for a in given):
         return None
-    from rushlight.kernels.epilogues import Epilogue
+    from rushlight.kernels.gemm.epilogues import Epilogue
 
     op = function.op
     call = Call(op, op.bind((empty(1, dtype=float32), *attributes), keywords))

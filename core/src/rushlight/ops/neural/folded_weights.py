@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.kernels.folded_normalization import folded
-from rushlight.ops._direct import arrays_of, tensors_of, unrecorded
-from rushlight.ops.normalization import RECTIFIED
+from rushlight.kernels.normalization.folded import folded
+from rushlight.ops._calls.direct import arrays_of, tensors_of, unrecorded
+from rushlight.ops.neural.normalization import RECTIFIED
 
 __all__ = ["folded_weights"]
 

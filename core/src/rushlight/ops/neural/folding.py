@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
-from rushlight.kernels import columns
-from rushlight.kernels.prepared import by_layout
-from rushlight.ops._op import op
+from rushlight.kernels.convolution import columns
+from rushlight.kernels.launch.prepared import by_layout
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import op
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 

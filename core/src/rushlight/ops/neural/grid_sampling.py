@@ -12,16 +12,16 @@ import warnings
 
 from rushlight.autograd.engine import grad as gradient
 from rushlight.autograd.mode import mode as recording_mode
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT, int64
 from rushlight.errors import shape_text
-from rushlight.kernels import grid_sampling as kernels
-from rushlight.ops._direct import tensor_of
-from rushlight.ops._domains import unit
-from rushlight.ops._op import composite, op
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import from_numpy
+from rushlight.kernels.resampling import grid_sampling as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import tensor_of
+from rushlight.ops._table.domains import unit
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.creation.tensors import from_numpy
+from rushlight.ops.elementwise.comparison import where
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
 

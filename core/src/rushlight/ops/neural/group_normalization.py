@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.errors import shape_text
-from rushlight.kernels import group_normalization as kernels
-from rushlight.ops._direct import arrays_of, on_arrays, tensor_of, tensors_of, unrecorded
-from rushlight.ops._op import op
-from rushlight.ops._second_order import with_history
-from rushlight.ops._shape_rules import batch_gradients, group_normalized
-from rushlight.ops.copying import in_format_of
-from rushlight.ops.normalization import (
+from rushlight.kernels.normalization import groups as kernels
+from rushlight.ops._calls.direct import arrays_of, on_arrays, tensor_of, tensors_of, unrecorded
+from rushlight.ops._table.op import op
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops._table.shape_rules import batch_gradients, group_normalized
+from rushlight.ops.neural.normalization import (
     _batch_norm_eval,
     _channels,
     _nothing_normalized,
     asked,
     check_dtypes,
 )
+from rushlight.ops.shape.copying import in_format_of
 from rushlight.tensor.overriding import by_override
 from rushlight.tensor.tensor import EXACT, Tensor
 

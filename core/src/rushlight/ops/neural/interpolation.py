@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT, float64, uint8
 from rushlight.errors import shape_text
-from rushlight.kernels import resampling as kernels
-from rushlight.ops._doors import PLAIN_ITEMS
-from rushlight.ops._op import composite, op
+from rushlight.kernels.resampling import taps as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.array_calls import PLAIN_ITEMS
+from rushlight.ops._table.op import composite, op
 from rushlight.tensor.memory_format import channels_last, channels_last_3d
 from rushlight.tensor.tensor import Tensor
 
@@ -189,7 +189,7 @@ def interpolate(
     _check(input, mode, align_corners, antialias)
     sizes, factors = _output_sizes(input, size, scale_factor, recompute_scale_factor)
     if mode == "area":
-        from rushlight.ops import pooling
+        from rushlight.ops.neural import pooling
 
         pool = getattr(pooling, f"adaptive_avg_pool{input.dim() - 2}d")
         return pool(input, tuple(sizes))

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 
-from rushlight.ops._domains import positive
-from rushlight.ops._op import composite
-from rushlight.ops.group_normalization import group_norm
-from rushlight.ops.normalization import _channels, _normalized, batch_norm, layer_norm
+from rushlight.ops._table.domains import positive
+from rushlight.ops._table.op import composite
+from rushlight.ops.neural.group_normalization import group_norm
+from rushlight.ops.neural.normalization import _channels, _normalized, batch_norm, layer_norm
 from rushlight.tensor.tensor import Tensor
 
 

@@ -7,14 +7,14 @@ import importlib
 import math
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
 from rushlight.dtypes import FLOAT, finfo, float32, float64
 from rushlight.errors import shape_text
-from rushlight.kernels import normalization as kernels
-from rushlight.kernels import rms_normalization as rms_kernels
-from rushlight.ops._direct import arrays_of, on_arrays, tensor_of, tensors_of, unrecorded
-from rushlight.ops._op import op
-from rushlight.ops._shape_rules import (
+from rushlight.kernels.normalization import batch_and_layer as kernels
+from rushlight.kernels.normalization import root_mean_square as rms_kernels
+from rushlight.machine import np
+from rushlight.ops._calls.direct import arrays_of, on_arrays, tensor_of, tensors_of, unrecorded
+from rushlight.ops._table.op import op
+from rushlight.ops._table.shape_rules import (
     batch_gradients,
     batch_normalized,
     layer_gradients,
@@ -23,7 +23,7 @@ from rushlight.ops._shape_rules import (
     rms_gradients,
     rms_normalized,
 )
-from rushlight.ops.weighted_sums import addcmul
+from rushlight.ops.elementwise.weighted_sums import addcmul
 from rushlight.tensor.dispatch import STATE, innermost, readable, stack
 from rushlight.tensor.overriding import by_override
 from rushlight.tensor.storage import storage_of
@@ -278,13 +278,13 @@ def _nothing_normalized(input, weight, bias):
 @functools.cache
 def _given():
     """Kernels of given statistics; they need the compiler."""
-    return importlib.import_module("rushlight.kernels.given_statistics")
+    return importlib.import_module("rushlight.kernels.normalization.given_statistics")
 
 
 @functools.cache
 def _small():
     """Kernels of small arrays; they need the compiler."""
-    return importlib.import_module("rushlight.kernels.small_normalization")
+    return importlib.import_module("rushlight.kernels.normalization.small")
 
 
 def _folded(running_mean, running_var, mean, invstd, momentum, eps, count):

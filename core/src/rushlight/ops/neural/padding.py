@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import held, refuse_limited
 from rushlight.errors import argument_error, shape_text
-from rushlight.kernels import padding as kernels
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.prepared import Remembered
-from rushlight.ops._op import op
-from rushlight.ops._rules import number_dtype
-from rushlight.ops._second_order import with_history
-from rushlight.ops._shape_rules import padded
-from rushlight.ops.copying import in_format_of
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.prepared import Remembered
+from rushlight.kernels.resampling import padding as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import op
+from rushlight.ops._table.rules import number_dtype
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops._table.shape_rules import padded
+from rushlight.ops.shape.copying import in_format_of
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.overriding import by_override
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -150,7 +150,7 @@ def _too_large(name, pad, input):
 def _circular(input, dim, before, after):
     """One dimension continued periodically; negative amounts crop, and what is copied to the other
     side comes from what the crop left, as in PyTorch."""
-    from rushlight.ops.joining import cat
+    from rushlight.ops.shape.joining import cat
 
     size = input.shape[dim]
     kept = input.narrow(dim, max(-before, 0), size - max(-before, 0) - max(-after, 0))
@@ -230,7 +230,7 @@ def _formatted(input, result, mode):
 
 def _composed(input, pad, mode):
     """:func:`pad` in the table's ops, dimension by dimension."""
-    from rushlight.ops.creation import beside
+    from rushlight.ops.creation.tensors import beside
 
     input = input if mode == "circular" else with_history(input)
     for i in range(0, len(pad), 2):

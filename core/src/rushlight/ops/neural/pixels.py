@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
-from rushlight.kernels import pixels as kernels
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.prepared import by_layout
-from rushlight.ops._op import composite, op
-from rushlight.ops.copying import in_format_of
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.prepared import by_layout
+from rushlight.kernels.resampling import pixels as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.shape.copying import in_format_of
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
 

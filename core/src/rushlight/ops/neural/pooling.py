@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends.arrays import dtype_of, meta_array
 from rushlight.errors import shape_text
-from rushlight.kernels import pooling as kernels
-from rushlight.ops._direct import is_plain_float, tensor_of
-from rushlight.ops._op import composite, op
-from rushlight.ops._rules import refuse_complex, refuse_unordered
-from rushlight.ops._second_order import with_history
-from rushlight.ops._shape_rules import same_length, shaped
-from rushlight.ops.comparison import where
-from rushlight.ops.convolution import spatial
+from rushlight.kernels.pooling import windows as kernels
+from rushlight.machine.arrays import dtype_of, meta_array
+from rushlight.ops._calls.direct import is_plain_float, tensor_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.rules import refuse_complex, refuse_unordered
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops._table.shape_rules import same_length, shaped
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.neural.convolution import spatial
 from rushlight.tensor.tensor import Tensor
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
-from rushlight.kernels import recurrence as kernels
-from rushlight.ops._differentiation import pullback
-from rushlight.ops._direct import on_arrays, on_gpu, tensors_of, translated
-from rushlight.ops._op import op
-from rushlight.ops._rules import floating_only
-from rushlight.ops.creation import zeros_like
-from rushlight.ops.joining import stack
-from rushlight.ops.matrix import linear
+from rushlight.kernels.recurrent import sequences as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import on_arrays, on_gpu, tensors_of, translated
+from rushlight.ops._table.op import op
+from rushlight.ops._table.rules import floating_only
+from rushlight.ops._transforms.differentiation import pullback
+from rushlight.ops.creation.tensors import zeros_like
+from rushlight.ops.linalg.products import linear
+from rushlight.ops.shape.joining import stack
 from rushlight.tensor.tensor import Tensor
 
 

@@ -11,7 +11,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
     `size` neighbouring channels count, zeros beyond the first and last. (Krizhevsky et al., 2012.)
     """
-    from rushlight.ops.padding import pad
+    from rushlight.ops.neural.padding import pad
 
     if input.dim() < 3:
         raise ValueError(

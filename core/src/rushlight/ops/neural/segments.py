@@ -7,12 +7,12 @@ import math
 from rushlight import dtypes
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite
-from rushlight.ops._second_order import with_history
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import arange, full
-from rushlight.ops.scattering import scatter_reduce
-from rushlight.ops.sorting import searchsorted
+from rushlight.ops._table.op import composite
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops.creation.tensors import arange, full
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.indexing.scattering import scatter_reduce
+from rushlight.ops.reduction.sorting import searchsorted
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT, default
-from rushlight.kernels import folds
-from rushlight.kernels import softmax as kernels
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.prepared import by_layout, of_copies
-from rushlight.ops._op import composite, op
-from rushlight.ops._rules import real_floating_only
-from rushlight.ops._shape_rules import like, reduced_shape
-from rushlight.ops.comparison import where
-from rushlight.ops.reduction import _wide, restore
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.kernels.reduction import folds
+from rushlight.kernels.reduction import softmax as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.rules import real_floating_only
+from rushlight.ops._table.shape_rules import like, reduced_shape
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.reduction.sums_and_extremes import _wide, restore
 from rushlight.tensor.shape import wrap_dims
 from rushlight.tensor.tensor import Tensor
 

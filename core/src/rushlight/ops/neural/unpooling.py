@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
-from rushlight.ops._second_order import with_history
-from rushlight.ops.convolution import spatial
-from rushlight.ops.copying import in_format_of
-from rushlight.ops.creation import beside, zeros
-from rushlight.ops.pooling import (
+from rushlight.machine import np
+from rushlight.ops._table.second_order import with_history
+from rushlight.ops.creation.tensors import beside, zeros
+from rushlight.ops.neural.convolution import spatial
+from rushlight.ops.neural.pooling import (
     adaptive_max_pool1d,
     adaptive_max_pool2d,
     adaptive_max_pool3d,
@@ -20,7 +19,8 @@ from rushlight.ops.pooling import (
     max_pool2d,
     max_pool3d,
 )
-from rushlight.ops.random import rand
+from rushlight.ops.random.sampling import rand
+from rushlight.ops.shape.copying import in_format_of
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.overriding import overridable
 

@@ -1,19 +1,19 @@
 """Random tensors of ordinary kind by one compiled call: float32 or int64, dense, on the CPU.
 
 Each function gives None (or False) where a call is not of that kind; the general way of
-`rushlight.ops.random` takes it then, and draws the same numbers.
+`rushlight.ops.random.sampling` takes it then, and draws the same numbers.
 """
 
 from __future__ import annotations
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import np, threads
-from rushlight.kernels import fills
-from rushlight.kernels.execution import FLOAT32
-from rushlight.ops._direct import tensor_of
-from rushlight.ops._inplace import written
-from rushlight.ops.generators import default_generator
+from rushlight.kernels.launch.execution import FLOAT32
+from rushlight.kernels.random import fills
+from rushlight.machine import np, threads
+from rushlight.ops._calls.direct import tensor_of
+from rushlight.ops._table.inplace import written
+from rushlight.ops.random.generators import default_generator
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack
 from rushlight.tensor.tensor import EXACT

@@ -6,9 +6,9 @@ import importlib
 import os
 
 from rushlight import devices, dtypes
-from rushlight.backends import np
-from rushlight.backends.forking import DRAWING
-from rushlight.backends.random import MersenneTwister
+from rushlight.kernels.random.engine import MersenneTwister
+from rushlight.machine import np
+from rushlight.machine.forking import DRAWING
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _DEFAULT_SEED = 67280421310721
@@ -21,7 +21,7 @@ class Generator:
     def __init__(self, device="cpu"):
         self.device = devices.as_device(device)
         if self.device.type == "cuda":
-            philox = importlib.import_module("rushlight.backends.cuda.philox")
+            philox = importlib.import_module("rushlight.kernels.random.philox")
             self.engine = philox.PhiloxEngine(_DEFAULT_SEED, self.device.index)
         else:
             self.engine = MersenneTwister(_DEFAULT_SEED)

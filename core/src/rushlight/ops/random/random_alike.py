@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 
-from rushlight.ops._numpy_names import numpy_names
-from rushlight.ops.creation import empty_like
-from rushlight.ops.random import _check_bounds, randint
+from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops.creation.tensors import empty_like
+from rushlight.ops.random.sampling import _check_bounds, randint
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.layout import only_strided
 from rushlight.tensor.memory_format import contiguous_format
@@ -17,7 +17,7 @@ def _empty_like(name, input, layout, dtype, device, memory_format):
     if layout is not None:
         only_strided(name, layout)
     if stack.levels:
-        input = importlib.import_module("rushlight.ops._batching_random").model(input)
+        input = importlib.import_module("rushlight.ops._transforms.batching_random").model(input)
     return empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
 
 

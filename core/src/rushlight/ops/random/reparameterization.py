@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
-from rushlight.kernels.samples import drawn
-from rushlight.ops._op import op
-from rushlight.ops.random import _engine
+from rushlight.kernels.random.samples import drawn
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import op
+from rushlight.ops.random.sampling import _engine
 from rushlight.tensor.tensor import Tensor
 
 # Nodes exp(u - exp(-u)) of the double exponential rule on (0, inf) and their weights.

@@ -8,18 +8,18 @@ import math
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import memory, np
-from rushlight.backends.arrays import BY_CODE, cast
 from rushlight.dtypes import FLOAT, as_dtype, default
-from rushlight.kernels import drawn_indices
-from rushlight.kernels.normals import box_muller
-from rushlight.ops import drawing
-from rushlight.ops._inplace import check_writable, written
-from rushlight.ops._number_limits import check_uniform
-from rushlight.ops._numpy_names import numpy_names
-from rushlight.ops._recording import record
-from rushlight.ops.creation import empty_like, finish, size_of
-from rushlight.ops.generators import (  # noqa: F401 - names that are looked for here
+from rushlight.kernels.random import sampled_indices as drawn_indices
+from rushlight.kernels.random.normals import box_muller
+from rushlight.machine import memory, np
+from rushlight.machine.arrays import BY_CODE, cast
+from rushlight.ops._table.inplace import check_writable, written
+from rushlight.ops._table.number_limits import check_uniform
+from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops._table.recording import record
+from rushlight.ops.creation.tensors import empty_like, finish, size_of
+from rushlight.ops.random import compiled_sampling as drawing
+from rushlight.ops.random.generators import (  # noqa: F401 - names that are looked for here
     Generator,
     _on_devices,
     _restore,
@@ -45,7 +45,7 @@ def transformable(function):
     @functools.wraps(function)
     def call(*args, **kwargs):
         if stack.levels:
-            draw = importlib.import_module("rushlight.ops._batching_random").draw
+            draw = importlib.import_module("rushlight.ops._transforms.batching_random").draw
             return draw(function, args, kwargs)
         try:
             return function(*args, **kwargs)
@@ -58,7 +58,9 @@ def transformable(function):
 def for_examples(parameter):
     """A parameter of draws, one for each example of a `vmap` in which they differ."""
     if stack.levels:
-        return importlib.import_module("rushlight.ops._batching_random").per_example(parameter)
+        return importlib.import_module("rushlight.ops._transforms.batching_random").per_example(
+            parameter
+        )
     return parameter
 
 
@@ -148,7 +150,7 @@ def _maker(name, sample, short, doc):
         else:
             array = sample(0.0, 1.0, size, dtype, generator, place)
         if out is not None:
-            from rushlight.ops.creation import _write
+            from rushlight.ops.creation.tensors import _write
 
             return _write(out, make_tensor(array, dtype))
         return finish(array, dtype, device, requires_grad)
@@ -223,7 +225,7 @@ def randint(
         lambda e, count, _: e.integers(count, low, high), (size,), dtype, generator, place
     )
     if out is not None:
-        from rushlight.ops.creation import _write
+        from rushlight.ops.creation.tensors import _write
 
         return _write(out, make_tensor(array, dtype))
     return finish(array, dtype, device, requires_grad)
@@ -259,12 +261,14 @@ def randperm(
             array = engine.permutation(n)
         else:
             steps = engine.swap_steps(n)
-            from rushlight.kernels import shuffling  # with the first shuffle, not the package
+            from rushlight.kernels.random import (  # with the first shuffle, not the package
+                shuffling,
+            )
 
             array = shuffling.permutation(steps) if n else np.empty(0, np.int64)
     array = array.astype(BY_CODE[dtype.code], copy=False)
     if out is not None:
-        from rushlight.ops.creation import _write
+        from rushlight.ops.creation.tensors import _write
 
         return _write(out, make_tensor(array, dtype))
     return finish(array, dtype, device, requires_grad)
@@ -315,7 +319,7 @@ def normal(
             if isinstance(part, Tensor) and part.requires_grad:
                 made = made + part * 0  # the samples do not depend on it, but the graph does
     if out is not None:
-        from rushlight.ops.creation import _write
+        from rushlight.ops.creation.tensors import _write
 
         return _write(out, made)
     return made.requires_grad_() if requires_grad else made
@@ -346,7 +350,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     array = _sample(draw, (tuple(input._array.shape),), input._dtype, generator, place)
     made = make_tensor(array, input._dtype, input._device)
     if out is not None:
-        from rushlight.ops.creation import _write
+        from rushlight.ops.creation.tensors import _write
 
         return _write(out, made, (input,))
     return made + input * 0 if input.requires_grad else made
@@ -400,7 +404,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
         found = np.ascontiguousarray(found, np.int64)
     made = make_tensor(found.reshape(shape), dtypes.int64)
     if out is not None:
-        from rushlight.ops.creation import _write
+        from rushlight.ops.creation.tensors import _write
 
         return _write(out, made)
     return made
@@ -429,13 +433,13 @@ def _fill(self, draw, generator):
 
 def fill_with(self, sample):
     """Fill with ``sample(size)``, an array; the old values' gradient is 0."""
-    from rushlight.ops import conversion
+    from rushlight.ops.creation import conversion
 
     if stack.levels:
         found = through_levels(fill_with, (self,), (self, sample), {})
         if found is not NotImplemented:
             return found
-        importlib.import_module("rushlight.ops._batching_random").check_fill()
+        importlib.import_module("rushlight.ops._transforms.batching_random").check_fill()
     recording = mode.recording and self._node is not None
     check_writable(self, recording)
     node = None

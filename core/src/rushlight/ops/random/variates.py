@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
 from rushlight.dtypes import FLOAT, refuse_limited
-from rushlight.kernels.samples import drawn
-from rushlight.ops._domains import positive
-from rushlight.ops._op import composite
-from rushlight.ops.random import _engine, _fill, _float, transformable
+from rushlight.kernels.random.samples import drawn
+from rushlight.machine import np
+from rushlight.ops._table.domains import positive
+from rushlight.ops._table.op import composite
+from rushlight.ops.random.sampling import _engine, _fill, _float, transformable
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -203,7 +203,7 @@ def binomial(count: Tensor, prob: Tensor, generator=None):
 
 @transformable
 def _binomial_samples(count, prob, generator):
-    from rushlight.ops.shape import broadcast_tensors
+    from rushlight.ops.shape.views import broadcast_tensors
 
     if count._dtype is not prob._dtype or count._dtype.category != FLOAT:
         raise RuntimeError(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rushlight.dtypes import BOOL, FLOAT, INTEGER, promote_types
 from rushlight.errors import shape_text
-from rushlight.ops._domains import positive
-from rushlight.ops._op import composite
-from rushlight.ops.comparison import where
-from rushlight.ops.complex_views import real
+from rushlight.ops._table.domains import positive
+from rushlight.ops._table.op import composite
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.shape.complex_views import real
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 
@@ -118,7 +118,7 @@ def corrcoef(input: Tensor):
     spread = real(found.diagonal()).sqrt()
     scaled = found / spread.unsqueeze(1) / spread
     if scaled.is_complex():
-        from rushlight.ops.complex_numbers import complex
+        from rushlight.ops.elementwise.complex_numbers import complex
 
         return complex(scaled.real.clamp(-1, 1), scaled.imag.clamp(-1, 1))
     return scaled.clamp(-1, 1)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import BOOL, FLOAT
 from rushlight.errors import shape_text
-from rushlight.kernels import line
-from rushlight.kernels.execution import COMPILED_DTYPES
-from rushlight.kernels.prepared import by_layout
-from rushlight.ops._op import composite, op
-from rushlight.ops.joining import cat
+from rushlight.kernels.launch.execution import COMPILED_DTYPES
+from rushlight.kernels.launch.prepared import by_layout
+from rushlight.kernels.scan_sort import lines as line
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops.shape.joining import cat
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import cast
 from rushlight.dtypes import float64, int64, uint64
-from rushlight.kernels.assignment import by_rows
-from rushlight.ops._op import op
-from rushlight.ops._shape_rules import reduced_shape
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.machine import np
+from rushlight.machine.arrays import cast
+from rushlight.ops._table.op import op
+from rushlight.ops._table.shape_rules import reduced_shape
 from rushlight.tensor.shape import wrap_dims
 from rushlight.tensor.tensor import Tensor
 

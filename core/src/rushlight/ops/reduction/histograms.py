@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
-from rushlight.backends.quiet import quietly
 from rushlight.dtypes import FLOAT, held
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite, op
-from rushlight.ops._shape_rules import histogram_of
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.machine.quiet import quietly
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.shape_rules import histogram_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -66,7 +66,7 @@ def histc(input: Tensor, bins=100, min=0, max=0):
 
 def _edges(values, bins, low, high):
     """`bins` equal bins, their edges placed as :func:`rushlight.linspace` places points."""
-    from rushlight.ops.creation import linspace
+    from rushlight.ops.creation.tensors import linspace
 
     return linspace(low, high, bins + 1, dtype=dtype_of(values))._array
 

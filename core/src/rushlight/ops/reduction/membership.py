@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 
 from rushlight import dtypes
-from rushlight.backends import memory, np
-from rushlight.backends.arrays import cast
 from rushlight.dtypes import BOOL, COMPLEX
 from rushlight.errors import shape_text
-from rushlight.kernels import vectors
-from rushlight.kernels.prepared import by_layouts
-from rushlight.ops._direct import on_cpu, tensor_of, unrecorded
-from rushlight.ops._op import TensorList, composite
-from rushlight.ops._rules import number_dtype, result_type
-from rushlight.ops.joining import stack, variadic
+from rushlight.kernels.gemm import vectors
+from rushlight.kernels.launch.prepared import by_layouts
+from rushlight.machine import memory, np
+from rushlight.machine.arrays import cast
+from rushlight.ops._calls.direct import on_cpu, tensor_of, unrecorded
+from rushlight.ops._table.op import TensorList, composite
+from rushlight.ops._table.rules import number_dtype, result_type
+from rushlight.ops.shape.joining import stack, variadic
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.shape import wrap_dim
@@ -150,7 +150,7 @@ def cartesian_prod(tensors: TensorList):
             [2, 3],
             [2, 4]])
     """
-    from rushlight.ops.joining import meshgrid
+    from rushlight.ops.shape.joining import meshgrid
 
     _check_vectors("cartesian_prod", tensors)
     if len(tensors) == 1:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rushlight.backends import np
 from rushlight.dtypes import COMPLEX, float32, float64, int64
 from rushlight.errors import shape_text
-from rushlight.kernels import ordering
-from rushlight.ops._op import composite, op
-from rushlight.ops._shape_rules import chosen
-from rushlight.ops.comparison import where
-from rushlight.ops.creation import tensor
-from rushlight.ops.reduction import ValuesIndices, amax, amin, selected_back
-from rushlight.ops.sorting import sort, sortable
-from rushlight.ops.weighted_sums import lerp
+from rushlight.kernels.scan_sort import ordering
+from rushlight.machine import np
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.shape_rules import chosen
+from rushlight.ops.creation.tensors import tensor
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.elementwise.weighted_sums import lerp
+from rushlight.ops.reduction.sorting import sort, sortable
+from rushlight.ops.reduction.sums_and_extremes import ValuesIndices, amax, amin, selected_back
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor

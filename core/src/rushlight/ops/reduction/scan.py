@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import cast, dtype_of
-from rushlight.kernels import line
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import COMPILED_DTYPES
-from rushlight.kernels.prepared import by_layout, of_copies
-from rushlight.ops._direct import on_arrays, tensor_of
-from rushlight.ops._op import op
-from rushlight.ops._rules import refuse_unordered
-from rushlight.ops._shape_rules import same_length
-from rushlight.ops.complex_views import conj_of
-from rushlight.ops.reduction import ValuesIndices, _sum_dtype, _wide
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.execution import COMPILED_DTYPES
+from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.kernels.scan_sort import lines as line
+from rushlight.machine import np
+from rushlight.machine.arrays import cast, dtype_of
+from rushlight.ops._calls.direct import on_arrays, tensor_of
+from rushlight.ops._table.op import op
+from rushlight.ops._table.rules import refuse_unordered
+from rushlight.ops._table.shape_rules import same_length
+from rushlight.ops.reduction.sums_and_extremes import ValuesIndices, _sum_dtype, _wide
+from rushlight.ops.shape.complex_views import conj_of
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
@@ -109,7 +109,7 @@ def _cumprod_gradient(grad, input, out, dim):
 
 
 def _cumprod_with_zeros(grad, input, dim):
-    from rushlight.ops.joining import cat
+    from rushlight.ops.shape.joining import cat
 
     pieces, size = [], input.shape[dim]
     for i in range(size):
@@ -151,7 +151,7 @@ def _extremes_by_layout(is_largest, general):
 
 
 def _scatter_back(grad, out1, input_shape, dim):
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     if not input_shape:
         return grad
@@ -219,7 +219,7 @@ def _reversed_log_sums(values, dim):
 def _logcumsumexp_gradient(grad, input, out, dim):
     """Sums of ``grad * exp(input - out)`` over what comes after, as logarithms of the positive and
     the negative part, so that nothing overflows."""
-    from rushlight.ops.comparison import where
+    from rushlight.ops.elementwise.comparison import where
 
     if not input.dim() or not input.numel():
         return grad

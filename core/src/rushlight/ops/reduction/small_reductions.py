@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from rushlight.kernels import totals
-from rushlight.kernels.execution import HALF_DTYPES
-from rushlight.kernels.prepared import by_layout, of_copies
-from rushlight.kernels.small_reduction import small
-from rushlight.ops import reduction
+from rushlight.kernels.launch.execution import HALF_DTYPES
+from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.kernels.reduction import totals
+from rushlight.kernels.reduction.small_reduction import small
+from rushlight.ops.reduction import sums_and_extremes as reduction
 from rushlight.tensor.shape import wrap_dim
 
 

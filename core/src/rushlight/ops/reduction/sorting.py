@@ -6,19 +6,20 @@ import importlib
 import math
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import bfloat16, dtype_of
-from rushlight.backends.cpu import compresses_slowly
 from rushlight.errors import argument_error, shape_text
-from rushlight.kernels import line, ordering, search
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.execution import REFERENCE
-from rushlight.kernels.prepared import by_layout, of_copies
-from rushlight.ops._op import Whole, composite, op
-from rushlight.ops._rules import refuse_unordered, result_type
-from rushlight.ops._shape_rules import chosen, chosen_after
-from rushlight.ops.comparison import where
-from rushlight.ops.reduction import ValuesIndices, selected_back
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.kernels.scan_sort import lines as line
+from rushlight.kernels.scan_sort import ordering, search
+from rushlight.machine import np
+from rushlight.machine.arrays import bfloat16, dtype_of
+from rushlight.machine.processors import compresses_slowly
+from rushlight.ops._table.op import Whole, composite, op
+from rushlight.ops._table.rules import refuse_unordered, result_type
+from rushlight.ops._table.shape_rules import chosen, chosen_after
+from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.reduction.sums_and_extremes import ValuesIndices, selected_back
 from rushlight.tensor.memory_format import as_input
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import as_int, wrap_dim
@@ -107,7 +108,7 @@ sort.cpu(_sort_kernel)
 
 
 def _sort_gradient(grad, out1, input_shape, dim):
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     if not input_shape:
         return grad
@@ -422,7 +423,7 @@ def _unique_on_gpu(input, axis, return_inverse, return_counts):
             "unique: slices along a dim, on a GPU; compute it on the CPU: "
             "input.cpu().unique(dim=...)"
         )
-    kernels = importlib.import_module("rushlight.kernels.cuda.sorting")
+    kernels = importlib.import_module("rushlight.kernels.scan_sort.cuda_sort")
     values, inverse, counts = kernels.unique(input._array)
     found = [make_tensor(values, input._dtype)]
     found += [make_tensor(inverse, dtypes.int64)] if return_inverse else []
@@ -502,7 +503,7 @@ def _searchsorted(
 def _beside_number(sequence, value):
     """A sequence and a number to look up, both of the dtype that they promote to; a whole number
     wraps around in it, a larger one of floats is infinite."""
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     dtype = result_type([sequence], [value])
     return sequence.to(dtype), zeros((), dtype=dtype) + value

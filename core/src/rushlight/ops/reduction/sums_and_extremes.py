@@ -8,20 +8,20 @@ from typing import NamedTuple
 
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, cast, dtype_of
-from rushlight.backends.quiet import quietly
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT
 from rushlight.errors import argument_error
-from rushlight.kernels import folds, totals
-from rushlight.kernels import reduction as kernels
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.prepared import by_layout, of_copies
-from rushlight.ops._numpy_names import first_by_keyword
-from rushlight.ops._op import TABLE, Whole, composite, op
-from rushlight.ops._rules import refuse_unordered
-from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
-from rushlight.ops.comparison import isnan, where
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.kernels.reduction import folds, totals
+from rushlight.kernels.reduction import sums as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE, cast, dtype_of
+from rushlight.machine.quiet import quietly
+from rushlight.ops._table.numpy_names import first_by_keyword
+from rushlight.ops._table.op import TABLE, Whole, composite, op
+from rushlight.ops._table.rules import refuse_unordered
+from rushlight.ops._table.shape_rules import real_reduced, reduced_shape, reduced_to, truth
+from rushlight.ops.elementwise.comparison import isnan, where
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.overriding import call_by_override
 from rushlight.tensor.shape import wrap_dim, wrap_dims
@@ -276,7 +276,7 @@ prod.cpu(_prod_kernel)
 
 
 def _prod_gradient(grad, input, dim, keepdim):
-    from rushlight.ops.product_gradients import prod_gradient
+    from rushlight.ops.linalg.product_gradients import prod_gradient
 
     return prod_gradient(grad, input, dim, keepdim)
 
@@ -397,7 +397,7 @@ def _extreme(kind):
             raise argument_error(kind, "input", "Tensor", input)
         other = args[0] if args else kwargs.get("other", kwargs.get("x2"))
         if isinstance(other, Tensor):
-            from rushlight.ops import arithmetic
+            from rushlight.ops.elementwise import arithmetic
 
             binary = arithmetic.maximum if kind == "max" else arithmetic.minimum
             return binary(input, *args, **kwargs)
@@ -411,7 +411,7 @@ def _extreme(kind):
 
 
 def _written(kind, results, out):
-    from rushlight.ops._inplace import write_out
+    from rushlight.ops._table.inplace import write_out
 
     pairs = zip(out, results, strict=True) if isinstance(results, tuple) else [(out, results)]
     for item, result in pairs:
@@ -444,7 +444,7 @@ def _selected(name, pick, arg, input, dim, keepdim):
 
 def selected_back(grad, out1, input_shape, dim, keepdim):
     """The gradient of one element selected along `dim`: written where the element was."""
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     if not input_shape:
         return grad
@@ -537,7 +537,7 @@ def count_nonzero(input: Tensor, dim=None):
 def _norm_power(x, p, dim, keepdim):
     if p == 2:
         return _norm2(x, dim, keepdim)
-    from rushlight.ops.matrix_norm import linalg_vector_norm
+    from rushlight.ops.linalg.matrix_norm import linalg_vector_norm
 
     return linalg_vector_norm(x, p, dim, keepdim)
 
@@ -583,7 +583,7 @@ def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
-        from rushlight.ops.matrix_norm import linalg_matrix_norm
+        from rushlight.ops.linalg.matrix_norm import linalg_matrix_norm
 
         return linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
     return _norm_power(input, 2 if p in ("fro", None) else float(p), dim, keepdim)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.errors import argument_error
-from rushlight.kernels import folds, totals
-from rushlight.kernels import reduction as kernels
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.prepared import by_layout, of_copies
-from rushlight.ops._attributes import whole
-from rushlight.ops._op import composite, op
-from rushlight.ops._shape_rules import reduced_shape
-from rushlight.ops.complex_views import conj_of
-from rushlight.ops.reduction import _summed, _wide, restore
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.kernels.reduction import folds, totals
+from rushlight.kernels.reduction import sums as kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.attributes import whole
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.shape_rules import reduced_shape
+from rushlight.ops.reduction.sums_and_extremes import _summed, _wide, restore
+from rushlight.ops.shape.complex_views import conj_of
 from rushlight.tensor.shape import wrap_dims
 from rushlight.tensor.tensor import Tensor
 

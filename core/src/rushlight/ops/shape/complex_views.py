@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, MetaArray, dtype_of, meta_array
 from rushlight.compiler import xp
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
-from rushlight.ops._numpy_names import numpy_names
-from rushlight.ops._op import composite, elementwise
-from rushlight.ops._op import view as declare_view
-from rushlight.ops._rules import same
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE, MetaArray, dtype_of, meta_array
+from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops._table.op import composite, elementwise
+from rushlight.ops._table.op import view as declare_view
+from rushlight.ops._table.rules import same
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 

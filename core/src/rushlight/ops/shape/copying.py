@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
-from rushlight.kernels import assignment, blocks
-from rushlight.kernels.prepared import by_layout
-from rushlight.ops._op import composite, op
+from rushlight.kernels.copying import assignment, blocks
+from rushlight.kernels.launch.prepared import by_layout
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
 from rushlight.tensor.memory_format import (
     channels_last,
     channels_last_3d,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.kernels import moving
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.prepared import by_layout, of_copies
-from rushlight.ops._op import Sizes, op
-from rushlight.ops._shape_rules import like
+from rushlight.kernels.copying import moving
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.machine import np
+from rushlight.ops._table.op import Sizes, op
+from rushlight.ops._table.shape_rules import like
 from rushlight.tensor.memory_format import empty_iterated, goes_by_rows
 from rushlight.tensor.memory_format import follow as format_of
 from rushlight.tensor.shape import wrap_dim, wrap_dims

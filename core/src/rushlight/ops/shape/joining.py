@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.memory import empty
 from rushlight.dtypes import promote_types
 from rushlight.errors import shape_text
-from rushlight.kernels import moving
-from rushlight.kernels.prepared import Remembered, Short
-from rushlight.ops._op import TensorList, composite, op
-from rushlight.ops._rules import same
-from rushlight.ops._shape_rules import joined, stacked
-from rushlight.ops.slicing import split
+from rushlight.kernels.copying import moving
+from rushlight.kernels.launch.prepared import Remembered, Short
+from rushlight.machine import np
+from rushlight.machine.memory import empty
+from rushlight.ops._table.op import TensorList, composite, op
+from rushlight.ops._table.rules import same
+from rushlight.ops._table.shape_rules import joined, stacked
+from rushlight.ops.indexing.slicing import split
 from rushlight.tensor.memory_format import channels_last, channels_last_3d, suggests
 from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.shape import wrap_dim
@@ -343,7 +343,7 @@ def block_diag(*tensors):
     tensor([[1, 2, 0],
             [0, 0, 3]])
     """
-    from rushlight.ops.creation import zeros
+    from rushlight.ops.creation.tensors import zeros
 
     for i, tensor in enumerate(tensors):
         if tensor.dim() > 2:

@@ -6,12 +6,12 @@ import math
 import warnings
 
 from rushlight import devices
-from rushlight.backends import memory, np
-from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.dtypes import as_dtype, default
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite
-from rushlight.ops.creation import _elsewhere, finish
+from rushlight.machine import memory, np
+from rushlight.machine.arrays import BY_CODE, meta_array
+from rushlight.ops._table.op import composite
+from rushlight.ops.creation.tensors import _elsewhere, finish
 from rushlight.tensor.memory_format import iterated
 from rushlight.tensor.shape import as_int, normalize_size, strides_of
 from rushlight.tensor.storage import _root

@@ -5,15 +5,15 @@ from __future__ import annotations
 import builtins
 import warnings
 
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import as_dtype, bool_, default, float64, held, int64, refuse_limited
 from rushlight.errors import shape_text
-from rushlight.kernels import places as index_kernels
-from rushlight.ops._op import composite
-from rushlight.ops.creation import _given, arange, finish
-from rushlight.ops.padding import _constant_pad
-from rushlight.ops.triangular import diag_embed
+from rushlight.kernels.indexing import indices as index_kernels
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
+from rushlight.ops._table.op import composite
+from rushlight.ops.creation.tensors import _given, arange, finish
+from rushlight.ops.neural.padding import _constant_pad
+from rushlight.ops.shape.triangular import diag_embed
 from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor

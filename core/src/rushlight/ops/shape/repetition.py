@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rushlight.backends import memory, np
 from rushlight.errors import shape_text
-from rushlight.kernels import moving
-from rushlight.kernels.prepared import by_layout
-from rushlight.ops._op import Sizes, composite, op
-from rushlight.ops._shape_rules import repeated
+from rushlight.kernels.copying import moving
+from rushlight.kernels.launch.prepared import by_layout
+from rushlight.machine import memory, np
+from rushlight.ops._table.op import Sizes, composite, op
+from rushlight.ops._table.shape_rules import repeated
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import check_dims
 from rushlight.tensor.tensor import Tensor
@@ -67,7 +67,7 @@ def tile(input: Tensor, dims: Sizes):
 @composite(samples=[(2,), (2, 1), (3, -1)], aten="Tensor self_Tensor self_int Tensor_out")
 def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
     """Each element (or slice along `dim`) repeated in place."""
-    from rushlight.ops.creation import arange, beside
+    from rushlight.ops.creation.tensors import arange, beside
 
     if dim is None:
         input, dim = input.flatten(), 0

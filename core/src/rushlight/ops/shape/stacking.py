@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rushlight.errors import shape_text
-from rushlight.ops._op import Whole, composite
-from rushlight.ops.joining import cat, vstack, widened
-from rushlight.ops.slicing import split, tensor_split
+from rushlight.ops._table.op import Whole, composite
+from rushlight.ops.indexing.slicing import split, tensor_split
+from rushlight.ops.shape.joining import cat, vstack, widened
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 

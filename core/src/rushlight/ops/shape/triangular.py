@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
-from rushlight.kernels import moving
-from rushlight.kernels.assignment import by_rows
-from rushlight.kernels.prepared import by_layout, of_copies
-from rushlight.ops._op import composite, op
-from rushlight.ops._shape_rules import diagonals, like
-from rushlight.ops.slicing import diagonal_gradient
+from rushlight.kernels.copying import moving
+from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.shape_rules import diagonals, like
+from rushlight.ops.indexing.slicing import diagonal_gradient
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor

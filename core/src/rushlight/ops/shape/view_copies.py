@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rushlight import dtypes
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite
-from rushlight.ops.complex_views import view_as_complex, view_as_real
-from rushlight.ops.indexing import _slice
-from rushlight.ops.shape import view_scatter
-from rushlight.ops.slicing import as_strided, diagonal, narrow, select, split
+from rushlight.ops._table.op import composite
+from rushlight.ops.indexing.items import _slice
+from rushlight.ops.indexing.slicing import as_strided, diagonal, narrow, select, split
+from rushlight.ops.shape.complex_views import view_as_complex, view_as_real
+from rushlight.ops.shape.views import view_scatter
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.shape import as_int, wrap_dim
@@ -87,7 +87,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=
         return _scattered_in_storage(input, src, tuple(size), tuple(stride), storage_offset)
     base, offset = input.contiguous(), storage_offset or 0
     if wrapped:
-        from rushlight.ops.creation import arange
+        from rushlight.ops.creation.tensors import arange
 
         places = arange(base.numel(), device=base._device)
         places = places.as_strided(tuple(size), tuple(stride), offset)

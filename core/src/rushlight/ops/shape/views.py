@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import as_dtype
 from rushlight.errors import shape_text
-from rushlight.kernels import totals
-from rushlight.kernels.prepared import by_layout, of_copies
-from rushlight.ops._fast import positional
-from rushlight.ops._known_views import ShortView
-from rushlight.ops._op import Sizes, composite, op
-from rushlight.ops._op import view as declare_view
-from rushlight.ops._shape_rules import like
-from rushlight.ops.copying import turned
+from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.kernels.reduction import totals
+from rushlight.machine import np
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.elementwise_prepared import positional
+from rushlight.ops._calls.known_views import ShortView
+from rushlight.ops._table.op import Sizes, composite, op
+from rushlight.ops._table.op import view as declare_view
+from rushlight.ops._table.shape_rules import like
+from rushlight.ops.shape.copying import turned
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import (
@@ -125,7 +125,7 @@ def _named_view():
 
 
 def _view_dtype(tensor, target):
-    from rushlight.backends.arrays import BY_CODE
+    from rushlight.machine.arrays import BY_CODE
     from rushlight.tensor.storage import storage_of
     from rushlight.tensor.tensor import make_tensor
 
@@ -289,7 +289,7 @@ def sum_to_size(input: Tensor, size: Sizes):
     axes = (*range(lead), *inner)
     if not axes and (size or input.dtype.kind not in "biu"):
         return input.reshape(size)
-    from rushlight.ops.reduction import _wide
+    from rushlight.ops.reduction.sums_and_extremes import _wide
 
     target = np.int64 if input.dtype.kind in "biu" else input.dtype
     return np.asarray(_wide(input).sum(axis=axes, keepdims=True), target).reshape(size)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from rushlight import devices, dtypes
-from rushlight.backends import np
-from rushlight.ops import complex_numbers, copying, gathering, joining, slicing, view_copies
-from rushlight.ops import shape as shaping
-from rushlight.ops.conversion import parse_to
-from rushlight.ops.creation import zeros
-from rushlight.ops.joining import cat as cat_dense
-from rushlight.ops.sparse_history import only_first, whole
-from rushlight.ops.sparse_patterns import BLOCKED, BSC, BSR, CSC, CompressedPattern
-from rushlight.ops.sparse_tensors import (
+from rushlight.machine import np
+from rushlight.ops.creation.conversion import parse_to
+from rushlight.ops.creation.tensors import zeros
+from rushlight.ops.elementwise import complex_numbers
+from rushlight.ops.indexing import gathering, slicing
+from rushlight.ops.shape import copying, joining, view_copies
+from rushlight.ops.shape import views as shaping
+from rushlight.ops.shape.joining import cat as cat_dense
+from rushlight.ops.sparse.history import only_first, whole
+from rushlight.ops.sparse.patterns import BLOCKED, BSC, BSR, CSC, CompressedPattern
+from rushlight.ops.sparse.tensors import (
     COO,
     CSR,
     Pattern,

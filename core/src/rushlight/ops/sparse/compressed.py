@@ -3,11 +3,11 @@ batch of them, and changing between layouts."""
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.errors import shape_text
-from rushlight.ops.creation import as_tensor
-from rushlight.ops.sparse_creation import INVARIANTS, _elements, to_coordinates
-from rushlight.ops.sparse_patterns import (
+from rushlight.machine import np
+from rushlight.ops.creation.tensors import as_tensor
+from rushlight.ops.sparse.creation import INVARIANTS, _elements, to_coordinates
+from rushlight.ops.sparse.patterns import (
     BLOCKED,
     BSC,
     BSR,
@@ -19,7 +19,7 @@ from rushlight.ops.sparse_patterns import (
     NAMES,
     CompressedPattern,
 )
-from rushlight.ops.sparse_tensors import as_coo, as_layout, is_sparse, make_sparse
+from rushlight.ops.sparse.tensors import as_coo, as_layout, is_sparse, make_sparse
 from rushlight.tensor.layout import layout as layout_type
 from rushlight.tensor.layout import strided
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.errors import shape_text
-from rushlight.ops import copying, rearranging
-from rushlight.ops.creation import as_tensor, ones, zeros
-from rushlight.ops.sparse_history import only_first, unchanged, whole
-from rushlight.ops.sparse_patterns import BLOCKED, CSR
-from rushlight.ops.sparse_tensors import (
+from rushlight.machine import np
+from rushlight.ops.creation.tensors import as_tensor, ones, zeros
+from rushlight.ops.shape import copying, rearranging
+from rushlight.ops.sparse.history import only_first, unchanged, whole
+from rushlight.ops.sparse.patterns import BLOCKED, CSR
+from rushlight.ops.sparse.tensors import (
     COO,
     CompressedPattern,
     Pattern,
@@ -186,7 +186,7 @@ def to_coordinates(tensor, count):
 def _picked(dense, pattern):
     """The elements of a dense tensor at the places of a pattern: (nnz, *dense dims)."""
     count = pattern.sparse_dim
-    from rushlight.ops.sparse_tensors import _tensor
+    from rushlight.ops.sparse.tensors import _tensor
 
     flat = dense.reshape(-1, *pattern.size[count:]) if count else dense.unsqueeze(0)
     return flat.index_select(0, _tensor(pattern.linear()))

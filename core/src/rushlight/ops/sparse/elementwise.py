@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
 from rushlight.errors import shape_text
-from rushlight.kernels.sparse import merged_places
-from rushlight.ops import (  # noqa: F401 - declare some of the ops
+from rushlight.kernels.sparse.products import merged_places
+from rushlight.machine import np
+from rushlight.ops._table.op import TABLE
+from rushlight.ops.creation.tensors import zeros, zeros_like
+from rushlight.ops.elementwise import (  # noqa: F401 - declare some of the ops
     arithmetic,
     comparison,
     complex_numbers,
     floating_point,
-    rearranging,
-    reduction,
 )
-from rushlight.ops._op import TABLE
-from rushlight.ops.creation import zeros, zeros_like
-from rushlight.ops.joining import cat
-from rushlight.ops.sparse_creation import _check_places, _picked, to_dense, to_dense_wholly
-from rushlight.ops.sparse_history import only_first, whole
-from rushlight.ops.sparse_patterns import CSC
-from rushlight.ops.sparse_tensors import (
+from rushlight.ops.reduction import (  # noqa: F401 - declare some of the ops
+    sums_and_extremes as reduction,
+)
+from rushlight.ops.shape import rearranging  # noqa: F401 - declare some of the ops
+from rushlight.ops.shape.joining import cat
+from rushlight.ops.sparse.creation import _check_places, _picked, to_dense, to_dense_wholly
+from rushlight.ops.sparse.history import only_first, whole
+from rushlight.ops.sparse.patterns import CSC
+from rushlight.ops.sparse.tensors import (
     COO,
     CSR,
     _tensor,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rushlight.autograd.function import Function
-from rushlight.backends import np
-from rushlight.ops import embedding as tables
-from rushlight.ops import sparse_layouts as _layouts  # noqa: F401 - gradients need its rules
-from rushlight.ops.sparse_tensors import Pattern, _tensor, make_sparse
+from rushlight.machine import np
+from rushlight.ops.neural import embedding as tables
+from rushlight.ops.sparse import layouts as _layouts  # noqa: F401 - gradients need its rules
+from rushlight.ops.sparse.tensors import Pattern, _tensor, make_sparse
 
 
 def _rows(places, values, size, padding):

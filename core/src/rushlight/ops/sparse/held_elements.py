@@ -5,9 +5,9 @@ Autograd knows the elements only; gradients of the whole have its places.
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import FLOAT
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
 from rushlight.tensor.tensor import Tensor
 
 

@@ -46,7 +46,7 @@ class _Elements(Function):
         found = ctx.tensor.with_elements(grad.contiguous() if ctx.adjacent else grad)
         if found._pattern.coalesced:
             return found, None
-        from rushlight.ops.sparse_tensors import first_of_each
+        from rushlight.ops.sparse.tensors import first_of_each
 
         return first_of_each(found), None
 

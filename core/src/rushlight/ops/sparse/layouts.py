@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from rushlight.ops import (
-    _batching_sparse,
-    sparse_arrangement,
-    sparse_compressed,
-    sparse_creation,
-    sparse_elementwise,
-    sparse_products,
-    sparse_reduction,
-    sparse_systems,
+from rushlight.ops._transforms import batching_sparse as _batching_sparse
+from rushlight.ops.sparse import (
+    arrangement as sparse_arrangement,
 )
-from rushlight.ops.sparse_tensors import RULES, SparseTensor
+from rushlight.ops.sparse import (
+    compressed as sparse_compressed,
+)
+from rushlight.ops.sparse import (
+    creation as sparse_creation,
+)
+from rushlight.ops.sparse import (
+    elementwise as sparse_elementwise,
+)
+from rushlight.ops.sparse import (
+    products as sparse_products,
+)
+from rushlight.ops.sparse import (
+    reduction as sparse_reduction,
+)
+from rushlight.ops.sparse import (
+    systems as sparse_systems,
+)
+from rushlight.ops.sparse.tensors import RULES, SparseTensor
 from rushlight.tensor.tensor import Tensor
 
 __all__ = [

@@ -3,8 +3,8 @@ elements (CSR, CSC) or of blocks (BSR, BSC), for one matrix or a batch of them."
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.kernels.sparse import order_of
+from rushlight.kernels.sparse.products import order_of
+from rushlight.machine import np
 from rushlight.tensor.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 
 COO, CSR, CSC, BSR, BSC = sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc

@@ -6,8 +6,8 @@ import re
 
 from rushlight import dtypes
 from rushlight.dtypes import default
-from rushlight.ops.sparse_patterns import NAMES
-from rushlight.ops.sparse_tensors import COO, _tensor
+from rushlight.ops.sparse.patterns import NAMES
+from rushlight.ops.sparse.tensors import COO, _tensor
 from rushlight.tensor.printing import tensor_text, usual_complex
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from rushlight import dtypes
-from rushlight.backends import np
 from rushlight.errors import shape_text
-from rushlight.kernels import sparse as kernels
-from rushlight.kernels.execution import is_low_precision
-from rushlight.ops import matrix
-from rushlight.ops._numpy_names import numpy_names
-from rushlight.ops._op import op
-from rushlight.ops.creation import zeros
-from rushlight.ops.joining import cat
-from rushlight.ops.matrix import mm as dense_mm
-from rushlight.ops.sparse_creation import to_dense
-from rushlight.ops.sparse_elementwise import add, mul
-from rushlight.ops.sparse_history import whole
-from rushlight.ops.sparse_patterns import BLOCKED, BSC, BSR
-from rushlight.ops.sparse_tensors import (
+from rushlight.kernels.launch.execution import is_low_precision
+from rushlight.kernels.sparse import products as kernels
+from rushlight.machine import np
+from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops._table.op import op
+from rushlight.ops.creation.tensors import zeros
+from rushlight.ops.linalg import products as matrix
+from rushlight.ops.linalg.products import mm as dense_mm
+from rushlight.ops.shape.joining import cat
+from rushlight.ops.sparse.creation import to_dense
+from rushlight.ops.sparse.elementwise import add, mul
+from rushlight.ops.sparse.history import whole
+from rushlight.ops.sparse.patterns import BLOCKED, BSC, BSR
+from rushlight.ops.sparse.tensors import (
     COO,
     CSR,
     Pattern,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.ops import reduction
-from rushlight.ops.sparse_arrangement import _dim
-from rushlight.ops.sparse_history import only_first, whole
-from rushlight.ops.sparse_tensors import (
+from rushlight.machine import np
+from rushlight.ops.reduction import sums_and_extremes as reduction
+from rushlight.ops.sparse.arrangement import _dim
+from rushlight.ops.sparse.history import only_first, whole
+from rushlight.ops.sparse.tensors import (
     CSR,
     Pattern,
     _tensor,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
 from rushlight.errors import shape_text
-from rushlight.kernels.sparse_systems import substituted
-from rushlight.ops import triangular_systems
-from rushlight.ops.creation import empty
-from rushlight.ops.sparse_creation import to_dense
-from rushlight.ops.sparse_history import whole
-from rushlight.ops.sparse_products import _places
-from rushlight.ops.sparse_tensors import CSR, is_sparse, missing, rule
-from rushlight.ops.triangular_systems import Solution
-from rushlight.ops.triangular_systems import triangular_solve as dense_solve
+from rushlight.kernels.sparse.systems import substituted
+from rushlight.machine import np
+from rushlight.ops.creation.tensors import empty
+from rushlight.ops.linalg import triangular_systems
+from rushlight.ops.linalg.triangular_systems import Solution
+from rushlight.ops.linalg.triangular_systems import triangular_solve as dense_solve
+from rushlight.ops.sparse.creation import to_dense
+from rushlight.ops.sparse.history import whole
+from rushlight.ops.sparse.products import _places
+from rushlight.ops.sparse.tensors import CSR, is_sparse, missing, rule
 from rushlight.tensor.tensor import make_tensor
 
 

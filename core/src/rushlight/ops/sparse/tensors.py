@@ -14,13 +14,13 @@ import functools
 
 from rushlight import devices
 from rushlight.autograd.node import LEAF
-from rushlight.backends import np
 from rushlight.dtypes import FLOAT
-from rushlight.ops._op import names_of
-from rushlight.ops.held_elements import ElementsTensor, hollow
-from rushlight.ops.sparse_history import elements as recorded_elements
-from rushlight.ops.sparse_history import only_first, unchanged, whole
-from rushlight.ops.sparse_patterns import (
+from rushlight.machine import np
+from rushlight.ops._table.op import names_of
+from rushlight.ops.sparse.held_elements import ElementsTensor, hollow
+from rushlight.ops.sparse.history import elements as recorded_elements
+from rushlight.ops.sparse.history import only_first, unchanged, whole
+from rushlight.ops.sparse.patterns import (
     BLOCKED,
     COO,
     CSR,
@@ -315,7 +315,7 @@ class SparseTensor(ElementsTensor):
         return _rebuild, (indices.layout, parts, indices.size, self._held, leaf)
 
     def __repr__(self):
-        from rushlight.ops.sparse_printing import sparse_text
+        from rushlight.ops.sparse.printing import sparse_text
 
         return sparse_text(self)
 
@@ -323,7 +323,7 @@ class SparseTensor(ElementsTensor):
         return iter([self[i] for i in range(len(self))])
 
     def __getitem__(self, index):
-        """Integers select; see :mod:`rushlight.ops.sparse_arrangement`."""
+        """Integers select; see :mod:`rushlight.ops.sparse.arrangement`."""
         return RULES["getitem"](self, index)
 
     def __setitem__(self, index, value):
@@ -332,7 +332,7 @@ class SparseTensor(ElementsTensor):
 
 def _tensor(array):
     """An int64 tensor (int32 where CSR indices are) over an array of indices."""
-    from rushlight.ops.creation import from_numpy
+    from rushlight.ops.creation.tensors import from_numpy
 
     return from_numpy(array)
 
@@ -480,8 +480,8 @@ def first_of_each(tensor):
 
 def add_up(elements, places, count):
     """Elements (nnz, *) added up by the numbers in `places`: (count, *)."""
-    from rushlight.ops.creation import zeros
-    from rushlight.ops.embedding import _embedding_backward
+    from rushlight.ops.creation.tensors import zeros
+    from rushlight.ops.neural.embedding import _embedding_backward
 
     shape = (count, *elements.shape[1:])
     few = count <= 4 * len(places) + 1024  # the kernel sorts by counting: it looks at every row

@@ -19,8 +19,8 @@ from multiprocessing.reduction import ForkingPickler
 
 import rushlight
 from rushlight import dtypes
-from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
 from rushlight.tensor import sharing
 from rushlight.tensor.shared_memory import SharedBlock, SharedFile, block_of
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections.abc
 
 import rushlight
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils.data.pin_memory import rebuilt_mapping, rebuilt_sequence
 

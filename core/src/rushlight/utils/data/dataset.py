@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from rushlight.ops.random import default_generator, randperm
+from rushlight.ops.random.sampling import default_generator, randperm
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rushlight.ops.random import Generator, randperm
+from rushlight.ops.random.sampling import Generator, randperm
 from rushlight.utils.data.sampler import Sampler, T_co
 
 

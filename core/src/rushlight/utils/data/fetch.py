@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor, make_tensor
 from rushlight.utils.data.collate import default_collate
 from rushlight.utils.data.dataset import Subset, TensorDataset

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import rushlight
-from rushlight.backends import np
+from rushlight.machine import np
 
 
 def snapshot() -> dict:

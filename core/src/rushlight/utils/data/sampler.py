@@ -6,7 +6,7 @@ import itertools
 from typing import Generic, TypeVar
 
 import rushlight
-from rushlight.ops.random import Generator, multinomial, randint, randperm
+from rushlight.ops.random.sampling import Generator, multinomial, randint, randperm
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import rushlight
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.tensor.shared_memory import SharedBlock
 from rushlight.tensor.tensor import make_tensor
 from rushlight.utils.data import channel as channels
@@ -98,7 +98,7 @@ class _Worker:
     def __init__(self, plan, channel):
         self.plan, self.channel, self.fetcher, self.failed = plan, channel, None, None
         self.where = f"in DataLoader worker process {plan.number}"
-        from rushlight.backends import threads
+        from rushlight.machine import threads
 
         threads.set_num_threads(1)
         seed = plan.base_seed + plan.number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 
-from rushlight.backends import np
+from rushlight.machine import np
 from rushlight.utils.tensorboard.summaries import _grid, array_of, pixels_of, png
 
 

@@ -14,7 +14,7 @@ import struct
 import time
 import weakref
 
-from rushlight.backends import np
+from rushlight.machine import np
 
 # ------------------------------------------------------------------------------------------ CRC-32C
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, bits reversed

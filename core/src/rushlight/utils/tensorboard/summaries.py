@@ -8,8 +8,8 @@ import math
 import struct
 import zlib
 
-from rushlight.backends import np
 from rushlight.dtypes import bfloat16, float32
+from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils.tensorboard.records import block, double, doubles, integer, single, singles
 

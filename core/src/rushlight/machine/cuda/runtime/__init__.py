@@ -3,8 +3,8 @@
 ``RUSHLIGHT_CUDA`` chooses: ``real`` (CuPy and a driver), ``emu`` (the production CUDA C++ compiled
 by g++ and run on the CPU, for tests), ``off``. Without it: real where it works, else none.
 
-Members of a runtime (:class:`~rushlight.backends.cuda.runtime.emulated.EmulatedRuntime` documents
-each; :class:`~rushlight.backends.cuda.runtime.real.RealRuntime` has the same):
+Members of a runtime (:class:`~rushlight.machine.cuda.runtime.emulated.EmulatedRuntime` documents
+each; :class:`~rushlight.machine.cuda.runtime.real.RealRuntime` has the same):
 
 - ``name``, ``device_count()``, ``properties(device)``
 - ``allocate(nbytes, device, stream) -> Block``, ``memory_statistics(device)``,
@@ -15,7 +15,7 @@ each; :class:`~rushlight.backends.cuda.runtime.real.RealRuntime` has the same):
   ``stream_wait_event``, ``event_create``, ``event_record``, ``event_query``,
   ``event_synchronize``, ``event_elapsed``
 - ``load(source, options) -> Module``, ``Module.kernel(name)``, ``launch``
-- ``gemm`` (:class:`~rushlight.backends.cuda.runtime.products.Product`)
+- ``gemm`` (:class:`~rushlight.machine.cuda.runtime.products.Product`)
 - ``graph_begin``, ``graph_end``, ``is_capturing``
 - ``counters``
 """
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import os
 
-from . import streams
+from rushlight.machine.cuda.runtime import streams
 
 __all__ = ["available", "current", "reset", "streams", "why_unavailable"]
 
@@ -35,29 +35,29 @@ _chosen: dict = {}
 def _real():
     import cupy
 
-    from .real import RealRuntime
+    from rushlight.machine.cuda.runtime.real import RealRuntime
 
     if cupy.cuda.runtime.is_hip:
-        from .rocm import RocmRuntime
+        from rushlight.machine.cuda.runtime.rocm import RocmRuntime
 
         return RocmRuntime()
     return RealRuntime()
 
 
 def _emulated():
-    from .emulated import EmulatedRuntime
+    from rushlight.machine.cuda.runtime.emulated import EmulatedRuntime
 
     return EmulatedRuntime()
 
 
 def _reason_real():
-    from .presence import why_unavailable as reason
+    from rushlight.machine.cuda.runtime.presence import why_unavailable as reason
 
     return reason()
 
 
 def _reason_emulated():
-    from .emulator_build import why_unavailable as reason
+    from rushlight.machine.cuda.runtime.emulator_build import why_unavailable as reason
 
     return reason()
 

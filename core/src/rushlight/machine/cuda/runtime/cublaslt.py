@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from .nvrtc import open_library
-from .products import Product
+from rushlight.machine.cuda.runtime.nvrtc import open_library
+from rushlight.machine.cuda.runtime.products import Product
 
 DATA_TYPES = {
     np.dtype(np.float32): 0,

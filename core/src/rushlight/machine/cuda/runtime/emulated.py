@@ -18,12 +18,12 @@ import time
 
 import numpy as np
 
-from . import streams
-from .arguments import Packed
-from .emulated_memory import Pool, host_view
-from .emulator_build import build, scheduler, why_unavailable
-from .products import Product, compute
-from .properties import Counters, DeviceProperties
+from rushlight.machine.cuda.runtime import streams
+from rushlight.machine.cuda.runtime.arguments import Packed
+from rushlight.machine.cuda.runtime.emulated_memory import Pool, host_view
+from rushlight.machine.cuda.runtime.emulator_build import build, scheduler, why_unavailable
+from rushlight.machine.cuda.runtime.products import Product, compute
+from rushlight.machine.cuda.runtime.properties import Counters, DeviceProperties
 
 TOTAL_MEMORY = 4 << 30
 SHARED_OPTIN = 65536  # as the smallest supported device (sm_75): what passes here passes there

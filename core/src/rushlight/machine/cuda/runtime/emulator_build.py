@@ -1,6 +1,6 @@
 """g++ for the emulator: kernel text to shared objects, kept on disk.
 
-The files lie where compiled kernels of the CPU lie (see :mod:`rushlight.backends.code_cache`), in
+The files lie where compiled kernels of the CPU lie (see :mod:`rushlight.machine.code_cache`), in
 a folder of their own per version of compiler and emulator.
 """
 
@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 
-from rushlight.backends import code_cache, owned_folders
+from rushlight.machine import code_cache, owned_folders
 
 HERE = pathlib.Path(__file__).parent / "emulator"
 FLAGS = (

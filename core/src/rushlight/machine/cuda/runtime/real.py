@@ -17,12 +17,11 @@ import threading
 
 import numpy as np
 
-from rushlight.backends import code_cache
-
-from . import nvrtc, streams
-from .arguments import address_for_now
-from .properties import Counters
-from .real_memory import DeviceMemory, Pool
+from rushlight.machine import code_cache
+from rushlight.machine.cuda.runtime import nvrtc, streams
+from rushlight.machine.cuda.runtime.arguments import address_for_now
+from rushlight.machine.cuda.runtime.properties import Counters
+from rushlight.machine.cuda.runtime.real_memory import DeviceMemory, Pool
 
 SHARED_WITHOUT_ASKING = 48 << 10
 
@@ -87,7 +86,7 @@ class Graph:
 
 
 class RealRuntime(DeviceMemory):
-    """CUDA on a device; see :mod:`rushlight.backends.cuda.runtime` for its members."""
+    """CUDA on a device; see :mod:`rushlight.machine.cuda.runtime` for its members."""
 
     name, is_hip = "real", False
     streams = streams
@@ -277,7 +276,7 @@ class RealRuntime(DeviceMemory):
 
     @functools.cached_property
     def _lt(self):
-        from .cublaslt import Library
+        from rushlight.machine.cuda.runtime.cublaslt import Library
 
         return Library()
 
@@ -308,7 +307,7 @@ class RealRuntime(DeviceMemory):
 
     @functools.cache  # noqa: B019 - one runtime lives as long as the process
     def _epilogue(self, dtype):
-        from rushlight.backends.cuda import sources
+        from rushlight.machine.cuda import sources
 
         return self.load(sources.text("epilogue", (("T", dtype),))).kernel("finish_product")
 
@@ -334,7 +333,7 @@ class RealRuntime(DeviceMemory):
 
     @functools.cached_property
     def _convolutions(self):
-        from .cudnn_graphs import Library
+        from rushlight.machine.cuda.runtime.cudnn_graphs import Library
 
         try:
             return Library()
@@ -361,7 +360,7 @@ class RealRuntime(DeviceMemory):
 
     @functools.cached_property
     def _solver(self):
-        from .solver import of_cupy
+        from rushlight.machine.cuda.runtime.solver import of_cupy
 
         return of_cupy(self.cupy)
 

@@ -11,10 +11,9 @@ import weakref
 import numpy as np
 
 from rushlight.errors import OutOfMemoryError
-
-from . import streams
-from .emulated_memory import size_text
-from .properties import DeviceProperties
+from rushlight.machine.cuda.runtime import streams
+from rushlight.machine.cuda.runtime.emulated_memory import size_text
+from rushlight.machine.cuda.runtime.properties import DeviceProperties
 
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
 

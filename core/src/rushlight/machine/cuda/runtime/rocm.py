@@ -12,12 +12,11 @@ import ctypes
 import functools
 import hashlib
 
-from rushlight.backends import code_cache
-
-from . import streams
-from .nvrtc import CompileError
-from .products import compute
-from .real import RealRuntime
+from rushlight.machine import code_cache
+from rushlight.machine.cuda.runtime import streams
+from rushlight.machine.cuda.runtime.nvrtc import CompileError
+from rushlight.machine.cuda.runtime.products import compute
+from rushlight.machine.cuda.runtime.real import RealRuntime
 
 PRELUDE = """\
 #define RUSHLIGHT_HIP 1

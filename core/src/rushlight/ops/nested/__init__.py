@@ -1,0 +1,4 @@
+"""Nested tensors: sequences of different lengths in one tensor.
+
+They import the table and families. Begin reading at :mod:`.tensors`.
+"""
