@@ -30,7 +30,12 @@ FORBIDDEN_STEMS = {"utils", "util", "helpers", "helper", "misc", "common", "stuf
 FILE_LINES = 600
 FUNCTION_LINES = 60
 EMITTER_LINES = 120
-EMITTERS = ("rushlight/kernels/", "rushlight/compiler/", "rushlight/backends/")
+EMITTERS = (
+    "rushlight/kernels/",
+    "rushlight/compiler/",
+    "rushlight/machine/",
+    "rushlight/fastpath/",
+)
 EXCEPTIONS = Path(__file__).with_name("structure_exceptions.toml")
 
 
@@ -146,13 +151,13 @@ def check_layers(source: Source) -> Iterator[Violation]:
 
 
 def check_array_libraries(source: Source) -> Iterator[Violation]:
-    """Core: array libraries and compilers are imported in backends/ only."""
-    if source.package is not CORE or source.module[1:2] == ("backends",):
+    """Core: array libraries and compilers are imported in machine/ only."""
+    if source.package is not CORE or source.module[1:2] == ("machine",):
         return
     for found in source.imports:
         if found.module and found.module[0] in ARRAY_LIBRARIES:
-            message = f"imports {found.module[0]}; write `from rushlight.backends import ...`"
-            yield Violation("backends", source.name, found.line, message)
+            message = f"imports {found.module[0]}; write `from rushlight.machine import ...`"
+            yield Violation("machine", source.name, found.line, message)
 
 
 def declared_modules(package: Package) -> set[str]:

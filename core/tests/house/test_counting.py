@@ -123,7 +123,9 @@ def cot(input):
 
 two_one = _two("one")
 """
-    borrowed = "from rushlight.ops.losses.pointwise_losses import _float\n\n@_float()\ndef sec(input):\n    return 1\n"
+    borrowed = (
+        "from rushlight.ops.losses import _float\n\n@_float()\ndef sec(input):\n    return 1\n"
+    )
     measured = tree({"ops/losses.py": text, "ops/errors.py": borrowed})
     assert measured.figures["ops"] == 4  # tan, cosec, two_one, sec
     assert found(measured, "no-samples") == [("ops/losses.py", "two_one")]

@@ -13,8 +13,8 @@ from rushlight.autograd.anomaly import anomaly, note_line
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.autograd.node import Node, edges_of
 from rushlight.dtypes import COMPLEX, FLOAT
-from rushlight.machine.arrays import zeros_on
 from rushlight.tensor import construction as make
+from rushlight.tensor.construction import zeros_on
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor

@@ -307,36 +307,19 @@ def _set_origin(f, source, step, out):
 
 def _families():
     from rushlight.fastpath import (
-        backward as llvm_backward,
-    )
-    from rushlight.fastpath import (
-        creation as llvm_creation,
-    )
-    from rushlight.fastpath import (
-        known_layouts as llvm_known,
-    )
-    from rushlight.fastpath import (
-        lists as llvm_lists,
-    )
-    from rushlight.fastpath import (
-        pointwise as llvm_pointwise,
-    )
-    from rushlight.fastpath import (
-        recording as llvm_recording,
-    )
-    from rushlight.fastpath import (
-        results as llvm_results,
-    )
-    from rushlight.fastpath import (
-        shapes as llvm_shapes,
-    )
-    from rushlight.fastpath import (
-        views as llvm_views,
+        backward,
+        creation,
+        known_layouts,
+        lists,
+        pointwise,
+        recording,
+        results,
+        shapes,
+        views,
     )
 
     return (
-        llvm_views, llvm_recording, llvm_backward, llvm_lists, llvm_shapes, llvm_known,
-        llvm_results, llvm_pointwise, llvm_creation,
+        views, recording, backward, lists, shapes, known_layouts, results, pointwise, creation,
     )  # fmt: skip
 
 

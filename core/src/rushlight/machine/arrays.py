@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import ml_dtypes
 import numpy as np
 
@@ -34,16 +32,6 @@ def is_array(value) -> bool:
 def meta_array(shape, array_dtype) -> MetaArray:
     """A meta array of any size; it costs one element of memory."""
     return np.broadcast_to(np.zeros((), array_dtype), shape).view(MetaArray)
-
-
-def zeros_on(device, shape, array_dtype):
-    """Zeros on a device."""
-    if device is devices.cpu:
-        return np.zeros(shape, array_dtype)
-    if device is devices.meta:
-        return meta_array(shape, array_dtype)
-    module = importlib.import_module("rushlight.compiler.cuda.device_array")
-    return module.zeros(shape, array_dtype, device.index)
 
 
 def of_one_kind(array):

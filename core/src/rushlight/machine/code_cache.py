@@ -29,7 +29,7 @@ KEPT_FOR = 30 * 86400  # seconds
 _VERSIONS = re.compile(  # names of folders; "elementwise" was one of them
     r"[0-9a-f]{24}|emulated-[0-9a-f]{16}|cuda-[\w-]+|hip|nvrtc-check|elementwise"
 )
-_SOURCES = "backends", "compiler", "kernels"
+_SOURCES = "machine", "compiler", "kernels", "fastpath"
 
 
 @functools.cache
@@ -42,8 +42,9 @@ def sources() -> str:
     digest = hashlib.sha256(f"{sys.version} {llvmlite.__version__} {np.__version__}".encode())
     root = pathlib.Path(__file__).parents[1]
     for folder in _SOURCES:
-        for path in sorted((root / folder).glob("*.py")):
-            digest.update(path.name.encode() + path.read_bytes())
+        for path in sorted((root / folder).rglob("*.py")):
+            name = path.relative_to(root).as_posix()
+            digest.update(name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -6,17 +6,11 @@ As an attribute, every other name is a namespace of operators made with `rushlig
 
 import importlib
 
-from rushlight.ops._table import (  # noqa: F401 - in the order their declarations build on each other
-    deferred as _deferred,
-)
-from rushlight.ops.creation import (  # noqa: F401 - in the order their declarations build on each other
-    conversion,
-    new_tensors,
-)
-from rushlight.ops.creation import (
-    tensors as creation,  # noqa: F401
-)
-from rushlight.ops.elementwise import (  # noqa: F401 - in the order their declarations build on each other
+from rushlight.fastpath import start as _start  # noqa: F401 - waits for the engine
+from rushlight.ops import _former_paths
+from rushlight.ops._table import deferred as _deferred
+from rushlight.ops.creation import conversion, new_tensors, tensors  # noqa: F401
+from rushlight.ops.elementwise import (  # noqa: F401
     activation,
     arithmetic,
     comparison,
@@ -25,22 +19,10 @@ from rushlight.ops.elementwise import (  # noqa: F401 - in the order their decla
     trigonometric,
     weighted_sums,
 )
-from rushlight.ops.indexing import (  # noqa: F401 - in the order their declarations build on each other
-    items as indexing,
-)
-from rushlight.ops.indexing import (
-    slicing,  # noqa: F401
-)
-from rushlight.ops.linalg import (  # noqa: F401 - in the order their declarations build on each other
-    einsum,
-)
-from rushlight.ops.linalg import (
-    products as matrix,  # noqa: F401
-)
-from rushlight.ops.losses import (  # noqa: F401 - in the order their declarations build on each other
-    pointwise_losses as losses,
-)
-from rushlight.ops.neural import (  # noqa: F401 - in the order their declarations build on each other
+from rushlight.ops.indexing import items, slicing  # noqa: F401
+from rushlight.ops.linalg import einsum, products  # noqa: F401
+from rushlight.ops.losses import pointwise_losses  # noqa: F401
+from rushlight.ops.neural import (  # noqa: F401
     convolution,
     dropout,
     embedding,
@@ -49,32 +31,25 @@ from rushlight.ops.neural import (  # noqa: F401 - in the order their declaratio
     pooling,
     softmax,
 )
-from rushlight.ops.random import (  # noqa: F401 - in the order their declarations build on each other
-    sampling as random,
+from rushlight.ops.random import sampling  # noqa: F401
+from rushlight.ops.reduction import (  # noqa: F401
+    scan,
+    small_reductions,
+    sorting,
+    sums_and_extremes,
+    variance,
 )
-from rushlight.ops.reduction import (
-    scan,  # noqa: F401
-    small_reductions,  # noqa: F401
-    sorting,  # noqa: F401
-    variance,  # noqa: F401
-)
-from rushlight.ops.reduction import (  # noqa: F401 - in the order their declarations build on each other
-    sums_and_extremes as reduction,
-)
-from rushlight.ops.shape import (  # noqa: F401 - in the order their declarations build on each other
+from rushlight.ops.shape import (  # noqa: F401
     complex_views,
     copying,
+    flipping,
     joining,
     repetition,
     triangular,
-)
-from rushlight.ops.shape import (
-    flipping as turning,  # noqa: F401
-)
-from rushlight.ops.shape import (
-    views as shape,  # noqa: F401
+    views,
 )
 
+_former_paths.install()
 _deferred.defer()
 
 

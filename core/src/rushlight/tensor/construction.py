@@ -8,17 +8,17 @@ nothing is recorded.
 
 from __future__ import annotations
 
+import importlib
 import types
 
+from rushlight import devices
 from rushlight.autograd.mode import mode
-from rushlight.autograd.node import LEAF, Node, next_sequence
-from rushlight.machine import engine_watchers, np
-from rushlight.machine.arrays import BY_ARRAY_DTYPE
-from rushlight.tensor import tensor as tensor_module
+from rushlight.autograd.node import LEAF
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_ARRAY_DTYPE, meta_array
 from rushlight.tensor.dispatch import STATE
-from rushlight.tensor.shape import Size
-from rushlight.tensor.storage import Storage, storage_of
-from rushlight.tensor.tensor import Parameter, Tensor
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import Tensor
 
 _new = object.__new__
 
@@ -143,39 +143,20 @@ below = fits = handed = _not_compiled  # :mod:`rushlight.fastpath.backward`
 dense = cleared = _not_compiled  # :mod:`rushlight.fastpath.shapes`
 results = plain = _not_compiled  # :mod:`rushlight.fastpath.results`
 shared = fresh = alike = _not_compiled  # :mod:`rushlight.fastpath.creation`
-_slice_op = None
+slice_op = None
 
 
 def slices_by(op):
     """Say which op is basic indexing: `indexed` notes it in the views it makes."""
-    global _slice_op
-    _slice_op = op
+    global slice_op
+    slice_op = op
 
 
-def _compile(engine):
-    """Let machine code take over, unless ``RUSHLIGHT_DOOR=python`` asks to keep to Python."""
-    from rushlight.machine.native_functions import is_available
-
-    if _slice_op is None or not is_available():
-        return
-    from rushlight.fastpath.tensors import TensorDoors
-
-    storage = Storage(np.zeros(1, np.float32))
-    probe = made(storage.array, BY_ARRAY_DTYPE[storage.array.dtype])
-    probe._storage = storage
-    node, sized = Node(None, (), None), tensor_module.sized
-    doors = TensorDoors(engine, probe, storage, BY_ARRAY_DTYPE, node, LEAF, next_sequence,
-                        Parameter, Size, sized, STATE)  # fmt: skip
-    doors.slices_by(_slice_op)
-    globals().update({name: getattr(doors, name) for name in _COMPILED}, _doors=doors)
-    tensor_module.sized = doors.sized
-
-
-_COMPILED = (
-    "made", "result", "view", "indexed", "reshaped", "permuted", "swapped", "expanded",
-    "windowed", "parts", "recorded", "viewed", "noted", "below", "fits", "handed", "dense",
-    "cleared", "results", "plain", "arrays", "written", "counted", "shared", "fresh", "alike",
-)  # fmt: skip
-
-
-engine_watchers.append(_compile)
+def zeros_on(device, shape, array_dtype):
+    """Zeros on a device."""
+    if device is devices.cpu:
+        return np.zeros(shape, array_dtype)
+    if device is devices.meta:
+        return meta_array(shape, array_dtype)
+    module = importlib.import_module("rushlight.compiler.cuda.device_array")
+    return module.zeros(shape, array_dtype, device.index)

@@ -21,7 +21,7 @@ used = {"moved": 0}
 
 @functools.cache
 def _kernels(name):
-    return importlib.import_module("rushlight.kernels.cuda." + name)
+    return importlib.import_module("rushlight.kernels." + name)
 
 
 def _is_array(value):
@@ -103,7 +103,7 @@ def _joined(arrays, sizes):
     strides, step = [0] * len(sizes), 1
     for d in range(len(sizes) - 1, -1, -1):
         strides[d], step = step, step * sizes[d]
-    return _kernels("indexing").joined_indices(arrays, sizes, strides)
+    return _kernels("indexing.cuda").joined_indices(arrays, sizes, strides)
 
 
 def _count(index):
@@ -126,13 +126,13 @@ def getitem(array, index):
     mask = _mask(array, index)
     if mask is not None:
         used["moved"] += 1
-        return _kernels("indexing").masked_select(array, mask)
+        return _kernels("indexing.cuda").masked_select(array, mask)
     plan = _Plan(array, index)
     if plan.array is None:
         return None
     used["moved"] += 1
     source = plan.merged(plan.array.contiguous(), _count(index))
-    return _kernels("indexing").take_rows(source, plan.index, plan.axis)
+    return _kernels("indexing.cuda").take_rows(source, plan.index, plan.axis)
 
 
 def _values(value, shape, array):
@@ -155,7 +155,7 @@ def setitem(array, index, value):
             if made is None:
                 return None
         else:
-            made = _kernels("indexing").masked_scatter(array, mask, value)
+            made = _kernels("indexing.cuda").masked_scatter(array, mask, value)
         array[...] = made
         used["moved"] += 1
         return True
@@ -172,7 +172,7 @@ def _write(array, index, value, how, **options):
     merged = plan.merged(dense, _count(index))
     rows = (*merged.shape[: plan.axis], *plan.index.shape, *merged.shape[plan.axis + 1 :])
     values, axis = _values(value, rows, array), plan.axis
-    kernels, flat = _kernels("indexing"), plan.index.reshape(-1)
+    kernels, flat = _kernels("indexing.cuda"), plan.index.reshape(-1)
     if how == "put_rows":
         kernels.put_rows(merged, plan.index, values, axis)
     else:
@@ -192,7 +192,7 @@ def ufunc_at(function, inputs, kwargs):
     if kind is None or kwargs or len(inputs) != 3 or not _ready(inputs[0]):
         return None
     array, index, values = inputs
-    if array.dtype.kind == "c" or kind not in _kernels("indexing").KINDS:
+    if array.dtype.kind == "c" or kind not in _kernels("indexing.cuda").KINDS:
         return None
     return _write(array, index, values, kind)
 
@@ -204,11 +204,15 @@ def ufunc_accumulate(function, inputs, kwargs):
     if not _ready(array) or any(k != "axis" for k in kwargs) or array.dtype.kind == "c":
         return None
     if function in (np.add, np.multiply):
-        return _kernels("scan").scanned(array, axis, function is np.multiply, array.dtype)
+        return _kernels("scan_sort.cuda_scan").scanned(
+            array, axis, function is np.multiply, array.dtype
+        )
     if function is np.logaddexp and array.dtype.kind == "f":
-        return _kernels("scan").logcumsumexp(array, axis)
+        return _kernels("scan_sort.cuda_scan").logcumsumexp(array, axis)
     if function in (np.maximum, np.minimum):
-        return _kernels("scan").cumulative_extremes(array, axis, function is np.maximum)[0]
+        return _kernels("scan_sort.cuda_scan").cumulative_extremes(
+            array, axis, function is np.maximum
+        )[0]
     return None
 
 
@@ -226,7 +230,7 @@ def take(array, indices, axis=None, out=None, mode="raise"):
     if not _is_array(indices) or not indices.size:
         return None
     used["moved"] += 1
-    return _kernels("indexing").take_rows(array, _index(indices), axis, True)
+    return _kernels("indexing.cuda").take_rows(array, _index(indices), axis, True)
 
 
 def take_along_axis(array, indices, axis=-1):
@@ -238,7 +242,7 @@ def take_along_axis(array, indices, axis=-1):
     if [n for d, n in enumerate(index.shape) if d != axis % array.ndim] != others:
         return None
     used["moved"] += 1
-    return _kernels("indexing").read_at(array, axis % array.ndim, index)
+    return _kernels("indexing.cuda").read_at(array, axis % array.ndim, index)
 
 
 def put_along_axis(array, indices, values, axis):
@@ -249,7 +253,7 @@ def put_along_axis(array, indices, values, axis):
     dense = array.contiguous()
     used["moved"] += 1
     values = _values(values, index.shape, array)
-    _kernels("indexing").scattered_at(dense, axis % array.ndim, index, values)
+    _kernels("indexing.cuda").scattered_at(dense, axis % array.ndim, index, values)
     if dense is not array:
         array[...] = dense
     return True
@@ -294,7 +298,7 @@ def sort(array, axis=-1, kind=None, order=None, *, stable=None):
         return None
     if axis is None:
         array, axis = array.reshape(-1), -1
-    return _kernels("sorting").sorted_along(array, axis)[0]
+    return _kernels("scan_sort.cuda_sort").sorted_along(array, axis)[0]
 
 
 def sort_in_place(array, axis=-1, kind=None, order=None, *, stable=None):
@@ -312,7 +316,7 @@ def argsort(array, axis=-1, kind=None, order=None, *, stable=None):
         return None
     if axis is None:
         array, axis = array.reshape(-1), -1
-    return _kernels("sorting").sorted_along(array, axis)[1]
+    return _kernels("scan_sort.cuda_sort").sorted_along(array, axis)[1]
 
 
 def partition(array, kth, axis=-1, kind="introselect", order=None):
@@ -331,7 +335,7 @@ def searchsorted(array, values, side="left", sorter=None):
         return None
     if not values.size or values.dtype != array.dtype:
         return None
-    return _kernels("sorting").searched(array, values, side == "right")
+    return _kernels("scan_sort.cuda_sort").searched(array, values, side == "right")
 
 
 def _running(product):
@@ -342,7 +346,9 @@ def _running(product):
             return None
         if axis is None:
             array, axis = array.reshape(-1), 0
-        return _kernels("scan").scanned(array, axis % max(array.ndim, 1), product, dtype)
+        return _kernels("scan_sort.cuda_scan").scanned(
+            array, axis % max(array.ndim, 1), product, dtype
+        )
 
     return call
 
@@ -354,7 +360,7 @@ def nonzero(array):
     """``np.nonzero``, or None. Waits for the device."""
     if not _sortable(array) or not array.ndim:
         return None
-    found = _kernels("indexing").nonzero(array)
+    found = _kernels("indexing.cuda").nonzero(array)
     return tuple(found[:, d].contiguous() for d in range(array.ndim))
 
 
@@ -362,12 +368,12 @@ def argwhere(array):
     """``np.argwhere``, or None. Waits for the device."""
     if not _sortable(array) or not array.ndim:
         return None
-    return _kernels("indexing").nonzero(array)
+    return _kernels("indexing.cuda").nonzero(array)
 
 
 def flatnonzero(array):
     """``np.flatnonzero``, or None. Waits for the device."""
-    return _kernels("indexing").nonzero(array, True) if _sortable(array) else None
+    return _kernels("indexing.cuda").nonzero(array, True) if _sortable(array) else None
 
 
 def tile(array, reps):

@@ -2,7 +2,7 @@
 
 The body of an op and the references of its kernels are written for NumPy. The same text runs on a
 device when the names it looks up mean something else there: ``np`` is a namespace whose new arrays
-lie on the device, a kernel is the handwritten one of :mod:`rushlight.kernels.cuda` or else the
+lie on the device, a kernel is the handwritten one in the files `cuda` of the kernels' families or else the
 CPU kernel's reference. `on_device` makes a function with the code of another and such names,
 translated when they are first looked up. The functions of the CPU are left as they are.
 """
@@ -26,18 +26,16 @@ class NoDeviceKernelError(NotImplementedError):
     """Array code reached a kernel that was compiled for the CPU."""
 
 
-# Modules whose functions compute on arrays. Those of `backends` that run compiled code refuse.
-_ARRAY_LAYERS = (
+# Modules whose functions compute on arrays; higher layers add theirs, and to OWN. Those of `backends` that run compiled code refuse.
+ARRAY_LAYERS = [
     "rushlight.kernels.",
-    "rushlight.ops.",
     "rushlight.machine.arrays",
     "rushlight.machine.memory",
     "rushlight.compiler.evaluation",
     "rushlight.compiler.storage",
     "rushlight.compiler.vocabulary",
     "rushlight.compiler.layout",
-    "rushlight.tensor.memory_format",
-)
+]
 _COMPILED = (
     "rushlight.machine.threads",
     "rushlight.machine.machine_code",
@@ -153,7 +151,7 @@ class _Solver:
         value = getattr(self._module, name)
         if not isinstance(value, types.FunctionType):
             return value
-        written = handwritten("lapack", name)
+        written = handwritten("linalg.lapack", name)
         if written is None:
             return getattr(_Compiled(self._module), name)
 
@@ -193,14 +191,14 @@ def _module(module):
         return _modules.setdefault(name, _Solver(module))
     if name in _COMPILED:
         return _modules.setdefault(name, _Compiled(module))
-    if name.startswith(_ARRAY_LAYERS):
+    if name.startswith(tuple(ARRAY_LAYERS)):
         return _modules.setdefault(name, _Module(module))
     return module
 
 
 def _function(function):
     module = function.__module__ or ""
-    own = _OWN.get((module, function.__name__))
+    own = OWN.get((module, function.__name__))
     if own is not None:
         return own
     if module in _COMPILED:
@@ -208,7 +206,7 @@ def _function(function):
             _modules.setdefault(module, _Compiled(importlib.import_module(module))),
             function.__name__,
         )
-    if not module.startswith(_ARRAY_LAYERS) or hasattr(function, "op"):
+    if not module.startswith(tuple(ARRAY_LAYERS)) or hasattr(function, "op"):
         return function
     if module.startswith("rushlight.kernels."):
         return _kernel(function, module)
@@ -221,10 +219,9 @@ def _kernel(function, module):
     if reference is not None:
         reference = getattr(reference, "__wrapped__", reference)  # as it was written
     other = on_device(function if reference is None else reference)
-    if module.startswith("rushlight.kernels.cuda"):
+    if ".cuda" in module:
         return function
-    family = module.rsplit(".", 1)[-1]
-    written = handwritten(family, function.__name__)
+    written = handwritten(module.removeprefix("rushlight.kernels."), function.__name__)
     if written is None:
         return other
 
@@ -245,29 +242,35 @@ used: dict[str, int] = {}  # op -> calls of handwritten kernels
 _families: dict = {}
 
 
-def handwritten(family, name):
-    """The function of :mod:`rushlight.kernels.cuda` for a kernel, or None."""
-    for part in _PARTS.get(family, (family,)):
-        module = _family(part)
-        if module is not None and name in getattr(module, "__all__", (name,)):
+def handwritten(kernels, name):
+    """The function on a GPU for one of a file of the CPU's kernels, or None."""
+    for twin in _TWINS.get(kernels, "").split():
+        module = importlib.import_module("rushlight.kernels." + twin)
+        if name in getattr(module, "__all__", (name,)):
             return getattr(module, name, None)
     return None
 
 
-# Families of the CPU that are several on a device, or have another name there.
-_PARTS = {
-    "line": ("scan", "sorting", "indexing"),
-    "group_normalization": ("normalization",),
-    "rms_normalization": ("normalization",),
+# Files of the CPU's kernels, and those with functions of the same names for GPUs.
+_TWINS = {
+    "attention.products": "attention.cuda",
+    "convolution.choice": "convolution.cuda",
+    "gemm.products": "gemm.cuda",
+    "indexing.embedding": "indexing.cuda_embedding",
+    "linalg.lapack": "linalg.cuda",
+    "losses.cross_entropy": "losses.cuda",
+    "normalization.batch_and_layer": "normalization.cuda",
+    "normalization.groups": "normalization.cuda",
+    "normalization.root_mean_square": "normalization.cuda",
+    "optimizers.adaptive_steps": "optimizers.cuda_adaptive_steps",
+    "optimizers.foreach": "optimizers.cuda_foreach",
+    "pooling.windows": "pooling.cuda",
+    "recurrent.sequences": "recurrent.cuda",
+    "reduction.softmax": "reduction.cuda_softmax",
+    "reduction.sums": "reduction.cuda",
+    "resampling.taps": "resampling.cuda",
+    "scan_sort.lines": "scan_sort.cuda_scan scan_sort.cuda_sort indexing.cuda",
 }
-
-
-def _family(family):
-    if family not in _families:
-        path = f"rushlight.kernels.cuda.{family}"
-        found = importlib.util.find_spec(path)
-        _families[family] = None if found is None else importlib.import_module(path)
-    return _families[family]
 
 
 # ----------------------------------------------------------------------------- NumPy on a device
@@ -353,7 +356,8 @@ def _from_python(function, nin, nout):
     return lambda array: copies().word(name, array)
 
 
-def _log_gamma(a):
+def log_gamma(a):
+    """The logarithm of the gamma function of device arrays."""
     return copies().word("lgamma", a)
 
 
@@ -420,19 +424,21 @@ def _reduced(array, axes, keepdims, kind):
     return array_code._words().reduce(kind, array, axes, None, None, keepdims)
 
 
-def _divided(total, count):
+def divided(total, count):
+    """A sum over a count, zero counts included."""
     return np.divide(total, count)  # without asking whether the count is zero
 
 
-def _unchecked(*args, **kwargs):
+def unchecked(*args, **kwargs):
     """Looking at indices would wait for the device: kernels check them."""
 
 
-def _flat_places(name, index, count):
+def flat_places(name, index, count):
+    """Positions in a flattened array, negative ones counted from its end."""
     return np.where(index < 0, index + count, index)
 
 
-def _followed(path, array):
+def followed(path, array):
     """The view that a path of view ops makes of a device array."""
     for step, values in path:
         array = on_device(step.body)(array, *values[: step.positional - 1])
@@ -440,15 +446,10 @@ def _followed(path, array):
 
 
 # Functions of the CPU's layers that mean something of their own on a device.
-_OWN = {
+OWN = {
     ("rushlight.machine.memory", "empty"): _memory_empty,
     ("rushlight.machine.memory", "zeros"): _memory_zeros,
     ("rushlight.settings", "kernels_mode"): lambda: "reference",
     ("rushlight.kernels.copying.conversion", "converted"): _converted,
     ("rushlight.kernels.reduction.sums", "reduced"): _reduced,
-    ("rushlight.ops.losses.pointwise_losses", "_divided"): _divided,
-    ("rushlight.ops.indexing.gathering", "check_bounds"): _unchecked,
-    ("rushlight.ops.indexing.taking", "flat_places"): _flat_places,
-    ("rushlight.ops.shape.views", "_follow_array"): _followed,
-    ("rushlight.ops.elementwise.special_gamma", "_log_gamma"): _log_gamma,
 }

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import functools
 
-from llvmlite import ir
-
 from rushlight.kernels.convolution.depthwise_rows import IN_REGISTERS, OUT, SOURCE, WEIGHT, Block
 from rushlight.kernels.gemm.microkernel import I64, VL
+from rushlight.machine.llvm import ir
 from rushlight.machine.machine_code import load_module
 
 __all__ = ["fits", "plane_address"]

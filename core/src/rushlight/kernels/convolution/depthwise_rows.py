@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import functools
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm.microkernel import I32, I64, VL
 from rushlight.machine.language.element_vectors import DOUBLE, SINGLE
 from rushlight.machine.language.values import counted_loop
+from rushlight.machine.llvm import ir
 from rushlight.machine.machine_code import load_module
 
 __all__ = ["STRIDES", "WORDS", "rows_address"]

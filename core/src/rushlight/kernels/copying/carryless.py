@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import functools
 
-from llvmlite import ir
-
 from rushlight.machine.language.functions import Emitted, i64
 from rushlight.machine.language.values import counted_loop
+from rushlight.machine.llvm import ir
 from rushlight.machine.processors import processor
 
 POLYNOMIAL = 0x104C11DB7  # CRC-32's, the highest power first

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm.microkernel import I64
 from rushlight.machine.language.functions import Emitted, i64
 from rushlight.machine.language.values import counted_loop
+from rushlight.machine.llvm import ir
 
 __all__ = ["LINE", "few_bytes", "stream_copy", "stream_fill"]
 

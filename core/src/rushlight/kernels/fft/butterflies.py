@@ -14,8 +14,6 @@ from __future__ import annotations
 import contextlib
 import math
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm.microkernel import (
     F32,
     I64,
@@ -28,6 +26,7 @@ from rushlight.kernels.gemm.microkernel import (
 )
 from rushlight.machine.language.functions import Emitted, i64
 from rushlight.machine.language.values import counted_loop
+from rushlight.machine.llvm import ir
 
 __all__ = [
     "E",

@@ -6,8 +6,6 @@ convolutions with few channels.
 
 from __future__ import annotations
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm.microkernel import (
     F32,
     I64,
@@ -20,6 +18,7 @@ from rushlight.kernels.gemm.microkernel import (
 )
 from rushlight.machine.language.functions import Emitted, i64
 from rushlight.machine.language.values import counted_loop
+from rushlight.machine.llvm import ir
 
 # Of one block: 24 sums, 4 values and 1 gradient fill 29 registers, or 12, 3 and 1 all 16.
 OUTPUTS, SHIFTS = (6, 4) if VL == 16 else (4, 3)

@@ -6,9 +6,8 @@ its argument table but for the two addresses. Import at first need: it imports t
 
 from __future__ import annotations
 
-from llvmlite import ir
-
 from rushlight.machine.language.functions import Emitted, i64
+from rushlight.machine.llvm import ir
 
 __all__ = ["DESCRIPTOR", "MOST_NUMBERS", "NUMBERS", "RANGE", "WORDS", "emit_epilogue", "finish"]
 

@@ -8,12 +8,11 @@ are in bytes.
 
 from __future__ import annotations
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm.microkernel import prefetch
 from rushlight.machine.language.element_vectors import DOUBLE, SINGLE
 from rushlight.machine.language.functions import Chosen, Emitted, f32, f64, i64, real
 from rushlight.machine.language.values import counted_loop
+from rushlight.machine.llvm import ir
 
 ROWS = 4  # of the matrix at once
 LINE_BYTES = 64  # of a cache

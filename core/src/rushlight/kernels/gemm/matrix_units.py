@@ -22,13 +22,12 @@ import os
 import platform
 import sys
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm.microkernel import VL, lanes_below, load_vector
 from rushlight.kernels.gemm.transposes import interleave
 from rushlight.machine.language.element_vectors import alignment_is_argument
 from rushlight.machine.language.functions import Chosen, Emitted, Parameter, i64
 from rushlight.machine.language.values import counted_loop
+from rushlight.machine.llvm import ir
 from rushlight.machine.processors import processor
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))

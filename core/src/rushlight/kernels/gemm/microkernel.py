@@ -26,8 +26,6 @@ from __future__ import annotations
 
 import itertools
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm.epilogue_emitters import emit_epilogue
 from rushlight.machine import llvm_passes, np
 from rushlight.machine.language.element_vectors import DOUBLE, SINGLE, VL
@@ -40,6 +38,7 @@ from rushlight.machine.language.functions import (
     shared_function,
 )
 from rushlight.machine.language.values import counted_loop
+from rushlight.machine.llvm import ir
 from rushlight.machine.machine_code import load_module
 from rushlight.machine.processors import ways_of_first_cache
 

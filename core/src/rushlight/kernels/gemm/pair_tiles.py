@@ -11,12 +11,11 @@ from __future__ import annotations
 import functools
 import os
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm import microkernel as mk
 from rushlight.kernels.gemm.microkernel import I32, I64, VECTOR, VL, TileTable, declared
 from rushlight.machine.language.element_vectors import Vectors, alignment_is_argument
 from rushlight.machine.language.functions import Emitted, i64
+from rushlight.machine.llvm import ir
 from rushlight.machine.processors import processor
 
 __all__ = ["COLUMNS_OF_A", "NARROW_COLUMNS_OF_A", "NARROW_ROWS", "ROWS", "available", "interleaved"]

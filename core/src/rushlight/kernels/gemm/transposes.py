@@ -6,10 +6,9 @@ a block of theirs leaves more of a small matrix to masks.
 
 from __future__ import annotations
 
-from llvmlite import ir
-
 from rushlight.machine.language.element_vectors import VL, Vectors
 from rushlight.machine.language.functions import Emitted, function, i64, shared_function
+from rushlight.machine.llvm import ir
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
 SINGLE, DOUBLE = Vectors(ir.FloatType(), "f32", 4, 8), Vectors(ir.DoubleType(), "f64", 8, 4)

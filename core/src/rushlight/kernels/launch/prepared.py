@@ -64,9 +64,7 @@ def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0, 
     if not given:
         return call
     if size < _HUGE:
-        from rushlight.fastpath.results import several
-
-        made = several(call, len(inputs) + len(numbers), outputs)
+        made = fast.several(call, len(inputs) + len(numbers), outputs)
         if made is not None:
             return made
     return _allocating(call, outputs)
@@ -179,6 +177,24 @@ def stays(attribute):
     return kind is bool or attribute is None or getattr(kind, "constants", False)
 
 
+class _Fast:
+    """What the fast path does with prepared calls once tensors have machine code; it sets these,
+    kernels know nothing of tensors."""
+
+    known_calls = None
+
+    @staticmethod
+    def several(call, arguments, outputs):
+        """A function that makes several results at once, or None."""
+
+    @staticmethod
+    def described(call):
+        """How many arrays a call takes and its results' dtypes, or None."""
+
+
+fast = _Fast()
+
+
 def nothing(*arguments):
     """In the place of a function that machine code has not made."""
     return NotImplemented
@@ -209,18 +225,14 @@ class Short:
         """Know what a function of :func:`prepared` computes for such arrays and attributes."""
         if type(found) is not type(len) or not all(map(stays, attributes)):
             return
-        from rushlight.fastpath.known_layouts import KnownCalls
-        from rushlight.fastpath.results import described
-        from rushlight.fastpath.tensors import TensorDoors
-
-        shape = described(found)
-        if shape is None or shape[0] != len(arrays) or TensorDoors.current is None:
+        shape = fast.described(found)
+        if shape is None or shape[0] != len(arrays):
             return
         dtypes = [_BY_ADDRESS.get(address) for address in shape[1]]
         if None in dtypes:
             return
         if self.known is None:
-            self.known = KnownCalls(self.tensors, len(attributes), self.listed, self.failures)
+            self.known = fast.known_calls(self.tensors, len(attributes), self.listed, self.failures)
         if self.known.attributes == len(attributes):
             alone = found.__name__ == "layout"
             self.known.note(arrays, attributes, found, dtypes[0] if alone else tuple(dtypes))

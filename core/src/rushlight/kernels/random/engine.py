@@ -9,9 +9,7 @@ import math
 import struct
 import threading
 
-import numpy as np
-
-from rushlight.machine import threads
+from rushlight.machine import np, threads
 from rushlight.settings import kernels_mode
 
 _STATE_BYTES = 5056

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import functools
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm.line_emitters import LINE_BYTES
 from rushlight.kernels.gemm.microkernel import I64, VL, prefetch
 from rushlight.machine.language.element_vectors import alignment_is_argument
 from rushlight.machine.language.functions import Emitted, f32, f64, i64
 from rushlight.machine.language.values import counted_loop, ir_type
+from rushlight.machine.llvm import ir
 from rushlight.machine.processors import has_two_wide_units
 
 __all__ = [

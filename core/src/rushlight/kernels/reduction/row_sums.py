@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import functools
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm.line_emitters import added, lane_totals, slots_of
 from rushlight.kernels.reduction.row_extremes import ask_ahead
 from rushlight.machine.language.element_vectors import DOUBLE, SINGLE
 from rushlight.machine.language.functions import Chosen, Emitted, element, f32, f64, i64
 from rushlight.machine.language.values import counted_loop
+from rushlight.machine.llvm import ir
 
 __all__ = [
     "DOUBLES",

@@ -6,11 +6,10 @@ that one addition for eight elements is all that waits (Hillis and Steele, 1986)
 
 from __future__ import annotations
 
-from llvmlite import ir
-
 from rushlight.kernels.gemm.microkernel import I64
 from rushlight.machine.language.functions import Emitted, f32, f64, i64
 from rushlight.machine.language.values import counted_loop, ir_type
+from rushlight.machine.llvm import ir
 
 __all__ = ["GROUP", "scan"]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from rushlight.machine.cuda import runtime
 
-FOLDER = pathlib.Path(__file__).parent / "kernels"
+FOLDER = pathlib.Path(__file__).parents[2] / "kernels"  # the files stand in its families
 TYPE_NAMES = {
     np.dtype(np.float32): "float",
     np.dtype(np.float64): "double",
@@ -56,7 +56,8 @@ def type_name(dtype) -> str:
 
 @functools.cache
 def _file(name):
-    text = (FOLDER / name).read_text()
+    (path,) = FOLDER.glob("*/" + name)
+    text = path.read_text()
     return _INCLUDE.sub(lambda match: _file(match[1]), text)
 
 
@@ -116,7 +117,7 @@ def _value(word):
 
 def names() -> list[str]:
     """All files of handwritten kernels."""
-    return sorted(path.stem for path in FOLDER.glob("*.cu"))
+    return sorted(path.stem for path in FOLDER.glob("*/*.cu"))
 
 
 def instances(name: str) -> list[tuple]:

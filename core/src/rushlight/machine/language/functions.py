@@ -175,7 +175,8 @@ class NativeFunction:
 
     def symbol(self, parameters):
         """The name of its machine code for these parameters (a dict)."""
-        package = self.__module__.rpartition(".")[2]
+        home = self.__module__.removeprefix("rushlight.").removeprefix("kernels.")
+        package = home.replace(".", "_")
         suffix = "".join(f"_{key}_{value}" for key, value in sorted(parameters.items()))
         suffix += "_wide" if self.wide else ""
         return f"rl_{package}_{self.__name__}{suffix}".replace(".", "p").replace("-", "m")

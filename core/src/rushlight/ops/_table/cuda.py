@@ -17,6 +17,15 @@ from rushlight.compiler.cuda.translation import on_device
 from rushlight.dtypes import FLOAT
 from rushlight.machine import np
 
+translation.ARRAY_LAYERS += ["rushlight.ops.", "rushlight.tensor.memory_format"]
+translation.OWN |= {
+    ("rushlight.ops.losses.pointwise_losses", "_divided"): translation.divided,
+    ("rushlight.ops.indexing.gathering", "check_bounds"): translation.unchecked,
+    ("rushlight.ops.indexing.taking", "flat_places"): translation.flat_places,
+    ("rushlight.ops.shape.views", "_follow_array"): translation.followed,
+    ("rushlight.ops.elementwise.special_gamma", "_log_gamma"): translation.log_gamma,
+}
+
 ran: dict[str, collections.Counter] = {
     kind: collections.Counter() for kind in ("generated", "handwritten", "array code", "view")
 }

@@ -1,6 +1,6 @@
 """Op families that few programs use: declared at first use, so that importing stays quick.
 
-`FAMILIES` names them; the methods and functions they bind stand in `_deferred_names`, which
+`FAMILIES` names them; the methods and functions they bind stand in `deferred_names`, which
 ci/deferred.py writes. Until a family is needed a :class:`Deferred` stands where each of its methods
 will be.
 """
@@ -16,13 +16,18 @@ from rushlight.ops._table.op import TABLE
 from rushlight.tensor.tensor import Tensor
 
 FAMILIES = (
-    "native_norms floating_point complex_numbers interpolation sampling folding pixels gates "
-    "attention unpooling margin_losses alignment_loss quantiles histograms membership hashing "
-    "scattering stacking view_copies segments triangular_systems factorization solver determinant "
-    "eigenvalues matrix_norm matrix_functions products covariance differences distances fourier "
-    "windows spectrogram low_rank former_names special_bessel special_errors special_gamma "
-    "special_polynomials variates reparameterization rearranging former_methods sparse_layouts "
-    "sharing memory_layout"
+    "neural.native_norms elementwise.floating_point elementwise.complex_numbers "
+    "neural.interpolation neural.grid_sampling neural.folding neural.pixels elementwise.gates "
+    "neural.attention neural.unpooling losses.margin_losses losses.alignment_loss "
+    "reduction.quantiles reduction.histograms reduction.membership reduction.hashing "
+    "indexing.scattering shape.stacking shape.view_copies neural.segments "
+    "linalg.triangular_systems linalg.factorization linalg.solver linalg.determinant "
+    "linalg.eigenvalues linalg.matrix_norm linalg.matrix_functions linalg.other_products "
+    "reduction.covariance reduction.differences linalg.distances fft.fourier creation.windows "
+    "fft.spectrogram linalg.low_rank linalg.former_names elementwise.special_bessel "
+    "elementwise.special_errors elementwise.special_gamma elementwise.special_polynomials "
+    "random.variates random.reparameterization shape.rearranging former.former_methods "
+    "sparse.layouts creation.sharing shape.memory_layout"
 ).split()
 
 

@@ -4,95 +4,95 @@
 from __future__ import annotations
 
 METHODS = {
-    "floating_point": """
+    "elementwise.floating_point": """
         __ilshift__ __irshift__ __lshift__ __rlshift__ __rmod__ __rrshift__ __rshift__ _nan_to_num_
         bitwise_left_shift bitwise_left_shift_ bitwise_right_shift bitwise_right_shift_ copysign
         copysign_ float_power float_power_ fmax fmin frexp gcd gcd_ heaviside heaviside_ isneginf
         isposinf lcm lcm_ ldexp ldexp_ nan_to_num nan_to_num_ nextafter nextafter_ signbit
     """,
-    "complex_numbers": """
+    "elementwise.complex_numbers": """
         adjoint angle conj_physical conj_physical_ is_conj is_neg isreal resolve_conj resolve_neg
     """,
-    "gates": "prelu",
-    "quantiles": "aminmax mode nanquantile quantile",
-    "histograms": "histc histogram",
-    "membership": "unique_consecutive",
-    "hashing": "hash_tensor",
-    "scattering": """
+    "elementwise.gates": "prelu",
+    "reduction.quantiles": "aminmax mode nanquantile quantile",
+    "reduction.histograms": "histc histogram",
+    "reduction.membership": "unique_consecutive",
+    "reduction.hashing": "hash_tensor",
+    "indexing.scattering": """
         index_reduce index_reduce_ masked_scatter masked_scatter_ nonzero_static put put_
         scatter_reduce scatter_reduce_
     """,
-    "stacking": """
+    "shape.stacking": """
         dsplit hsplit split_with_sizes unsafe_chunk unsafe_split unsafe_split_with_sizes vsplit
     """,
-    "view_copies": "as_strided_scatter diagonal_scatter narrow_copy select_scatter slice_scatter",
-    "triangular_systems": "triangular_solve",
-    "factorization": "cholesky cholesky_inverse cholesky_solve geqrf lu qr",
-    "solver": "inverse lu_solve",
-    "determinant": "det logdet slogdet",
-    "eigenvalues": "svd",
-    "matrix_functions": "cross matrix_exp matrix_power orgqr ormqr pinverse",
-    "products": "addr addr_ inner kron trace vdot",
-    "covariance": "corrcoef cov",
-    "differences": "diff",
-    "distances": "renorm renorm_",
-    "spectrogram": "istft stft",
-    "former_names": "eig lstsq solve symeig",
-    "special_bessel": "i0 i0_",
-    "special_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_ polygamma polygamma_",
-    "variates": "cauchy_ geometric_ log_normal_",
-    "rearranging": """
+    "shape.view_copies": "as_strided_scatter diagonal_scatter narrow_copy select_scatter slice_scatter",
+    "linalg.triangular_systems": "triangular_solve",
+    "linalg.factorization": "cholesky cholesky_inverse cholesky_solve geqrf lu qr",
+    "linalg.solver": "inverse lu_solve",
+    "linalg.determinant": "det logdet slogdet",
+    "linalg.eigenvalues": "svd",
+    "linalg.matrix_functions": "cross matrix_exp matrix_power orgqr ormqr pinverse",
+    "linalg.other_products": "addr addr_ inner kron trace vdot",
+    "reduction.covariance": "corrcoef cov",
+    "reduction.differences": "diff",
+    "linalg.distances": "renorm renorm_",
+    "fft.spectrogram": "istft stft",
+    "linalg.former_names": "eig lstsq solve symeig",
+    "elementwise.special_bessel": "i0 i0_",
+    "elementwise.special_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_ polygamma polygamma_",
+    "random.variates": "cauchy_ geometric_ log_normal_",
+    "shape.rearranging": """
         __reversed__ apply_ diagflat fill fill_diagonal_ fliplr flipud is_same_size map2_ map_ rot90
     """,
-    "former_methods": """
+    "former.former_methods": """
         dequantize get_device index new record_stream set_ storage to_mkldnn typed_storage
     """,
-    "sparse_layouts": """
+    "sparse.layouts": """
         _indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices
         is_coalesced row_indices smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_
         sspaddmm to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
         to_sparse_csr values
     """,
-    "sharing": "is_shared share_memory_",
-    "memory_layout": "dim_order new_empty_strided resize resize_ resize_as resize_as_",
+    "creation.sharing": "is_shared share_memory_",
+    "shape.memory_layout": "dim_order new_empty_strided resize resize_ resize_as resize_as_",
 }
 FUNCTIONS = {
-    "native_norms": """
+    "neural.native_norms": """
         native_batch_norm native_dropout_backward native_group_norm native_layer_norm
     """,
-    "complex_numbers": "polar",
-    "sampling": "affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d",
-    "pixels": "channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle",
-    "gates": "rrelu",
-    "histograms": "histogramdd",
-    "membership": "cartesian_prod combinations isin",
-    "scattering": "unravel_index",
-    "stacking": "atleast_3d column_stack row_stack",
-    "view_copies": """
+    "elementwise.complex_numbers": "polar",
+    "neural.grid_sampling": "affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d",
+    "neural.pixels": "channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle",
+    "elementwise.gates": "rrelu",
+    "reduction.histograms": "histogramdd",
+    "reduction.membership": "cartesian_prod combinations isin",
+    "indexing.scattering": "unravel_index",
+    "shape.stacking": "atleast_3d column_stack row_stack",
+    "shape.view_copies": """
         alias_copy as_strided_copy diagonal_copy expand_copy permute_copy select_copy slice_copy
         slice_inverse split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy
         unbind_copy unfold_copy unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
     """,
-    "segments": "segment_reduce",
-    "factorization": "lu_unpack",
-    "matrix_functions": "chain_matmul vander",
-    "products": "tensordot",
-    "differences": "cumulative_trapezoid gradient trapezoid trapz",
-    "distances": "cdist pdist",
-    "windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
-    "low_rank": "lobpcg pca_lowrank svd_lowrank",
-    "former_names": "matrix_rank",
-    "variates": "binomial poisson",
-    "rearranging": "constant_pad_nd range tril_indices triu_indices",
-    "memory_layout": "empty_permuted empty_strided resize_as",
+    "neural.segments": "segment_reduce",
+    "linalg.factorization": "lu_unpack",
+    "linalg.matrix_functions": "chain_matmul vander",
+    "linalg.other_products": "tensordot",
+    "reduction.differences": "cumulative_trapezoid gradient trapezoid trapz",
+    "linalg.distances": "cdist pdist",
+    "creation.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
+    "linalg.low_rank": "lobpcg pca_lowrank svd_lowrank",
+    "linalg.former_names": "matrix_rank",
+    "random.variates": "binomial poisson",
+    "shape.rearranging": "constant_pad_nd range tril_indices triu_indices",
+    "shape.memory_layout": "empty_permuted empty_strided resize_as",
 }
 # Functions of the top level whose names have a dash in front, by module.
 EXPORTED = {
-    "ops.private_names": """
+    "ops.former.private_names": """
         _addmm_activation _chunk_cat _log_softmax_backward_data _safe_softmax _softmax_backward_data
         _unsafe_masked_index _unsafe_masked_index_put_accumulate
     """,
-    "ops.reparameterization": """
+    "ops.random.reparameterization": """
         _dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad
     """,
 }

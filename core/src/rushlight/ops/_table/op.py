@@ -29,7 +29,7 @@ from rushlight.ops._table.rules import same
 #   foreach                          forms of calls on lists of tensors   foreach.py
 #   flops                            word for a count of operations       utils/flop_counter.py
 #   runs_as                          ops that PyTorch runs for it         selective_checkpoint.py
-#   exported                         public at the top level, with a dash ops/_deferred_names.py
+#   exported                         public at the top level, with a dash ops/_table
 #   oracle                           where PyTorch has it, if elsewhere   ops/_deferred.py
 TABLE = {}
 REQUIRED = type("REQUIRED", (), {"__repr__": lambda self: "REQUIRED", "__slots__": ()})()
