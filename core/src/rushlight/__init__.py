@@ -11,6 +11,7 @@ from rushlight import directory as _directory
 from rushlight import refusals as _refusals
 from rushlight._version import __version__
 from rushlight.autograd.anomaly import is_anomaly_enabled
+from rushlight.autograd.later import provide as _provide
 from rushlight.autograd.mode import (
     enable_grad,
     inference_mode,
@@ -338,6 +339,13 @@ newaxis = None
 half, short, long, double = float16, int16, int64, float64
 chalf, cfloat, cdouble = complex32, complex64, complex128
 float, int = float32, int32
+
+_provide(
+    array_api="rushlight.array_api",
+    former_profiler="rushlight.profiler.former",
+    func="rushlight.func",
+    hooks="rushlight.utils.hooks",
+)
 
 __all__ = [
     "Generator",

@@ -7,7 +7,6 @@ and data-parallel overlap hang on that.
 
 from __future__ import annotations
 
-import importlib
 import sys
 import warnings
 from functools import partial
@@ -16,6 +15,7 @@ from rushlight.autograd import observer
 from rushlight.autograd.accumulation import accumulate, summed, takeable
 from rushlight.autograd.anomaly import anomaly, run_in_anomaly
 from rushlight.autograd.handle import in_order
+from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, gradient_edge
 from rushlight.autograd.ordinary_pass import by_sequence, deliver, formulas, ordinary_pass
@@ -153,7 +153,7 @@ def grad(
 def _transformed(outputs, inputs, gradients, rows, **options):
     """Gradients where function transforms have a part in it; None where they have none."""
     if rows:
-        vmap = importlib.import_module("rushlight.func").vmap
+        vmap = later("func").vmap
 
         used: list = []
 

@@ -11,10 +11,10 @@ tensor([2., 0.])
 
 from __future__ import annotations
 
-import importlib
 import threading
 from typing import Any, NamedTuple
 
+from rushlight.autograd.later import later
 from rushlight.autograd.mode import _Decorator
 from rushlight.dtypes import FLOAT
 from rushlight.tensor.tensor import Tensor
@@ -44,7 +44,7 @@ _current = _Current()
 
 
 def _forward():
-    return importlib.import_module("rushlight.ops._transforms.forward")
+    return later("forward_mode")
 
 
 def enter_dual_level() -> int:

@@ -10,6 +10,7 @@ import weakref
 
 from rushlight.autograd import saving
 from rushlight.autograd.anomaly import anomaly, note_line
+from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.autograd.node import Node, edges_of
 from rushlight.dtypes import COMPLEX, FLOAT
@@ -339,10 +340,7 @@ class Function(metaclass=FunctionMeta):
         if stack.levels and not kwargs:
             for value in args:
                 if getattr(value, "_level", None) is not None:
-                    apply = importlib.import_module(
-                        "rushlight.ops._transforms.custom_functions"
-                    ).apply
-                    return apply(cls, args)
+                    return later("custom_functions").apply(cls, args)
         context = FunctionCtx() if _context is None else _context
         tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
         context.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
@@ -386,7 +384,7 @@ class Function(metaclass=FunctionMeta):
             if fixed[number]:
                 continue
             if any(out is item for item in context._dirty):
-                writes = importlib.import_module("rushlight.ops._table.inplace")
+                writes = later("inplace")
                 writes.check_writable(out, True)
                 writes.take_history(out, node, number)
             else:

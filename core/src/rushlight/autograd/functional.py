@@ -6,10 +6,9 @@ Products go by reverse mode: ``v J`` is one backward pass, ``J v`` two of them (
 
 from __future__ import annotations
 
-import importlib
-
 from rushlight.autograd.engine import grad
 from rushlight.autograd.function import Function
+from rushlight.autograd.later import later
 from rushlight.autograd.mode import enable_grad
 from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor, make_tensor
@@ -142,7 +141,7 @@ def _check_vectorize(vectorize, strategy, strict, function):
 
 def _vectorized(func, inputs, create_graph, strategy):
     """The Jacobian by the transforms: all rows, or all columns, in one batched pass."""
-    transforms = importlib.import_module("rushlight.func")
+    transforms = later("func")
     jacobian_of = transforms.jacfwd if strategy == "forward-mode" else transforms.jacrev
     many, tensors = _as_tuple(inputs, "inputs", "jacobian")
     tensors = _recorded(tensors, create_graph)
@@ -281,9 +280,7 @@ def hessian(
     _check_vectorize(vectorize, outer_jacobian_strategy, strict, "hessian")
     many, tensors = _as_tuple(inputs, "inputs", "hessian")
     if vectorize:
-        inner = importlib.import_module("rushlight.func").grad(
-            func, tuple(range(len(tensors))) if many else 0
-        )
+        inner = later("func").grad(func, tuple(range(len(tensors))) if many else 0)
         return _vectorized(inner, inputs, create_graph, outer_jacobian_strategy)
 
     def slopes(*values):

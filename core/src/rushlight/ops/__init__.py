@@ -6,6 +6,7 @@ As an attribute, every other name is a namespace of operators made with `rushlig
 
 import importlib
 
+from rushlight.autograd.later import provide as _provide
 from rushlight.fastpath import start as _start  # noqa: F401 - waits for the engine
 from rushlight.ops import _former_paths
 from rushlight.ops._table import deferred as _deferred
@@ -49,6 +50,11 @@ from rushlight.ops.shape import (  # noqa: F401
     views,
 )
 
+_provide(
+    custom_functions="rushlight.ops._transforms.custom_functions",
+    forward_mode="rushlight.ops._transforms.forward",
+    inplace="rushlight.ops._table.inplace",
+)
 _former_paths.install()
 _deferred.defer()
 

@@ -7,6 +7,7 @@ import numbers
 from copy import deepcopy
 
 from rushlight import dtypes
+from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
 from rushlight.dtypes import FLOAT, INTEGER, default, held
@@ -307,7 +308,7 @@ def array_namespace(self, *, api_version=None):
             f"__array_namespace__: api_version must be one of {_STANDARD_VERSIONS}, got "
             f"{api_version!r}"
         )
-    return importlib.import_module("rushlight.array_api")
+    return later("array_api")
 
 
 def to_device(self, device, /, *, stream=None):
@@ -363,7 +364,7 @@ _OF_ITSELF = frozenset(
 
 def _reduce(self, protocol):
     if self._hooks and type(self) is Tensor:
-        importlib.import_module("rushlight.utils.hooks").warn_if_has_hooks(self)
+        later("hooks").warn_if_has_hooks(self)
     _has_data(self, "__reduce__")
     array = _on_host(self._array)
     if self._dtype in _UNKNOWN:  # pickled as bits: other versions name its dtype otherwise
