@@ -1,8 +1,8 @@
 """Write which names the op families bind that are declared at first use, or check that they stand.
 
-An op family of `FAMILIES` in ops/_table/deferred.py is not imported with the package, so what it binds
-has to be known beforehand. This loads one family after another and writes down the methods and
-functions that came: ops/_table/deferred_names.py, which nobody edits.
+An op family of `FAMILIES` in ops/_table/deferred.py is not imported with the package, so what it
+binds has to be known beforehand. This loads one family after another and writes down the methods
+and functions that came: ops/_table/deferred_names.py, which nobody edits.
 
 Usage: python ci/deferred.py [--check]
 """

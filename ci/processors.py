@@ -1,10 +1,10 @@
 """Run the tests of kernels and compiler for each processor that kernels know, on this machine.
 
-For each of the models in rushlight's machine/processors.py kernels are chosen and compiled as on that
-processor; instructions that this machine lacks are emulated, so none is left out. A test that every
-processor skips, and a set with fewer tests than ci/processors_tests.json has on record, fail the
-run; where a library that tests compare with cannot be imported, neither is asked. The closing table
-lists each set with its tests.
+For each of the models in rushlight's machine/processors.py kernels are chosen and compiled as on
+that processor; instructions that this machine lacks are emulated, so none is left out. A test that
+every processor skips, and a set with fewer tests than ci/processors_tests.json has on record, fail
+the run; where a library that tests compare with cannot be imported, neither is asked. The closing
+table lists each set with its tests.
 
 Usage: python ci/processors.py [NAME ...] [PYTEST ARGUMENT ...] [--full] [--record]
 """

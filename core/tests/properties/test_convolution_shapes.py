@@ -1,7 +1,7 @@
 """Convolutions of any geometry and layout, and their gradients, against float64.
 
-Each kind of geometry is one that other kernels are for: :mod:`rushlight.kernels.convolution.choice` says
-which.
+Each kind of geometry is one that other kernels are for: :mod:`rushlight.kernels.convolution.choice`
+says which.
 """
 
 from __future__ import annotations

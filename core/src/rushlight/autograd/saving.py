@@ -1,7 +1,8 @@
 """What a graph keeps of tensors, in the hands of the user: pack when recorded, unpack when needed.
 
 While a pair of hooks is active anywhere the count of modes is raised, so that every call goes
-through :func:`rushlight.ops._table.recording.record`; the short ways of recording know nothing of them.
+through :func:`rushlight.ops._table.recording.record`; the short ways of recording know nothing of
+them.
 """
 
 from __future__ import annotations

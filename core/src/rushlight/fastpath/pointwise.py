@@ -2,8 +2,8 @@
 
 ``rl_pointwise(*arguments)`` compares the arguments with the entries of a table: tensors outside of
 graphs by their dtypes, numbers by their types, other objects with themselves. What it finds is a
-function of arrays and numbers over ``rl_fast`` (:mod:`rushlight.machine.native_functions`), which knows
-or refuses their shapes. Anything else is answered NotImplemented.
+function of arrays and numbers over ``rl_fast`` (:mod:`rushlight.machine.native_functions`), which
+knows or refuses their shapes. Anything else is answered NotImplemented.
 """
 
 from __future__ import annotations

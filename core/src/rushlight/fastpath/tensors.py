@@ -1,8 +1,8 @@
 """Tensor objects made by machine code: what wrapping a kernel's result costs, three times less.
 
-Like the doors of :mod:`rushlight.machine.native_functions` these are METH_FASTCALL functions in LLVM IR
-whose ``self`` is a plan, an int64 array. They make an instance by ``object.__new__`` and set its
-slots, whose places the class itself tells.
+Like the doors of :mod:`rushlight.machine.native_functions` these are METH_FASTCALL functions in
+LLVM IR whose ``self`` is a plan, an int64 array. They make an instance by ``object.__new__`` and
+set its slots, whose places the class itself tells.
 
 ``rl_made``    (array, dtype): a tensor around an array
 ``rl_result``  (array, source): the same; the dtype is the source's, or found by the array's

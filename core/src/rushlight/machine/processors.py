@@ -1,10 +1,10 @@
 """The processor that kernels are made for, and how far the machine can run its instructions.
 
-Everything that depends on the kind of processor asks :func:`processor`. It is the machine's own,
-or one of MODELS by name in ``RUSHLIGHT_PROCESSOR``: then kernels, blocks and plans are chosen as
-they are there. Instructions that the machine lacks are replaced by functions with the same results
-(:mod:`rushlight.machine.language.emulated_instructions`), so that each way of every processor can be run,
-and tested, on any other.
+Everything that depends on the kind of processor asks :func:`processor`. It is the machine's own, or
+one of MODELS by name in ``RUSHLIGHT_PROCESSOR``: then kernels, blocks and plans are chosen as they
+are there. Instructions that the machine lacks are replaced by functions with the same results
+(:mod:`rushlight.machine.language.emulated_instructions`), so that each way of every processor can
+be run, and tested, on any other.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 For every index of the leading dimensions the others are one run. Operands are dense over it, or
 repeat with a period that fits a stack buffer: that is filled once for a run, by doubling. lo..hi
-are indices of the leading dimensions. The argument table as in :mod:`rushlight.compiler.cpu.drivers`,
-and behind it: elements of a run, elements of a block, leading dimensions, how each operand is
-reached (DIRECT, ONCE), the period of each operand.
+are indices of the leading dimensions. The argument table as in
+:mod:`rushlight.compiler.cpu.drivers`, and behind it: elements of a run, elements of a block,
+leading dimensions, how each operand is reached (DIRECT, ONCE), the period of each operand.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The body of an op and the references of its kernels are written for NumPy. The same text runs on a
 device when the names it looks up mean something else there: ``np`` is a namespace whose new arrays
-lie on the device, a kernel is the handwritten one in the files `cuda` of the kernels' families or else the
-CPU kernel's reference. `on_device` makes a function with the code of another and such names,
-translated when they are first looked up. The functions of the CPU are left as they are.
+lie on the device, a kernel is the handwritten one in the files `cuda` of the kernels' families or
+else the CPU kernel's reference. `on_device` makes a function with the code of another and such
+names, translated when they are first looked up. The functions of the CPU are left as they are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class NoDeviceKernelError(NotImplementedError):
     """Array code reached a kernel that was compiled for the CPU."""
 
 
-# Modules whose functions compute on arrays; higher layers add theirs, and to OWN. Those of `backends` that run compiled code refuse.
+# Modules whose functions compute on arrays; higher layers add theirs, and to OWN. Those of
+# `backends` that run compiled code refuse.
 ARRAY_LAYERS = [
     "rushlight.kernels.",
     "rushlight.machine.arrays",

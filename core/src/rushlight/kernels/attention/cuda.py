@@ -150,9 +150,10 @@ def attention_forward(query, key, value, mask, causal, scale, kept=None, dropout
     """``softmax(query @ key.T * scale + mask) @ value``, and the logarithm of each row's sum of
     exponentials (B, H, L), float32.
 
-    Arguments as in :func:`rushlight.kernels.attention.products.attention_forward`. A row that may look at
-    nothing gives zeros, and infinity as its logarithm. With ``kept``, what dropout multiplies the
-    probabilities by, the reference runs as array code; a :class:`Dropout` needs no such array.
+    Arguments as in :func:`rushlight.kernels.attention.products.attention_forward`. A row that may
+    look at nothing gives zeros, and infinity as its logarithm. With ``kept``, what dropout
+    multiplies the probabilities by, the reference runs as array code; a :class:`Dropout` needs no
+    such array.
     """
     if kept is not None:
         return NotImplemented

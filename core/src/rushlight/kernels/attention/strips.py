@@ -1,4 +1,5 @@
-"""Attention on matrix units, behind :mod:`rushlight.kernels.attention.products`. Import at first need.
+"""Attention on matrix units, behind :mod:`rushlight.kernels.attention.products`. Import at first
+need.
 
 The algebra of :mod:`attention_kernels`, by strips of 32 rows. Operands are split into bfloat16
 planes and packed as in :mod:`split_products`, those of a head once; scores and their gradients are

@@ -428,8 +428,9 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
 
 
 def convolution_then(input, weight, bias, stride, padding, dilation, groups, epilogue):
-    """:func:`convolution_forward` of float32, then an epilogue (:mod:`rushlight.kernels.gemm.epilogues`)
-    in place: by the threads that have just computed a part where the plan knows how."""
+    """:func:`convolution_forward` of float32, then an epilogue
+    (:mod:`rushlight.kernels.gemm.epilogues`) in place: by the threads that have just computed a
+    part where the plan knows how."""
     key = "forward", input.shape, weight.shape, stride, padding, dilation, groups, 3
     ready = _ready.get(key)
     if ready is None or not all(a is None or _is_plain(a) for a in (input, weight, bias)):

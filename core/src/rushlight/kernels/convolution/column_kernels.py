@@ -1,7 +1,7 @@
 """Compiled loops of :mod:`rushlight.kernels.convolution.columns`. Import at first need.
 
-Argument words follow :mod:`rushlight.kernels.launch.prepared`: a number, the result, the input, constants.
-Images are (planes, H, W), columns (planes, KH, KW, OH, OW).
+Argument words follow :mod:`rushlight.kernels.launch.prepared`: a number, the result, the input,
+constants. Images are (planes, H, W), columns (planes, KH, KW, OH, OW).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Windows of images as columns, and columns added up to images, each by one call.
 
-A function gives a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or None where it is
-left to others: strided and empty arrays, elements of other sizes, half-width floats added up.
+A function gives a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or None where
+it is left to others: strided and empty arrays, elements of other sizes, half-width floats added up.
 """
 
 from __future__ import annotations

@@ -4,11 +4,12 @@ A plane is copied into zero-padded scratch first, split by its strides: pixels (
 become the plane of phase (a, b). There a kernel tap is only an offset, and rows follow each other
 at a fixed pitch, so that a whole plane is one long vector loop (what falls between two rows is
 computed and thrown away): maps of 7 x 7 fill vectors as well as large ones. The gradient of the
-weight is a dot product for each tap. Columns at strides of 1 and 2 go row by row over the planes
-as they are instead, by code emitted for the window (:mod:`rushlight.kernels.convolution.depthwise_rows`), or
-plane by plane (:mod:`rushlight.kernels.convolution.depthwise_planes`); so does every gradient of the input,
-over the gradient with ``stride - 1`` zeros between its pixels and the taps turned round.
-Shapes alone decide the chunks. Import at first need: it imports the compiler.
+weight is a dot product for each tap. Columns at strides of 1 and 2 go row by row over the planes as
+they are instead, by code emitted for the window
+(:mod:`rushlight.kernels.convolution.depthwise_rows`), or plane by plane
+(:mod:`rushlight.kernels.convolution.depthwise_planes`); so does every gradient of the input, over
+the gradient with ``stride - 1`` zeros between its pixels and the taps turned round. Shapes alone
+decide the chunks. Import at first need: it imports the compiler.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Elements moved by one call: copies of strided arrays, triangles, joining.
 
-Each function prepares a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or gives None
-where it is left to others: large arrays, many dimensions, elements of 16 bytes.
+Each function prepares a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or
+gives None where it is left to others: large arrays, many dimensions, elements of 16 bytes.
 """
 
 from __future__ import annotations

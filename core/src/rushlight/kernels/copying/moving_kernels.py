@@ -1,7 +1,7 @@
 """Compiled loops that move elements: copies of strided arrays, triangles, joining.
 
-Argument words follow :mod:`rushlight.kernels.launch.prepared`: a number, the result, the inputs, the
-numbers of the call, constants. Strides are in bytes. Import at first need.
+Argument words follow :mod:`rushlight.kernels.launch.prepared`: a number, the result, the inputs,
+the numbers of the call, constants. Strides are in bytes. Import at first need.
 """
 
 from __future__ import annotations

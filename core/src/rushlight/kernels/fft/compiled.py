@@ -30,10 +30,10 @@ from rushlight.machine.language.functions import (
 from rushlight.machine.worker_pool import scratch
 
 # Argument words. STAGES: address of (radix, m, done, address of the roots) for each of COUNT
-# stages; FACTOR: address of a float32, or 0; SWAP: see
-# `rushlight.kernels.fft.butterflies`; ROOTS: of unity, for rows of real numbers; WHOLE: whether both
-# halves of their transforms are written; INNER: columns of a matrix;
-# ENDS: the bits of what the first and last value of a half are multiplied by. HEAD has no meaning.
+# stages; FACTOR: address of a float32, or 0; SWAP: see `rushlight.kernels.fft.butterflies`; ROOTS:
+# of unity, for rows of real numbers; WHOLE: whether both halves of their transforms are written;
+# INNER: columns of a matrix; ENDS: the bits of what the first and last value of a half are
+# multiplied by. HEAD has no meaning.
 HEAD, OUT, SOURCE, ROWS, N, STAGES, COUNT, FACTOR, SWAP, ROOTS, WHOLE, ENDS = range(12)
 INNER = WHOLE
 

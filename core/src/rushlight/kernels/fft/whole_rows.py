@@ -140,9 +140,9 @@ def takes(kind, rows, n):
 
 
 def prepared_rows(kind, x, n, forward, factor, whole, ends):
-    """A call of :func:`rushlight.kernels.launch.prepared.prepared` for dense arrays like `x`: `kind` is
-    ``"complex_rows"``, ``"real_rows"`` or ``"rows_back"``, `n` the size of the transform. Chosen by
-    shapes alone, so that results do not depend on the number of threads."""
+    """A call of :func:`rushlight.kernels.launch.prepared.prepared` for dense arrays like `x`:
+    `kind` is ``"complex_rows"``, ``"real_rows"`` or ``"rows_back"``, `n` the size of the transform.
+    Chosen by shapes alone, so that results do not depend on the number of threads."""
     inside = size_inside(kind, n)
     odd = kind != "complex_rows" and n % 2
     prepare = _few if odd or _is_few(x.size // x.shape[-1], inside) else _many

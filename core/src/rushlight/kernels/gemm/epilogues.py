@@ -13,10 +13,10 @@ class Epilogue:
     """A compiled float32 kernel of one operand and one result, with the numbers it is called with.
 
     ``run(out)`` runs it in place. ``table`` is what kernels that run it themselves, on a part of
-    their result at a time, are given (:mod:`rushlight.kernels.gemm.epilogue_emitters`): the same arithmetic on
-    every element, so the same bits. Register tiles are so small that only what `is_light` pays
-    there (ReLU 0 to 4 % of a product, GELU 3 to 8 % lost); depthwise planes, Winograd's tiles and
-    planes of few channels take all.
+    their result at a time, are given (:mod:`rushlight.kernels.gemm.epilogue_emitters`): the same
+    arithmetic on every element, so the same bits. Register tiles are so small that only what
+    `is_light` pays there (ReLU 0 to 4 % of a product, GELU 3 to 8 % lost); depthwise planes,
+    Winograd's tiles and planes of few channels take all.
     """
 
     def __init__(self, kernel, numbers=()):

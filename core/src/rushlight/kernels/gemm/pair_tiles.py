@@ -1,9 +1,9 @@
 """Register tiles of bfloat16: sums of pairs of products by the processor's own instruction.
 
-The tiles are those of :mod:`rushlight.kernels.gemm.microkernel` on 32-bit words that hold two values
-each, neighbours in k: one instruction adds both products to a float32 sum. C is bfloat16, rounded
-once. Intel calls the instructions AVX512_BF16; AMD has them since Zen 4. Where a processor has
-matrix units, :mod:`rushlight.kernels.gemm.split` is quicker. Import at first kernel need.
+The tiles are those of :mod:`rushlight.kernels.gemm.microkernel` on 32-bit words that hold two
+values each, neighbours in k: one instruction adds both products to a float32 sum. C is bfloat16,
+rounded once. Intel calls the instructions AVX512_BF16; AMD has them since Zen 4. Where a processor
+has matrix units, :mod:`rushlight.kernels.gemm.split` is quicker. Import at first kernel need.
 """
 
 from __future__ import annotations

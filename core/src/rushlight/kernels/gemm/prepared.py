@@ -1,7 +1,7 @@
 """Products of matrices of up to some hundred thousand multiply-adds, each by one call.
 
-The kernels are those of :mod:`rushlight.kernels.gemm.plans`; a range kernel puts the words of a prepared
-call (:mod:`rushlight.kernels.launch.prepared`) where they look for them.
+The kernels are those of :mod:`rushlight.kernels.gemm.plans`; a range kernel puts the words of a
+prepared call (:mod:`rushlight.kernels.launch.prepared`) where they look for them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compiled loops that read rows and elements at indices, and write and add them there.
 
-Argument words follow :mod:`rushlight.kernels.launch.prepared`. An index out of range counts in the word
-at FAILED and is left out: the caller sees the count and says what is wrong. Where `wrap` is 1,
+Argument words follow :mod:`rushlight.kernels.launch.prepared`. An index out of range counts in the
+word at FAILED and is left out: the caller sees the count and says what is wrong. Where `wrap` is 1,
 negative indices count from the end. Import at first need.
 """
 

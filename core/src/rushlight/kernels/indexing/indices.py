@@ -1,8 +1,8 @@
 """Reading rows and elements at indices, and writing or adding there, each by one call.
 
-Each function gives a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or None where it
-is left to others: strided arrays, elements of 16 bytes, sizes that do not fit. A call that met an
-index out of range counts it in :data:`failures`; its result is of no use then.
+Each function gives a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or None
+where it is left to others: strided arrays, elements of 16 bytes, sizes that do not fit. A call that
+met an index out of range counts it in :data:`failures`; its result is of no use then.
 """
 
 from __future__ import annotations

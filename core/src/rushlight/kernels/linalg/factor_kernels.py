@@ -1,7 +1,7 @@
 """Compiled factorizations of batches of small real matrices: items are matrices.
 
-Argument words follow :mod:`rushlight.kernels.launch.prepared`. Factors lie by columns. Import at first
-need.
+Argument words follow :mod:`rushlight.kernels.launch.prepared`. Factors lie by columns. Import at
+first need.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def _class_weights(weight, wide):
 def cross_entropy_forward(input, target, weight, ignore_index, label_smoothing):
     """Unreduced losses, logarithms of the sums of exponentials, and what a mean divides by.
 
-    Shapes and results as in :func:`rushlight.kernels.losses.cross_entropy.cross_entropy_forward`; the last one
-    is a 0-dim float64 device array. A target out of range makes the launch fail.
+    Shapes and results as in :func:`rushlight.kernels.losses.cross_entropy.cross_entropy_forward`;
+    the last one is a 0-dim float64 device array. A target out of range makes the launch fail.
     """
     sizes, samples = _sizes(input)
     x, target = input.contiguous(), target.astype(_INT64, copy=False).contiguous()

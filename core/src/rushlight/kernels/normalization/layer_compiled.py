@@ -1,5 +1,5 @@
-"""Compiled kernels behind layer normalisation in :mod:`rushlight.kernels.normalization.batch_and_layer`. Import at
-first need."""
+"""Compiled kernels behind layer normalisation in
+:mod:`rushlight.kernels.normalization.batch_and_layer`. Import at first need."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Batch normalization by one call each: of small arrays in training, with given statistics, and the
 running averages.
 
-The kernels of training are those of :mod:`rushlight.kernels.normalization.batch_and_layer`, one after the other.
+The kernels of training are those of :mod:`rushlight.kernels.normalization.batch_and_layer`, one
+after the other.
 """
 
 from __future__ import annotations

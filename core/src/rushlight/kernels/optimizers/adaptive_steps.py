@@ -1,9 +1,10 @@
 """Steps of the adaptive optimizers over lists of arrays: one launch for all of them.
 
 RMSprop, Adagrad, Adadelta, Adamax, NAdam, RAdam, Rprop and averaged descent, in the manner of
-`rushlight.kernels.optimizers.foreach`: items are blocks of 4096 elements, every list but the gradients is
-updated in place. What depends on the number of a step comes as one tuple of numbers per array;
-arrays with equal numbers share a launch. `launch` is where a step runs; GPUs give their own.
+`rushlight.kernels.optimizers.foreach`: items are blocks of 4096 elements, every list but the
+gradients is updated in place. What depends on the number of a step comes as one tuple of numbers
+per array; arrays with equal numbers share a launch. `launch` is where a step runs; GPUs give their
+own.
 """
 
 from __future__ import annotations

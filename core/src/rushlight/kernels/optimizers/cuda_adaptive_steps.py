@@ -1,6 +1,7 @@
 """Steps of the adaptive optimizers over lists of device arrays: one launch for all of them.
 
-A step is that of :mod:`rushlight.kernels.optimizers.adaptive_steps`, arguments and all; its kernel is printed
+A step is that of :mod:`rushlight.kernels.optimizers.adaptive_steps`, arguments and all; its kernel
+is printed
 from the same formula, for each element type and choice of lists. Numbers come by value; where
 arrays differ in numbers (parameters that joined later), they lie in a table, one more launch.
 """
@@ -96,7 +97,8 @@ def _kernel(*key):
 
 
 def launch_step(step, kind, lists, own, shared):
-    """One launch for the arrays of one dtype; see `rushlight.kernels.optimizers.adaptive_steps.launch_all`.
+    """One launch for the arrays of one dtype; see
+    `rushlight.kernels.optimizers.adaptive_steps.launch_all`.
 
     ``own`` may be numbers on the device (`step_numbers.OwnNumbers`).
     """

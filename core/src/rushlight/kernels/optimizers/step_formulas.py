@@ -1,10 +1,11 @@
 """The formulas of the adaptive optimizers, each written once for CPUs and GPUs.
 
 A formula takes one element of every list, then numbers; it gives the new elements of all lists but
-the gradients (the second). :mod:`rushlight.kernels.optimizers.adaptive_steps` expands it into a kernel's loop,
-:mod:`rushlight.kernels.optimizers.cuda_adaptive_steps` prints it as CUDA C++. They are those of PyTorch's
-single-tensor optimizers. ``sign`` is -1 where a function is maximized; ``decay`` times the
-parameter is added to the gradient, ``shrink`` multiplies the parameter (decoupled decay).
+the gradients (the second). :mod:`rushlight.kernels.optimizers.adaptive_steps` expands it into a
+kernel's loop, :mod:`rushlight.kernels.optimizers.cuda_adaptive_steps` prints it as CUDA C++. They
+are those of PyTorch's single-tensor optimizers. ``sign`` is -1 where a function is maximized;
+``decay`` times the parameter is added to the gradient, ``shrink`` multiplies the parameter
+(decoupled decay).
 
 What depends on the number of a step is of Python's floats: the host evaluates it, and where steps
 are counted on a GPU (``capturable``) it is printed too, in double precision. Arguments are the

@@ -1,4 +1,5 @@
-"""Compiled loops behind :mod:`rushlight.kernels.reduction.small_reduction`. Import at first need."""
+"""Compiled loops behind :mod:`rushlight.kernels.reduction.small_reduction`. Import at first
+need."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Compiled loops behind :mod:`rushlight.kernels.reduction.totals`. Import at first need.
 
 An array is seen as (outer, n, inner), n being reduced; the rows of n are split into blocks whose
-results a second pass brings together. Argument words follow :mod:`rushlight.kernels.launch.prepared`.
+results a second pass brings together. Argument words follow
+:mod:`rushlight.kernels.launch.prepared`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Resizing by the taps of :mod:`rushlight.kernels.resampling.taps`: forward and, with transposed taps,
-backward."""
+"""Resizing by the taps of :mod:`rushlight.kernels.resampling.taps`: forward and, with transposed
+taps, backward."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Positions of an image are worked on in blocks, whose places and weights all channels share. The
 gradient of the input is added up plane by plane, in the order of the positions, so results do not
-depend on threads. Other arrays are left to the array language of :mod:`rushlight.ops.neural.grid_sampling`.
+depend on threads. Other arrays are left to the array language of
+:mod:`rushlight.ops.neural.grid_sampling`.
 """
 
 from __future__ import annotations

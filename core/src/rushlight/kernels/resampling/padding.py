@@ -1,8 +1,8 @@
 """Padding of the last dimensions by one call, and its gradient: dense float32 and float64 arrays.
 
 Amounts are given before and after the last dimension, then of the one before it. Each function
-prepares a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or gives None where it is
-left to others.
+prepares a call for one layout (see :mod:`rushlight.kernels.launch.prepared`), or gives None where
+it is left to others.
 """
 
 from __future__ import annotations

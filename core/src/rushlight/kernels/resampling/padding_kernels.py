@@ -1,6 +1,7 @@
 """Compiled loops behind :mod:`rushlight.kernels.resampling.padding`. Import at first need.
 
-Arrays are images of R2 times R1 rows. Argument words follow :mod:`rushlight.kernels.launch.prepared`.
+Arrays are images of R2 times R1 rows. Argument words follow
+:mod:`rushlight.kernels.launch.prepared`.
 """
 
 from __future__ import annotations

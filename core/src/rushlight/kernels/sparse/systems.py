@@ -1,7 +1,7 @@
 """Systems of linear equations with a sparse triangular matrix, by substitution row after row.
 
-The matrix is given as in :mod:`rushlight.kernels.sparse.products`; elements on the other side of the
-diagonal are left out. Every column of the right-hand side has one writer.
+The matrix is given as in :mod:`rushlight.kernels.sparse.products`; elements on the other side of
+the diagonal are left out. Every column of the right-hand side has one writer.
 """
 
 from __future__ import annotations

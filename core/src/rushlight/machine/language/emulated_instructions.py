@@ -1,10 +1,10 @@
 """Instructions that this machine lacks, as functions of LLVM IR with the same results.
 
-Kernels for another processor (``RUSHLIGHT_PROCESSOR``, :mod:`rushlight.machine.processors`) name their
-instructions by LLVM's intrinsics. Wide vectors, masks and fused products LLVM splits by itself;
-what only exists as an instruction of its own is replaced in the text of a module before it is
-compiled: :func:`replaced`. Matrix units keep tiles between instructions, so these are functions of
-a module of their own (:mod:`rushlight.machine.language.emulated_tiles`).
+Kernels for another processor (``RUSHLIGHT_PROCESSOR``, :mod:`rushlight.machine.processors`) name
+their instructions by LLVM's intrinsics. Wide vectors, masks and fused products LLVM splits by
+itself; what only exists as an instruction of its own is replaced in the text of a module before it
+is compiled: :func:`replaced`. Matrix units keep tiles between instructions, so these are functions
+of a module of their own (:mod:`rushlight.machine.language.emulated_tiles`).
 
 The sources are the descriptions of the instructions in Intel's Software Developer's Manual, volume
 2, and "Architecture Instruction Set Extensions"; tests compare with the instructions themselves

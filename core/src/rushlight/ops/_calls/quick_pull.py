@@ -1,8 +1,8 @@
 """`quick(node, grad)`: a node's gradients where nothing is unusual, written for each plan.
 
-It is `unpack` and `pull` of :mod:`rushlight.ops._table.recording` in one function, with the built-in
-functions of elementwise formulas called in place; NotImplemented where saved values are held by
-hooks of the user or were written to. It is called in passes that record nothing.
+It is `unpack` and `pull` of :mod:`rushlight.ops._table.recording` in one function, with the
+built-in functions of elementwise formulas called in place; NotImplemented where saved values are
+held by hooks of the user or were written to. It is called in passes that record nothing.
 """
 
 from __future__ import annotations

@@ -25,7 +25,9 @@ METHODS = {
     "shape.stacking": """
         dsplit hsplit split_with_sizes unsafe_chunk unsafe_split unsafe_split_with_sizes vsplit
     """,
-    "shape.view_copies": "as_strided_scatter diagonal_scatter narrow_copy select_scatter slice_scatter",
+    "shape.view_copies": """
+        as_strided_scatter diagonal_scatter narrow_copy select_scatter slice_scatter
+    """,
     "linalg.triangular_systems": "triangular_solve",
     "linalg.factorization": "cholesky cholesky_inverse cholesky_solve geqrf lu qr",
     "linalg.solver": "inverse lu_solve",
@@ -39,7 +41,9 @@ METHODS = {
     "fft.spectrogram": "istft stft",
     "linalg.former_names": "eig lstsq solve symeig",
     "elementwise.special_bessel": "i0 i0_",
-    "elementwise.special_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_ polygamma polygamma_",
+    "elementwise.special_gamma": """
+        igamma igamma_ igammac igammac_ mvlgamma mvlgamma_ polygamma polygamma_
+    """,
     "random.variates": "cauchy_ geometric_ log_normal_",
     "shape.rearranging": """
         __reversed__ apply_ diagflat fill fill_diagonal_ fliplr flipud is_same_size map2_ map_ rot90

@@ -1,7 +1,7 @@
 """NumPy's names of arguments, which PyTorch's built-in functions take too.
 
-Ops of the table know them by themselves (:meth:`rushlight.ops._table.op.Op.bind`); this is for functions
-of plain Python.
+Ops of the table know them by themselves (:meth:`rushlight.ops._table.op.Op.bind`); this is for
+functions of plain Python.
 """
 
 from __future__ import annotations

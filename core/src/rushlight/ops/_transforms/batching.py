@@ -2,8 +2,8 @@
 
 A :class:`Batched` holds its inner tensor with that dimension first. How an op runs on all examples
 at once follows from its kind: elementwise ops align, composites run their body, and the other ops
-have a rule from :mod:`rushlight.ops._transforms.batching_rules`. What has none runs once for each example,
-with one warning for each op; `fallbacks` counts these loops by name.
+have a rule from :mod:`rushlight.ops._transforms.batching_rules`. What has none runs once for each
+example, with one warning for each op; `fallbacks` counts these loops by name.
 """
 
 from __future__ import annotations
