@@ -272,7 +272,7 @@ def test_bad_number_of_threads(bad):
 
 
 def test_environment_sets_threads():
-    code = "from rushlight.backends import threads; print(threads.get_num_threads())"
+    code = "from rushlight.machine import threads; print(threads.get_num_threads())"
     environment = dict(os.environ, RUSHLIGHT_NUM_THREADS="3")
     run = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True

@@ -62,7 +62,7 @@ def test_structured_bombs():
 
 
 FAULTS = {
-    "takes 8": lambda path: bytearray(80 << 20) and None,
+    "takes 8": lambda path: bytearray(85 << 20) and None,
     "runs code": lambda path: os.listdir("/") and os.system("true"),
     "does not name the file": lambda path: (_ for _ in ()).throw(RuntimeError("broken")),
     "raises KeyError": lambda path: {}[path],

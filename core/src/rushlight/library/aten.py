@@ -86,7 +86,7 @@ class _Adapted:
     _unsafe_view = staticmethod(Tensor.reshape)
 
 
-# Functions of ops/private_names.py that are no ops.
+# Functions of ops/former/private_names.py that are no ops.
 _PRIVATE = {"_upsample_bilinear2d_aa": "_upsample_bilinear2d_aa", "slice": "sliced"}
 _PREFIXES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
 

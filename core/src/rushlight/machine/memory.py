@@ -111,9 +111,9 @@ def bytes_of(shape, itemsize) -> int:
                 f"argument 'size' failed to unpack the object at pos {position} with error "
                 f'"Overflow when unpacking long long": {extent} is not below 2**63'
             )
-    if size:
+    if size > 0:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={shape_text(shape)}")
-    if math.prod(extent or 1 for extent in shape) * itemsize >= 1 << 63:
+    if not size and math.prod(extent or 1 for extent in shape) * itemsize >= 1 << 63:
         raise RuntimeError(f"Stride calculation overflowed with sizes={shape_text(shape)}")
     return size
 

@@ -20,17 +20,17 @@ from rushlight.ops._table.rules import same
 # What a declaration may say beside the kind, rule and samples, each read by the mechanism that is
 # named; a default by kind holds where it is left out.
 #   autocast, autocast_on_gpu        dtype of inputs under autocast       amp/mode.py
-#   limited, moves, barred           unsigned integers and complex32      ops/_limited.py
+#   limited, moves, barred           unsigned integers and complex32      _table/limited.py
 #   aten, aten_inplace, aten_aliases overload names in torch.ops.aten     library/aten.py
-#   batching                         name of a rule of vmap               ops/_batching_rules.py
-#   linear, fills                    tangents of forward mode             ops/_forward.py
-#   sparse, sparse_slope             acts on stored elements alone        ops/sparse_elementwise.py
-#   nested                           acts on each element of nested ones  ops/nested_tensors.py
+#   batching                         name of a rule of vmap               _transforms/batching*.py
+#   linear, fills                    tangents of forward mode             _transforms/forward.py
+#   sparse, sparse_slope             acts on stored elements alone        sparse/elementwise.py
+#   nested                           acts on each element of nested ones  nested/tensors.py
 #   foreach                          forms of calls on lists of tensors   foreach.py
 #   flops                            word for a count of operations       utils/flop_counter.py
 #   runs_as                          ops that PyTorch runs for it         selective_checkpoint.py
-#   exported                         public at the top level, with a dash ops/_table
-#   oracle                           where PyTorch has it, if elsewhere   ops/_deferred.py
+#   exported                         public at the top level, with a dash _table/deferred_names.py
+#   oracle                           where PyTorch has it, if elsewhere   _table/deferred.py
 TABLE = {}
 REQUIRED = type("REQUIRED", (), {"__repr__": lambda self: "REQUIRED", "__slots__": ()})()
 # Annotations that declarations use beside Tensor.

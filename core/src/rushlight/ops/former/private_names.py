@@ -9,6 +9,7 @@ from rushlight import dtypes
 from rushlight.errors import shape_text
 from rushlight.ops._table.domains import positive
 from rushlight.ops._table.op import TensorList, composite
+from rushlight.ops._table.rules import refuse_complex
 from rushlight.ops._table.second_order import zero_by
 from rushlight.ops.creation.tensors import zeros
 from rushlight.ops.elementwise.activation import gelu, relu
@@ -242,6 +243,7 @@ def max_pool2d_with_indices_backward(
 ):
     """The gradient of :func:`nn.functional.max_pool2d`'s input: that of the output, at the places
     that the `indices` name."""
+    refuse_complex("max_pool2d_backward", grad_output._array)
     if input.dim() == 3:
         shape = (1, *input.shape)
         found = _max_unpool(grad_output.unsqueeze(0), indices.unsqueeze(0), shape).squeeze(0)
