@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.machinery
+import importlib.util
 import sys
 
 _FAMILIES = """
@@ -110,9 +111,12 @@ def names_of(file, package):
     """``__getattr__`` of a package that has the former name of one of its files."""
 
     def look_up(name):
-        home = sys.modules.get(f"{package}.{file}")
-        if home is None or name.startswith("__"):
+        own = name.startswith("__") or importlib.util.find_spec(f"{package}.{name}") is not None
+        if own:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(home, name)
+        try:
+            return getattr(importlib.import_module(f"{package}.{file}"), name)
+        except AttributeError:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
 
     return look_up
