@@ -2,7 +2,11 @@
 
 The tag is `<folder>-v<version>`; publishing builds from the tag only. Nothing is pushed.
 
+Fragments can be collected before: into the changelog's section of what is not released yet, which
+the next release takes over.
+
 Usage: python ci/release.py PACKAGE major|minor|patch [--check] [--no-tests]
+       python ci/release.py PACKAGE collect
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from packages import CORE, ROOT, SATELLITES, Package, package_named
 
 KINDS = ("added", "changed", "fixed", "removed", "performance")
 FRAGMENT = re.compile(rf"^[a-z0-9][a-z0-9_-]*\.({'|'.join(KINDS)})\.md$")
+UNRELEASED = re.compile(r"^## Unreleased\n(.*?)(?=^## |\Z)", re.M | re.S)
 RELEASES = ROOT / "ci" / "releases.toml"
 
 
@@ -58,15 +63,29 @@ def fragments(package: Package) -> dict[str, list[Path]]:
     return found
 
 
-def changelog_entry(version: str, date: str, found: dict[str, list[Path]]) -> str:
-    """The changelog's section of a release."""
-    lines = [f"## {version} ({date})", ""]
-    for kind, paths in found.items():
-        if paths:
-            lines += [f"### {kind.capitalize()}", ""]
-            lines += [f"- {' '.join(path.read_text().split())}" for path in paths]
-            lines.append("")
-    return "\n".join(lines)
+def lines_of(found: dict[str, list[Path]]) -> dict[str, list[str]]:
+    """What fragments say, by kind: one line each."""
+    return {kind: [" ".join(p.read_text().split()) for p in paths] for kind, paths in found.items()}
+
+
+def taken_out(changelog: str) -> tuple[str, dict[str, list[str]]]:
+    """The changelog without its section of what is not released, and that section's lines."""
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    match = UNRELEASED.search(changelog)
+    if match is None:
+        return changelog, found
+    for heading, body in re.findall(r"^### (\w+)\n(.*?)(?=^### |\Z)", match[1], re.M | re.S):
+        found[heading.lower()] = re.findall(r"^- (.*)", body, re.M)
+    return changelog[: match.start()] + changelog[match.end() :], found
+
+
+def changelog_entry(title: str, lines: dict[str, list[str]]) -> str:
+    """A section of the changelog."""
+    text = [f"## {title}", ""]
+    for kind, each in lines.items():
+        if each:
+            text += [f"### {kind.capitalize()}", "", *[f"- {line}" for line in each], ""]
+    return "\n".join(text)
 
 
 def insert_entry(changelog: str, entry: str) -> str:
@@ -75,6 +94,23 @@ def insert_entry(changelog: str, entry: str) -> str:
     if position < 0:
         return changelog.rstrip() + "\n\n" + entry
     return changelog[: position + 1] + entry + "\n" + changelog[position + 1 :]
+
+
+def rewritten(package: Package, title: str, found: dict[str, list[Path]]) -> str:
+    """The changelog with all that is not released in one section of that title."""
+    changelog, lines = taken_out((package.path / "CHANGELOG.md").read_text())
+    for kind, each in lines_of(found).items():
+        lines[kind] += each
+    return insert_entry(changelog, changelog_entry(title, lines))
+
+
+def collect(package: Package) -> None:
+    """Put the fragments into the section of what is not released."""
+    found = fragments(package)
+    (package.path / "CHANGELOG.md").write_text(rewritten(package, "Unreleased", found))
+    for paths in found.values():
+        for path in paths:
+            path.unlink()
 
 
 def check_window(version: str) -> None:
@@ -91,14 +127,14 @@ def check_window(version: str) -> None:
             )
 
 
-def check_state(package: Package, version: str, found: dict[str, list[Path]]) -> None:
+def check_state(package: Package, version: str, entry: str) -> None:
     """The tree is clean, the tag is new, and there is something to say."""
     if git("status", "--porcelain", "--untracked-files=no"):
         raise SystemExit("the working tree has changes: commit them first")
     tag = f"{package.folder}-v{version}"
     if git("tag", "--list", tag):
         raise SystemExit(f"the tag {tag} is there already")
-    if not any(found.values()):
+    if "\n- " not in entry:
         raise SystemExit(f"{package.folder}/changelog.d holds no fragment: nothing to release")
     if package is CORE:
         check_window(version)
@@ -125,10 +161,9 @@ def record_commit(package: Package, version: str, commit: str) -> None:
 
 def write_release(package: Package, version: str, found: dict[str, list[Path]]) -> None:
     """Bump, collect, commit, tag; then record the commit in a second one."""
-    date = datetime.date.today().isoformat()
     changelog = package.path / "CHANGELOG.md"
-    entry = changelog_entry(version, date, found)
-    changelog.write_text(insert_entry(changelog.read_text(), entry))
+    title = f"{version} ({datetime.date.today().isoformat()})"
+    changelog.write_text(rewritten(package, title, found))
     text = package.version_file.read_text()
     package.version_file.write_text(text.replace(f'"{package.version}"', f'"{version}"'))
     for paths in found.values():
@@ -149,14 +184,18 @@ def main() -> int:
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     if len(words) != 2 or set(options) - {"--check", "--no-tests"}:
         raise SystemExit(__doc__)
-    if words[1] not in ("major", "minor", "patch"):
-        raise SystemExit(f"level {words[1]!r}: expected major, minor or patch")
     package = package_named(words[0])
+    if words[1] == "collect":
+        collect(package)
+        return 0
+    if words[1] not in ("major", "minor", "patch"):
+        raise SystemExit(f"level {words[1]!r}: expected major, minor, patch or collect")
     version = next_version(package, words[1])
     found = fragments(package)
     print(f"{package.distribution} {package.version} -> {version}")
-    print(changelog_entry(version, datetime.date.today().isoformat(), found))
-    check_state(package, version, found)
+    entry = UNRELEASED.search(rewritten(package, "Unreleased", found))[0]
+    print(entry)
+    check_state(package, version, entry)
     if "--no-tests" not in options:
         check_health(package)
     if "--check" in options:
