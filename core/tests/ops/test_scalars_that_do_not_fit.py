@@ -35,7 +35,7 @@ def _rows(lib):
 
 
 # Call(library, zeros of the dtype, number) of what writes a number into a tensor and has no typed
-# signature; the others are in tests/compatibility/test_numbers_that_do_not_fit.py.
+# signature; the others are in tests/compat/test_numbers_that_do_not_fit.py.
 CALLS = {
     "full of a size": lambda lib, x, n: lib.full([2], n, dtype=x.dtype),
     "scatter_ add": lambda lib, x, n: x.scatter_(0, _rows(lib), n, reduce="add"),

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 from layouts import reversed_axes, scattered  # noqa: E402
 
 from rushlight.kernels.launch.execution import REFERENCE  # noqa: E402

@@ -11,7 +11,7 @@ import pytest
 
 import rushlight
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 from layouts import reversed_axes, scattered  # noqa: E402
 
 from rushlight.kernels.pooling import windows as pooling  # noqa: E402
