@@ -104,8 +104,8 @@ def tables(session: nox.Session) -> None:
     """PyTorch's tables of layers and optimizers, and the names that public programs use."""
     install(session, folders=("core",))
     session.run("python", "ci/oracle.py", "--required")
-    session.run("python", "ci/torch_modules.py", *session.posargs)
-    session.run("python", "ci/torch_optimizers.py", *session.posargs)
+    session.run("python", "ci/pytorch/modules.py", *session.posargs)
+    session.run("python", "ci/pytorch/optimizers.py", *session.posargs)
     session.run("python", "ci/api_usage.py", "ci/api_names.tsv", "--missing")
 
 
@@ -114,7 +114,7 @@ def seeds(session: nox.Session) -> None:
     """The same seed, the same numbers? Writes docs/pages/seeds.md."""
     install(session, folders=("core",))
     session.run("python", "ci/oracle.py", "--required")
-    session.run("python", "ci/torch_seeds.py", "--page", "docs/pages/seeds.md", *session.posargs)
+    session.run("python", "ci/pytorch/seeds.py", "--page", "docs/pages/seeds.md", *session.posargs)
 
 
 @nox.session
@@ -155,7 +155,7 @@ def transforms(session: nox.Session) -> None:
     """PyTorch's op table under vmap, forward mode and their compositions: at least 600 agree."""
     install(session, folders=("core",))
     session.run("python", "ci/oracle.py", "--required")
-    session.run("python", "ci/torch_func.py", "--least", "600", *session.posargs)
+    session.run("python", "ci/pytorch/func.py", "--least", "600", *session.posargs)
 
 
 @nox.session

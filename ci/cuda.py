@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = {
     "kernels": ("ci/nvrtc_check.py",),
     "tests": ("ci/tests.py", "core", "tests/cuda"),
-    "table": ("ci/torch_table.py", "--device", "cuda"),
+    "table": ("ci/pytorch/table.py", "--device", "cuda"),
     "check": ("ci/gpu_check.py", "--runtime", "emu", "--smoke"),
 }
 

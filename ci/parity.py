@@ -2,9 +2,9 @@
 
 A test file takes part if it names the oracle. `quick` (the default) takes the op table's quick
 tier, `full` the full one and then PyTorch's own tables of operations (results, reference inputs,
-strides, unsigned dtypes, complex32), layers and optimizers and the table of seeds (torch_table.py,
-torch_strides.py, torch_unsigned.py, torch_complex32.py, torch_modules.py, torch_optimizers.py,
-torch_seeds.py).
+strides, unsigned dtypes, complex32), layers and optimizers and the table of seeds (table.py,
+strides.py, unsigned.py, complex32.py, modules.py, optimizers.py,
+seeds.py).
 
 Usage: python ci/parity.py [quick|full] [--if-available] [PYTEST ARGUMENT ...]
 """
@@ -24,14 +24,14 @@ NAMES_ORACLE = re.compile(r"importorskip\(\s*[\"']torch|^\s*import torch\b|^\s*f
 USES_TABLE = re.compile(r"rushlight\.testing|from rushlight import testing")
 # PyTorch's own tables of operations, layers and optimizers, and the table of seeds.
 TABLES = (
-    ("torch_table.py", ("--jobs", "2", "--samples", "120")),
-    ("torch_table.py", ("--jobs", "2", "--reference")),
-    ("torch_strides.py", ()),
-    ("torch_unsigned.py", ()),
-    ("torch_complex32.py", ()),
-    ("torch_modules.py", ()),
-    ("torch_optimizers.py", ()),
-    ("torch_seeds.py", ()),
+    ("table.py", ("--jobs", "2", "--samples", "120")),
+    ("table.py", ("--jobs", "2", "--reference")),
+    ("strides.py", ()),
+    ("unsigned.py", ()),
+    ("complex32.py", ()),
+    ("modules.py", ()),
+    ("optimizers.py", ()),
+    ("seeds.py", ()),
 )
 CLOSING = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed)")
 

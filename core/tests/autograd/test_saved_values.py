@@ -1,6 +1,6 @@
 """What ops save for backward: a write in place after the call is refused, or changes no gradient.
 
-The whole of PyTorch's op table is compared by ``ci/torch_table.py --checks saved``.
+The whole of PyTorch's op table is compared by ``ci/pytorch/table.py --checks saved``.
 """
 
 from __future__ import annotations

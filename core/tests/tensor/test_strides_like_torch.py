@@ -1,7 +1,7 @@
 """Results lie in memory as PyTorch's do: the same strides for dimensions longer than one.
 
-``ci/torch_strides.py`` compares them over PyTorch's own op table; these are cases that its samples
-do not have.
+``ci/pytorch/strides.py`` compares them over PyTorch's own op table; these are cases that its
+samples do not have.
 """
 
 import pytest

@@ -4,9 +4,9 @@ Rows are initial weights of layers, initialisers, samplers, masks, data orders a
 For each row and seed the numbers are compared bit by bit; where they differ, in units of the last
 place of PyTorch's. Afterwards both generators must stand at the same place, so that what a program
 draws next is the same too. Integers, uniforms and masks must be the same bitwise, all else within
-4 units; rows that are not stand in ci/torch_seeds_known.toml with their reasons.
+4 units; rows that are not stand in ci/pytorch/seeds_known.toml with their reasons.
 
-Usage: python ci/torch_seeds.py [WORD ...] [--page FILE]
+Usage: python ci/pytorch/seeds.py [WORD ...] [--page FILE]
 
 A WORD chooses the rows whose names contain it.
 """
@@ -20,11 +20,13 @@ import sys
 import warnings
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import known_failures
 import oracle
 from packages import ROOT
 
-KNOWN = Path(__file__).with_name("torch_seeds_known.toml")
+KNOWN = Path(__file__).with_name("seeds_known.toml")
 PAGE = ROOT / "docs" / "pages" / "seeds.md"
 SEEDS = (0, 1, 42, 2**31 + 7, 1234567890123)
 LIMIT = 4
@@ -196,12 +198,12 @@ def main() -> int:
         print(f"torch oracle not available ({oracle.REQUIREMENT}): the seeds were NOT compared")
         return 1
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    import seeds_rows
     import torch
-    import torch_seeds_rows
 
     torch.set_num_threads(1)
     rows = []
-    for group, name, call, floor in torch_seeds_rows.rows():
+    for group, name, call, floor in seeds_rows.rows():
         if arguments.words and not any(word in name for word in arguments.words):
             continue
         row = examine(name, group, call, floor)

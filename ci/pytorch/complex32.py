@@ -1,11 +1,11 @@
 """Compare complex32 with PyTorch, over the samples of its op table.
 
-Every sample of every entry runs on both sides (torch_limited.py says how). Of the entries that the
+Every sample of every entry runs on both sides (limited.py says how). Of the entries that the
 table claims for complex32, inputs with gaps, gradients and variants (method, in-place, ``out=``)
-are compared, too. Entries known to differ stand in ci/torch_complex32_known.toml with their
+are compared, too. Entries known to differ stand in ci/pytorch/complex32_known.toml with their
 reasons.
 
-Usage: python ci/torch_complex32.py [NAME ...] [--samples N] [--verbose]
+Usage: python ci/pytorch/complex32.py [NAME ...] [--samples N] [--verbose]
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import torch_limited
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-KNOWN = Path(__file__).with_name("torch_complex32_known.toml")
+import limited
+
+KNOWN = Path(__file__).with_name("complex32_known.toml")
 KIN = ("complex64", "float16", "float32")
 CHECKS = ("noncontiguous", "gradient", "second", "variants")
 
 
 def claimed(info, dtype, most):
     """Lines of what differs in the checks that only entries claimed for the dtype undergo."""
+    import table_checks as checks
     import torch
-    import torch_table_checks as checks
 
     if getattr(torch, dtype) not in info.supported_dtypes("cpu"):
         return []
@@ -32,4 +34,4 @@ def claimed(info, dtype, most):
 
 
 if __name__ == "__main__":
-    sys.exit(torch_limited.main(__doc__, KNOWN, "complex32", KIN, claimed))
+    sys.exit(limited.main(__doc__, KNOWN, "complex32", KIN, claimed))

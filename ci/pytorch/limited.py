@@ -4,7 +4,7 @@ PyTorch has kernels of few ops for these dtypes, and its table claims fewer stil
 of every entry runs on both sides: where PyTorch computes, the result must be equal (dtype and
 elements), where it refuses, the exception must be of the same type.
 
-:func:`main` is what torch_unsigned.py and torch_complex32.py run.
+:func:`main` is what unsigned.py and complex32.py run.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import sys
 import time
 import warnings
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import known_failures
 import oracle
@@ -89,9 +93,9 @@ def is_kin(found, wanted):
 
 def difference(info, function, sample):
     """What is wrong with our result of one sample, or None."""
+    import table_checks as checks
+    import table_values as values
     import torch
-    import torch_table_checks as checks
-    import torch_table_values as values
 
     try:
         own = values.ours((sample.input, tuple(sample.args), dict(sample.kwargs)))
@@ -131,8 +135,8 @@ def difference(info, function, sample):
 
 def differences(info, dtype, kin, most):
     """Lines of what differs, and how many samples were compared."""
-    import torch_table_checks as checks
-    import torch_table_values as values
+    import table_checks as checks
+    import table_values as values
 
     checks.limit(SECONDS)
     try:
@@ -165,8 +169,8 @@ def main(doc, known, dtypes, kin, further=None) -> int:
         print(f"torch oracle not available ({oracle.REQUIREMENT}): NOT compared")
         return 1
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    import table
     import torch
-    import torch_table
 
     torch.set_num_threads(1)
     start, total = time.monotonic(), 0
@@ -183,7 +187,7 @@ def main(doc, known, dtypes, kin, further=None) -> int:
             total += count
         return lines
 
-    failing, examined = torch_table.examined(arguments.names, every_dtype, arguments.verbose)
+    failing, examined = table.examined(arguments.names, every_dtype, arguments.verbose)
     print(f"\n--- {len(examined) - len(failing)} of {len(examined)} entries, {total} samples")
     print(f"{time.monotonic() - start:.0f} s")
     return 1 if known_failures.surprises(known, failing, examined) else 0

@@ -1,4 +1,4 @@
-"""What torch_seeds.py compares: (group, name, function of the library that draws, floor).
+"""What seeds.py compares: (group, name, function of the library that draws, floor).
 
 A unit in the last place is that of the result, or of the floor where that is larger: the size of a
 shift, or of the parts of a sum.
@@ -225,7 +225,7 @@ def layers():
     missing = drawing - set(LAYERS) - {"InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"}
     missing -= {"RNNBase", "RNNCellBase", "LocalResponseNorm", "CrossMapLRN2d", "Container"}
     if missing:
-        raise SystemExit(f"torch_seeds_rows.LAYERS does not name {sorted(missing)}")
+        raise SystemExit(f"seeds_rows.LAYERS does not name {sorted(missing)}")
     return {f"nn.{name}": call for name, call in found.items()}
 
 

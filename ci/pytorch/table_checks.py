@@ -10,10 +10,9 @@ import itertools
 import signal
 import warnings
 
+import table_values as values
 import torch
-import torch_table_values as values
-from torch.testing._internal.common_utils import noncontiguous_like
-from torch_table_values import (
+from table_values import (
     Mismatch,
     Refused,
     Unavailable,
@@ -25,6 +24,7 @@ from torch_table_values import (
     theirs,
     translated,
 )
+from torch.testing._internal.common_utils import noncontiguous_like
 
 import rushlight
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import collections
 import typing
 
+import table_checks as checks
 import torch
-import torch_table_checks as checks
-from torch_table_values import Mismatch, ours, theirs
+from table_values import Mismatch, ours, theirs
 
 import rushlight
 

@@ -7,9 +7,9 @@ dicts have the same entries and go over in both directions; copies go on alike; 
 through differentiable steps; schedulers agree over 50 epochs with a resume in the middle; errors
 have PyTorch's types.
 
-Entries known not to pass stand in ci/torch_optimizers_known.toml with their reasons.
+Entries known not to pass stand in ci/pytorch/optimizers_known.toml with their reasons.
 
-Usage: python ci/torch_optimizers.py [NAME ...] [--checks trajectory,state,errors] [--verbose]
+Usage: python ci/pytorch/optimizers.py [NAME ...] [--checks trajectory,state,errors] [--verbose]
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ import time
 import warnings
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import known_failures
 import oracle
 
-KNOWN = Path(__file__).with_name("torch_optimizers_known.toml")
+KNOWN = Path(__file__).with_name("optimizers_known.toml")
 STEPS, EPOCHS = 20, 50
 TOLERANCE = {"float64": 1e-6, "complex128": 1e-6, "float32": 2e-4, "complex64": 2e-4}
 
@@ -96,8 +98,8 @@ def start(library, shape, kind, seed):
 
 def own(value, known=None):
     """PyTorch's value as Rushlight's; one tensor in two places stays one."""
+    import table_checks as checks
     import torch
-    import torch_table_checks as checks
 
     import rushlight
 
@@ -120,8 +122,8 @@ def own(value, known=None):
 
 def close(found, expected, what, tolerance):
     """Raise unless two tensors (one of each side) agree."""
+    import table_checks as checks
     import torch
-    import torch_table_checks as checks
 
     found, expected = checks.theirs(found.detach()), expected.detach()
     if found.dtype != expected.dtype or found.shape != expected.shape:
@@ -243,7 +245,7 @@ def compare_state(found, expected, what):
 
 def check_state(entry, kwargs):
     """State dicts agree; each side goes on from the other's."""
-    import torch_table_checks as checks
+    import table_checks as checks
 
     for dtype in ("float64", "float32"):
         pair = entry.pair(kwargs, dtype=dtype)
@@ -392,8 +394,8 @@ def schedule(run, makers):
 
 def check_errors(entry):
     """Error inputs raise (or warn) with PyTorch's type, at construction or in the step."""
+    import table_checks as checks
     import torch
-    import torch_table_checks as checks
     from torch.testing._internal.common_optimizers import OptimizerErrorEnum
 
     import rushlight

@@ -4,9 +4,9 @@ Every sample of every entry runs on both sides, in float32 (or the entry's first
 with gaps, and with images and volumes channels last. Strides must be the same wherever they mean
 something: in tensors with elements, for dimensions longer than one.
 
-Entries known to differ stand in ci/torch_strides_known.toml with their reasons.
+Entries known to differ stand in ci/pytorch/strides_known.toml with their reasons.
 
-Usage: python ci/torch_strides.py [NAME ...] [--samples N] [--verbose]
+Usage: python ci/pytorch/strides.py [NAME ...] [--samples N] [--verbose]
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ import time
 import warnings
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import known_failures
 import oracle
 
-KNOWN = Path(__file__).with_name("torch_strides_known.toml")
+KNOWN = Path(__file__).with_name("strides_known.toml")
 SECONDS = 60  # for one entry
 
 
@@ -46,7 +48,7 @@ def last(value):
 
 def forms(sample):
     """A sample as it is, with gaps, and channels last where that changes it."""
-    import torch_table_checks as checks
+    import table_checks as checks
 
     yield "", sample
     yield "with gaps, ", checks.with_gaps(sample)
@@ -56,9 +58,9 @@ def forms(sample):
 
 def differences(info, most):
     """What differs, a line per sample; None if nothing could be compared."""
+    import table_checks as checks
+    import table_values as values
     import torch
-    import torch_table_checks as checks
-    import torch_table_values as values
 
     supported = info.supported_dtypes("cpu")
     dtype = torch.float32 if torch.float32 in supported else min(supported, key=str)
@@ -85,7 +87,7 @@ def differences(info, most):
 
 def examine(info, most):
     """The differences of an entry; what went wrong instead stands for them."""
-    import torch_table_checks as checks
+    import table_checks as checks
 
     checks.limit(SECONDS)
     try:
@@ -109,12 +111,12 @@ def main() -> int:
         print(f"torch oracle not available ({oracle.REQUIREMENT}): strides were NOT compared")
         return 1
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    import table
     import torch
-    import torch_table
 
     torch.set_num_threads(1)
     start = time.monotonic()
-    failing, examined = torch_table.examined(
+    failing, examined = table.examined(
         arguments.names, lambda info: examine(info, arguments.samples), arguments.verbose
     )
     print(f"\n--- strides: {len(examined) - len(failing)} of {len(examined)} entries as in PyTorch")

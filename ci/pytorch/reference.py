@@ -1,4 +1,4 @@
-"""Forward parity over the `reference_inputs` of PyTorch's op table (`torch_table.py --reference`).
+"""Forward parity over the `reference_inputs` of PyTorch's op table (`table.py --reference`).
 
 Beyond its samples the table makes reference inputs for elementwise functions and some others: many
 shapes, gaps, broadcasting, Python numbers, values near and beyond the ends of their ranges, nan and
@@ -7,7 +7,7 @@ dimension and of none), which shows how types promote. Each input runs on both s
 have the same values, dtype and shape; where PyTorch raises, so must we, by an error of that kind.
 
 Entries whose reference inputs are their samples are covered by the checks of the samples. What is
-known not to agree stands in ci/torch_reference_known.toml with its reasons.
+known not to agree stands in ci/pytorch/reference_known.toml with its reasons.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from __future__ import annotations
 import itertools
 import warnings
 
+import table_checks as checks
+import table_values as values
 import torch
-import torch_table_checks as checks
-import torch_table_values as values
 from torch.testing._internal.common_methods_invocations import BinaryUfuncInfo
 from torch.testing._internal.opinfo.core import SampleInput
 

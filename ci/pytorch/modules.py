@@ -6,9 +6,9 @@ repr and state dict; outputs and gradients agree in training and evaluation; dee
 state dict from PyTorch give the same outputs; errors have PyTorch's types. Float32 gradients that
 differ by more than the tolerance pass where they are as near to float64 as PyTorch's.
 
-Entries known not to pass stand in ci/torch_modules_known.toml with their reasons.
+Entries known not to pass stand in ci/pytorch/modules_known.toml with their reasons.
 
-Usage: python ci/torch_modules.py [NAME ...] [--dtypes float32,float64] [--checks forward,state]
+Usage: python ci/pytorch/modules.py [NAME ...] [--dtypes float32,float64] [--checks forward,state]
        [--verbose]
 """
 
@@ -23,17 +23,19 @@ import time
 import warnings
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import known_failures
 import oracle
 
-KNOWN = Path(__file__).with_name("torch_modules_known.toml")
+KNOWN = Path(__file__).with_name("modules_known.toml")
 CHECKS = ("state", "forward", "gradient", "second", "copies", "errors")
 
 
 def own_arguments(made):
     """Constructor arguments as Rushlight's; layers are built anew with the same state."""
+    import table_checks as checks
     import torch
-    import torch_table_checks as checks
 
     from rushlight import nn
 
@@ -49,7 +51,7 @@ def own_arguments(made):
 
 def own_layer(theirs):
     """Rushlight's encoder layer with the settings and state of PyTorch's."""
-    import torch_table_checks as checks
+    import table_checks as checks
 
     from rushlight import nn
 
@@ -73,8 +75,8 @@ class Pair:
     """One sample built on both sides under one seed."""
 
     def __init__(self, info, sample, training, kind):
+        import table_checks as checks
         import torch
-        import torch_table_checks as checks
 
         import rushlight
 
@@ -226,8 +228,8 @@ def check_copies(pair):
 
 def check_errors(info, dtype):
     """Every error input raises PyTorch's type, at construction or forward."""
+    import table_checks as checks
     import torch
-    import torch_table_checks as checks
 
     import rushlight
 
@@ -270,8 +272,8 @@ RUN = {
 
 def examine(info, dtype, names):
     """The failures of one entry in one dtype, by check."""
+    import table_checks as checks
     import torch
-    import torch_table_checks as checks
 
     failures = {}
     kind = getattr(torch, dtype)

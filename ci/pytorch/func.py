@@ -5,7 +5,7 @@ tensors batched, and the first alone), forward mode against reverse mode
 (``<v, jvp(t)> = <vjp(v), t>``), `vmap` of either, and forward over reverse mode. Printed are the
 number of entries that agree, those for which `vmap` loops, and those that fail, with the reason.
 
-Usage: python ci/torch_func.py [NAME ...] [--samples N] [--json FILE] [--least N]
+Usage: python ci/pytorch/func.py [NAME ...] [--samples N] [--json FILE] [--least N]
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ import os
 import sys
 import time
 import warnings
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import oracle
 
@@ -34,14 +37,14 @@ def main() -> int:
         print(f"torch oracle not available ({oracle.REQUIREMENT}): the table was NOT run")
         return 1
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    import table
     import torch
-    import torch_table
 
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     start, found = time.monotonic(), {}
-    for info in torch_table.chosen(arguments.names):
-        found[torch_table.full_name(info)] = examine(info, arguments.samples)
+    for info in table.chosen(arguments.names):
+        found[table.full_name(info)] = examine(info, arguments.samples)
     return report(found, time.monotonic() - start, arguments)
 
 
@@ -76,8 +79,8 @@ def report(found, seconds, arguments):
 
 def examine(info, most):
     """The checks of one entry."""
+    import table_checks as checks
     import torch
-    import torch_table_checks as checks
 
     from rushlight.func import fallback_counts
 
@@ -129,7 +132,7 @@ def sample_pairs(info, dtype, most):
 
 def arguments_of(info, pair):
     """Our arguments, the examples of each tensor leaf, and how to put leaves back."""
-    import torch_table_checks as checks
+    import table_checks as checks
 
     import rushlight
     from rushlight.utils._pytree import tree_flatten
@@ -169,7 +172,7 @@ def caller(function, leaves, spec, places):
 
 def check_vmap(info, function, pair):
     """`vmap` gives what a loop gives."""
-    import torch_table_checks as checks
+    import table_checks as checks
 
     import rushlight
 
@@ -226,7 +229,7 @@ def outputs(result):
 
 def processed(info, sample, result):
     """What is compared of a result that is determined only up to a sign or an order."""
-    import torch_table_checks as checks
+    import table_checks as checks
 
     return checks.processed(info, sample, result, True)
 
@@ -343,7 +346,7 @@ def stacks(*rows):
 
 def same(found, expected, what):
     """Raise unless all examples are those of a loop."""
-    import torch_table_checks as checks
+    import table_checks as checks
 
     for tensor, *rows in zip(found, *expected, strict=True):
         for i, row in enumerate(rows):

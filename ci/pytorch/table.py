@@ -4,20 +4,20 @@ The table, its samples and its error inputs ship inside PyTorch's wheel. Each of
 checked in six dtypes (forward, non-contiguous inputs, first and second derivatives) and, once, by
 its error inputs and variants (method, in-place, ``out=``). Without names the whole table runs.
 
-Entries known not to pass stand in ci/torch_table_known.toml, each with a date and a reason.
+Entries known not to pass stand in ci/pytorch/table_known.toml, each with a date and a reason.
 A failure that is not there fails the run, and so does an entry there that passes.
 
 With ``--device cuda`` our tensors lie on a CUDA device, an emulated one under RUSHLIGHT_CUDA=emu,
 PyTorch's stay on the CPU: forward and first derivatives of a few samples; what is not to pass there
-stands in ci/torch_table_cuda_known.toml.
+stands in ci/pytorch/table_cuda_known.toml.
 
 With ``--checks saved`` the inputs and results of each call are written to in place before backward
-(torch_table_saved.py), known failures in ci/torch_table_saved_known.toml.
+(table_saved.py), known failures in ci/pytorch/table_saved_known.toml.
 
-With ``--reference`` the table's reference inputs run forward instead (torch_reference.py), known
-failures in ci/torch_reference_known.toml.
+With ``--reference`` the table's reference inputs run forward instead (reference.py), known
+failures in ci/pytorch/reference_known.toml.
 
-Usage: python ci/torch_table.py [NAME ...] [--dtypes float32,bool] [--checks forward,gradient]
+Usage: python ci/pytorch/table.py [NAME ...] [--dtypes float32,bool] [--checks forward,gradient]
        [--reference] [--device cuda] [--samples N] [--jobs N] [--json FILE] [--verbose] [--list]
 """
 
@@ -31,14 +31,16 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import known_failures
 import oracle
 
 KNOWN = {
-    "cpu": Path(__file__).with_name("torch_table_known.toml"),
-    "cuda": Path(__file__).with_name("torch_table_cuda_known.toml"),
-    "reference": Path(__file__).with_name("torch_reference_known.toml"),
-    "saved": Path(__file__).with_name("torch_table_saved_known.toml"),
+    "cpu": Path(__file__).with_name("table_known.toml"),
+    "cuda": Path(__file__).with_name("table_cuda_known.toml"),
+    "reference": Path(__file__).with_name("reference_known.toml"),
+    "saved": Path(__file__).with_name("table_saved_known.toml"),
 }
 CHECKS = {
     "cpu": "forward,noncontiguous,gradient,second,errors,variants",
@@ -118,10 +120,10 @@ def dtypes_of(info, device):
 
 def examine(task):
     """All checks of one entry; runs in a worker process."""
+    import table_checks as checks
+    import table_saved as saved
+    import table_values as values
     import torch
-    import torch_table_checks as checks
-    import torch_table_saved as saved
-    import torch_table_values as values
 
     checks.CHECKS["saved"] = saved.check_saved
     position, dtypes, wanted, most, values.DEVICE = task
@@ -147,8 +149,8 @@ def examine(task):
 
 def examine_reference(task):
     """The reference inputs of one entry, per dtype; runs in a worker process."""
+    import reference as reference
     import torch
-    import torch_reference as reference
 
     position, dtypes, _, most, _ = task
     torch.set_num_threads(1)
@@ -201,7 +203,7 @@ def main() -> int:
         found = {name: result for name, result in found.items() if result}  # those with gradients
     report(found, dtypes, time.monotonic() - start)
     if checks == ["saved"] and arguments.jobs <= 1:
-        from torch_table_saved import lenient
+        from table_saved import lenient
 
         print(f"PyTorch refuses and ours works: {lenient.total()} writes, {len(lenient)} ops")
     failing = [name for name, result in found.items() if not passed(result)]
