@@ -2,7 +2,7 @@
 
 A test file takes part if it names the oracle. `quick` (the default) takes the op table's quick
 tier, `full` the full one and then PyTorch's own tables of operations (results, reference inputs,
-strides, unsigned dtypes, complex32), layers and optimizers and the table of seeds (table.py,
+strides, unsigned dtypes, complex32), layers and optimizers and the table of seeds (ci/pytorch/table.py,
 strides.py, unsigned.py, complex32.py, modules.py, optimizers.py,
 seeds.py).
 
@@ -75,7 +75,7 @@ def main() -> int:
     failed = any(status for _, status, _ in rows)
     if tier == "full" and not rest:
         for table, arguments in TABLES:
-            command = [sys.executable, str(Path(__file__).with_name(table)), *arguments]
+            command = [sys.executable, str(Path(__file__).parent / "pytorch" / table), *arguments]
             failed = subprocess.run(command, env=environment).returncode != 0 or failed
     return 1 if failed else 0
 
