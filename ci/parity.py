@@ -2,9 +2,8 @@
 
 A test file takes part if it names the oracle. `quick` (the default) takes the op table's quick
 tier, `full` the full one and then PyTorch's own tables of operations (results, reference inputs,
-strides, unsigned dtypes, complex32), layers and optimizers and the table of seeds (ci/pytorch/table.py,
-strides.py, unsigned.py, complex32.py, modules.py, optimizers.py,
-seeds.py).
+strides, unsigned dtypes, complex32), layers and optimizers and the table of seeds: the scripts in
+ci/pytorch.
 
 Usage: python ci/parity.py [quick|full] [--if-available] [PYTEST ARGUMENT ...]
 """

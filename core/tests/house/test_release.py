@@ -1,0 +1,67 @@
+"""Changelogs: fragments collected before a release, and what a release makes of them."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+CI = Path(__file__).parents[3] / "ci"
+HEAD = "# Changelog\n\nAbout it.\n"
+
+
+@pytest.fixture
+def release(monkeypatch):
+    if not CI.is_dir():
+        pytest.skip("the checks of the repository are not beside these tests")
+    monkeypatch.syspath_prepend(str(CI))
+    spec = importlib.util.spec_from_file_location("ci_release", CI / "release.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "ci_release", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def package(folder, changelog=HEAD, **fragments):
+    (folder / "changelog.d").mkdir(parents=True)
+    (folder / "CHANGELOG.md").write_text(changelog)
+    (folder / "changelog.d" / "README.md").write_text("How to write one.")
+    for name, text in fragments.items():
+        slug, _, kind = name.rpartition("_")
+        (folder / "changelog.d" / f"{slug}.{kind}.md").write_text(text)
+    return SimpleNamespace(path=folder, folder=folder.name)
+
+
+def test_collecting_loses_nothing_and_can_be_done_again(release, tmp_path):
+    core = package(tmp_path / "a", one_fixed="First\nfault.\n", two_added="A name.\n")
+    release.collect(core)
+    text = (core.path / "CHANGELOG.md").read_text()
+    assert text == (
+        HEAD + "\n## Unreleased\n\n### Added\n\n- A name.\n\n### Fixed\n\n- First fault.\n"
+    )
+    assert [p.name for p in (core.path / "changelog.d").iterdir()] == ["README.md"]
+    (core.path / "changelog.d" / "three.fixed.md").write_text("Second fault.\n")
+    release.collect(core)
+    text = (core.path / "CHANGELOG.md").read_text()
+    assert text.count("## Unreleased") == 1
+    assert "### Fixed\n\n- First fault.\n- Second fault.\n" in text and "- A name.\n" in text
+
+
+def test_a_release_takes_over_what_was_collected(release, tmp_path):
+    before = HEAD + "\n## 0.1.0 (2026-01-01)\n\n### Added\n\n- Everything.\n"
+    core = package(tmp_path / "a", before, one_fixed="First fault.\n")
+    release.collect(core)
+    (core.path / "changelog.d" / "late.performance.md").write_text("Quicker.\n")
+    text = release.rewritten(core, "0.2.0 (2026-02-02)", release.fragments(core))
+    assert "Unreleased" not in text
+    new, old = text.index("## 0.2.0"), text.index("## 0.1.0")
+    assert new < text.index("- First fault.") < old < text.index("- Everything.")
+    assert new < text.index("### Performance\n\n- Quicker.") < old
+
+
+def test_names_of_fragments_say_their_kind(release, tmp_path):
+    core = package(tmp_path / "a")
+    (core.path / "changelog.d" / "nameless.md").write_text("What?")
+    with pytest.raises(SystemExit, match="nameless.md: expected"):
+        release.collect(core)
