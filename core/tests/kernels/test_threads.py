@@ -255,8 +255,8 @@ def test_python_door_gives_the_same(tmp_path):
         "print(float(matmul(a, a.T).sum()))\n"
     )
     outputs = []
-    for door in ("python", "compiled"):
-        environment = dict(os.environ, RUSHLIGHT_DOOR=door)
+    for switch in ("off", "on"):
+        environment = dict(os.environ, RUSHLIGHT_FAST_PATH=switch)
         run = subprocess.run(
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True
         )
@@ -272,7 +272,7 @@ def test_bad_number_of_threads(bad):
 
 
 def test_environment_sets_threads():
-    code = "from rushlight.backends import threads; print(threads.get_num_threads())"
+    code = "from rushlight.machine import threads; print(threads.get_num_threads())"
     environment = dict(os.environ, RUSHLIGHT_NUM_THREADS="3")
     run = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True
