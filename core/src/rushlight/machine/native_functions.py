@@ -23,6 +23,7 @@ import sysconfig
 from rushlight.machine import engine_watchers, memory, np
 from rushlight.machine.built_in_functions import built_in
 from rushlight.machine.llvm_text import Function
+from rushlight.machine.native_table import take_over
 from rushlight.settings import fast_path_is_on
 
 # ---- plan words of rl_fast; then the inputs' dtypes, then item sizes of output and inputs
@@ -561,7 +562,7 @@ class Doors:
         words = [0] * FAST_DTYPES
         words[OUT], words[TYPE] = id(tuple), self.type
         self.room = built_in(b"room", engine.symbol("rl_room"), np.array(words, np.int64))
-        memory.room = self.room
+        take_over("machine.memory", memory, {"room": self.room})
         for watcher in engine_watchers:
             watcher(engine)
 

@@ -23,6 +23,7 @@ import sys
 
 from rushlight.machine import forking, np
 from rushlight.machine.built_in_functions import built_in
+from rushlight.machine.native_table import take_over
 from rushlight.settings import fast_path_is_on
 
 __all__ = ["gather", "get_num_threads", "launch", "plan", "run", "set_num_threads"]
@@ -191,7 +192,8 @@ def pool():
             if _pool is None:
                 made = _Pool(get_num_threads())
                 made.survive_forks()
-                globals().update(run=made.run, launch=made.launch, gather=made.gather)
+                natives = {"run": made.run, "launch": made.launch, "gather": made.gather}
+                take_over("machine.threads", sys.modules[__name__], natives)
                 _pool = made
     return _pool
 
