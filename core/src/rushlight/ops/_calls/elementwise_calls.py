@@ -42,8 +42,7 @@ def make_elementwise_door(op, form, inplace=False):
         source.quick = _Numbered(op)
     space = {**_SPACE, **source.values, "op": op, "table": table, "known": table.get,
              "quick": source.quick}  # fmt: skip
-    kind = "in-place door" if inplace else "door"
-    return built(f"<{kind} of {op.name}, form {form}>", text, space)
+    return built(op, "in-place call" if inplace else "forward call", form, text, space)
 
 
 class _Entry:

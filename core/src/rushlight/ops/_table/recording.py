@@ -16,6 +16,7 @@ from rushlight.autograd.node import LEAF, STALE, Node, gradient_edge, next_seque
 from rushlight.devices import cpu, meta
 from rushlight.dtypes import FLOAT
 from rushlight.machine import np
+from rushlight.machine.generated_python import function_of
 from rushlight.ops._calls import quick_pull as _quick_pull
 from rushlight.ops._table.fusion import FusedFormula
 from rushlight.ops._table.op import TENSORS, Op
@@ -559,11 +560,12 @@ class _Writer:
         texts, names = restorations(self.op, self.plan, self.argument)
         text = self._placed(text)
         texts = {flat: self._placed(source) for flat, source in texts.items()}
-        prepare(self.plan, text, texts, names)
-        exec(f"def pull(node, grad, saved, values):\n    return {text}\n", self.names)  # noqa: S102
+        prepare(self.op, self.plan, text, texts, names)
+        lines = f"def pull(node, grad, saved, values):\n    return {text}"
+        pull = function_of(lines, "pull", f"{self.op.name} gradients", self.names)
         fused = [f and (*f[:2], [*map(self._placed, f[2])]) for f in self.fused]
         self.quick = _quick_pull.written(self.op, self.plan, self.names, text, fused, _is_same)
-        return self.names["pull"]
+        return pull
 
 
 def _parameters(formula):
