@@ -88,7 +88,7 @@ def test_tracebacks_show_the_line():
 def test_pdb_lists_a_prepared_call():
     x = rushlight.arange(6.0)
     rushlight.clamp(x, 1.0, 4.0)  # which writes it
-    door = rushlight.clamp.op.doors[3]
+    door = rushlight.clamp.op.paths.forms[3]
     said = io.StringIO()
     debugger = pdb.Pdb(
         stdin=io.StringIO("list\ncontinue\n"), stdout=said, nosigint=True, readrc=False
