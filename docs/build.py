@@ -129,8 +129,6 @@ def fill_measurements(page):
 
     text = page.read_text()
     page.write_text(re.sub(r"\{\{ (bench/results/[\w.]+) \}\}", table, text))
-    for chart in (ROOT / "bench" / "results").glob("*.png"):
-        shutil.copy(chart, page.parent / chart.name)
 
 
 def main():
@@ -140,7 +138,10 @@ def main():
         page.write_text(page.read_text().replace("```python no-run", "```python"))
     shutil.copytree(DOCS / "drawings", BUILD / "drawings")
     write_guides(BUILD / "guides")
-    fill_measurements(BUILD / "speed.md")
+    for page in BUILD.glob("*.md"):
+        fill_measurements(page)
+    for chart in (ROOT / "bench" / "results").glob("*.png"):
+        shutil.copy(chart, BUILD / chart.name)
     names = write_reference(BUILD / "reference")
     print(f"docs: reference of {names} names")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]

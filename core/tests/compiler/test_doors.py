@@ -237,7 +237,7 @@ for x, y in ((a, a), (a, a[0]), (a.T, a.T), (a[:0], a[:0]), (a[:, ::-2], a[:, ::
         np.testing.assert_array_equal(out, x * 2 + y)
 assert not kernel._doors and not kernel._doors_into
 """
-    environment = {**os.environ, "RUSHLIGHT_DOOR": "python"}
+    environment = {**os.environ, "RUSHLIGHT_FAST_PATH": "off"}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 

@@ -313,5 +313,5 @@ def test_a_pattern_of_its_own_for_every_need():
         if needs:
             out.sum().backward()
             assert [t.grad is not None for t in tensors] == [bool(needs >> i & 1) for i in range(3)]
-    assert len({id(r) for r in F.linear.op.recipes.values()}) >= 7
+    assert len({id(r) for r in F.linear.op.paths.recipes.values()}) >= 7
     assert _recording.note.__doc__

@@ -167,7 +167,7 @@ def test_nothing_is_kept():
     for _ in range(3):
         x * y, x.tanh()
     op, zero = (x * y)._node.op, x._array
-    objects = (x, y, op, op.recipe, zero, x._dtype, Node)
+    objects = (x, y, op, op.paths.recipe, zero, x._dtype, Node)
     gc.collect()
     before = [sys.getrefcount(o) for o in objects]
     for _ in range(2000):
@@ -209,7 +209,7 @@ def test_views_keep_nothing():
     for _ in range(3):
         x.t(), product.view(12)
     op = x.t()._node.op
-    objects = (x, product, op, op.plans[5], product._node, Node, None, rushlight.Size)
+    objects = (x, product, op, op.paths.plans[5], product._node, Node, None, rushlight.Size)
     gc.collect()
     before = [sys.getrefcount(o) for o in objects]
     for _ in range(2000):

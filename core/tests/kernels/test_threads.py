@@ -255,8 +255,8 @@ def test_python_door_gives_the_same(tmp_path):
         "print(float(matmul(a, a.T).sum()))\n"
     )
     outputs = []
-    for door in ("python", "compiled"):
-        environment = dict(os.environ, RUSHLIGHT_DOOR=door)
+    for switch in ("off", "on"):
+        environment = dict(os.environ, RUSHLIGHT_FAST_PATH=switch)
         run = subprocess.run(
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True
         )

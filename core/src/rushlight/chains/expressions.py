@@ -14,6 +14,7 @@ from rushlight.autograd.mode import mode
 from rushlight.compiler import compile
 from rushlight.dtypes import float32
 from rushlight.machine import np
+from rushlight.machine.generated_python import function_of
 from rushlight.ops._table.op import ATTRIBUTE, TABLE, Op
 from rushlight.ops._table.rules import same
 from rushlight.tensor.tensor import make_tensor
@@ -53,32 +54,32 @@ def _declare(calls, inputs, needs_gradient):
     forward = [f"    v{i} = {_call(i, *call)}" for i, call in enumerate(calls)]
     last = f"v{len(calls) - 1}"
     lines = [f"def {name}({signature}):", *forward, f"    return {last}"]
-    exec("\n".join(lines), space)
-    space[name].__doc__ = "A chain of elementwise operations: " + ", ".join(
-        op.name for op, _ in calls
-    )
-    op = Op(space[name], "elementwise", same, name=name, method=False)
+    body = function_of("\n".join(lines), name, f"{name[1:]} forward", space, lasting=False)
+    body.__doc__ = "A chain of elementwise operations: " + ", ".join(op.name for op, _ in calls)
+    op = Op(body, "elementwise", same, name=name, method=False)
     del TABLE[name]  # it is no op of the table: nothing but its chain calls it
     from rushlight.ops._table import bindings as _bindings
 
     _bindings.public_function(op)
     if needs_gradient:
-        op.joint = tensors, _joint_function(calls, tensors, scalars, forward, space)
+        op.joint = tensors, _joint_function(name, calls, tensors, scalars, forward, space)
     return op
 
 
-def _joint_function(calls, tensors, scalars, forward, space):
+def _joint_function(name, calls, tensors, scalars, forward, space):
     """The function that gives the gradients of all inputs, with the signature of joint formulas."""
     backward = _backward(calls, space)
     parameters = ", ".join(["grad", *tensors, *scalars])
     known = [f"d_{tensor}" if f"d_{tensor}" in backward.known else "None" for tensor in tensors]
     lines = [f"def gradients({parameters}):", *forward, *backward.lines]
-    exec("\n".join([*lines, f"    return ({', '.join(known)},)"]), space)
-    known = tuple(name != "None" for name in known)
-    space["together"] = Gradients(space["gradients"], tensors, scalars, known)
+    text = "\n".join([*lines, f"    return ({', '.join(known)},)"])
+    title = f"{name[1:]} gradients"
+    gradients = function_of(text, "gradients", title, space, lasting=False)
+    known = tuple(tensor != "None" for tensor in known)
+    space["together"] = Gradients(gradients, tensors, scalars, known)
     lines = [f"def joint({parameters}, needs):", f"    return together(needs, {parameters})"]
-    exec("\n".join(lines), space)
-    return space["joint"]
+    title = f"{name[1:]} backward"
+    return function_of("\n".join(lines), "joint", title, space, lasting=False)
 
 
 class Gradients:

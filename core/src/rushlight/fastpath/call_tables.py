@@ -80,3 +80,7 @@ class CallTable:
         self.kept[place] = kept
         self.seen += 1
         self.plan[ENTRIES] = min(self.seen, entries)
+
+    def forget(self):
+        """No entry counts any more; what they hold goes when others take their place."""
+        self.plan[ENTRIES] = self.seen = 0

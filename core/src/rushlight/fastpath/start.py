@@ -6,6 +6,7 @@ from rushlight.autograd.node import LEAF, Node, next_sequence
 from rushlight.kernels.launch import prepared
 from rushlight.machine import engine_watchers, np
 from rushlight.machine.arrays import BY_ARRAY_DTYPE
+from rushlight.machine.native_table import native_names, take_over
 from rushlight.tensor import construction
 from rushlight.tensor import tensor as tensor_module
 from rushlight.tensor.dispatch import STATE
@@ -13,12 +14,7 @@ from rushlight.tensor.shape import Size
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.tensor import Parameter
 
-# The functions of :mod:`rushlight.tensor.construction` that machine code replaces.
-NATIVE = (
-    "made", "result", "view", "indexed", "reshaped", "permuted", "swapped", "expanded",
-    "windowed", "parts", "recorded", "viewed", "noted", "below", "fits", "handed", "dense",
-    "cleared", "results", "plain", "arrays", "written", "counted", "shared", "fresh", "alike",
-)  # fmt: skip
+_kept: list = []  # native functions hold bare addresses of what these hold
 
 
 def start(engine):
@@ -36,10 +32,9 @@ def start(engine):
     doors = TensorDoors(engine, probe, storage, BY_ARRAY_DTYPE, node, LEAF, next_sequence,
                         Parameter, Size, sized, STATE)  # fmt: skip
     doors.slices_by(construction.slice_op)
-    for name in NATIVE:
-        setattr(construction, name, getattr(doors, name))
-    construction._doors = doors
-    tensor_module.sized = doors.sized
+    _kept.append(doors)
+    for owner, holder in (("tensor.construction", construction), ("tensor.tensor", tensor_module)):
+        take_over(owner, holder, {name: getattr(doors, name) for name in native_names(owner)})
     _take_prepared_calls()
 
 
@@ -47,9 +42,10 @@ def _take_prepared_calls():
     from rushlight.fastpath import results
     from rushlight.fastpath.known_layouts import KnownCalls
 
-    fast = prepared.fast
-    fast.several, fast.described = results.several, results.described
-    fast.known_calls = KnownCalls
+    natives = {
+        "several": results.several, "described": results.described, "known_calls": KnownCalls
+    }  # fmt: skip
+    take_over("kernels.launch.prepared.fast", prepared.fast, natives)
 
 
 engine_watchers.append(start)

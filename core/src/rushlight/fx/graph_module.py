@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-import linecache
 import typing
-import weakref
 from pathlib import Path
 
 import rushlight
@@ -14,6 +12,7 @@ from rushlight import nn
 from rushlight.fx.codegen import CodeGen, PythonCode, _PyTreeCodeGen
 from rushlight.fx.graph import Graph
 from rushlight.fx.names import builtin_values, import_line
+from rushlight.machine.generated_python import function_of
 
 _numbers = itertools.count()
 
@@ -21,12 +20,8 @@ _numbers = itertools.count()
 def _compiled(source: str, namespace: dict, title: str):
     """The function ``forward`` of generated source, whose lines tracebacks show."""
     namespace = {**builtin_values(), **namespace}
-    file = f"<rushlight.fx {title} {next(_numbers)}>"
-    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-    exec(compile(source, file, "exec", dont_inherit=True), namespace)
-    function = namespace["forward"]
-    weakref.finalize(function, linecache.cache.pop, file, None)
-    return function
+    title = f"fx {title} {next(_numbers)}"
+    return function_of(source, "forward", title, namespace, lasting=False)
 
 
 def _import_block(names: dict) -> str:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 import struct
 import sys
 import sysconfig
@@ -24,6 +23,8 @@ import sysconfig
 from rushlight.machine import engine_watchers, memory, np
 from rushlight.machine.built_in_functions import built_in
 from rushlight.machine.llvm_text import Function
+from rushlight.machine.native_table import take_over
+from rushlight.settings import fast_path_is_on
 
 # ---- plan words of rl_fast; then the inputs' dtypes, then item sizes of output and inputs
 DRIVER, INPUTS, PARAMS, OUT, TYPE, KINDS, GIVEN, LIMIT, DESCRIPTOR, RECENT = range(10)
@@ -507,9 +508,9 @@ def _layout_is_known():
 
 @functools.cache
 def is_available() -> bool:
-    """Whether the doors may be used: not with ``RUSHLIGHT_DOOR=python``, nor where objects have
-    other headers (free-threaded or unknown interpreters)."""
-    if os.environ.get("RUSHLIGHT_DOOR") == "python" or sys.implementation.name != "cpython":
+    """Whether the doors may be used: not with ``RUSHLIGHT_FAST_PATH=off``, nor where objects
+    have other headers (free-threaded or unknown interpreters)."""
+    if not fast_path_is_on() or sys.implementation.name != "cpython":
         return False
     if sysconfig.get_config_var("Py_GIL_DISABLED") or struct.calcsize("P") != 8:
         return False
@@ -561,7 +562,7 @@ class Doors:
         words = [0] * FAST_DTYPES
         words[OUT], words[TYPE] = id(tuple), self.type
         self.room = built_in(b"room", engine.symbol("rl_room"), np.array(words, np.int64))
-        memory.room = self.room
+        take_over("machine.memory", memory, {"room": self.room})
         for watcher in engine_watchers:
             watcher(engine)
 

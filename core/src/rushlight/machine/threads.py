@@ -23,6 +23,8 @@ import sys
 
 from rushlight.machine import forking, np
 from rushlight.machine.built_in_functions import built_in
+from rushlight.machine.native_table import take_over
+from rushlight.settings import fast_path_is_on
 
 __all__ = ["gather", "get_num_threads", "launch", "plan", "run", "set_num_threads"]
 
@@ -171,7 +173,7 @@ class _Pool:
 
 def _door_is_safe():
     """Whether objects lie in memory as the compiled door reads them."""
-    if os.environ.get("RUSHLIGHT_DOOR") == "python" or sys.implementation.name != "cpython":
+    if not fast_path_is_on() or sys.implementation.name != "cpython":
         return False
     if not getattr(sys, "_is_gil_enabled", lambda: True)() or object.__basicsize__ != 16:
         return False
@@ -190,7 +192,8 @@ def pool():
             if _pool is None:
                 made = _Pool(get_num_threads())
                 made.survive_forks()
-                globals().update(run=made.run, launch=made.launch, gather=made.gather)
+                natives = {"run": made.run, "launch": made.launch, "gather": made.gather}
+                take_over("machine.threads", sys.modules[__name__], natives)
                 _pool = made
     return _pool
 

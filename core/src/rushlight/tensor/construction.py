@@ -1,9 +1,9 @@
 """How tensors are put around arrays, by the shortest way.
 
 `made`, `result` and `view` are looked up in this module at each call. In the beginning they are
-Python; once machine code is in use anyway, compiled functions that do the same take their places
-(:mod:`rushlight.fastpath.tensors`). Arrays are NumPy's own and sources plain tensors here, and
-nothing is recorded.
+Python; once machine code is in use anyway, native functions that do the same take their places
+(:mod:`rushlight.machine.native_table` lists them). Arrays are NumPy's own and sources plain tensors
+here, and nothing is recorded.
 """
 
 from __future__ import annotations

@@ -214,6 +214,14 @@ class Short:
     def __init__(self, tensors=1, count=None, listed=False, failures=0):
         self.call, self.tensors, self.count, self.listed = nothing, tensors, count, listed
         self.known, self.missed, self.failures = None, 0, failures
+        self.layouts = Remembered()  # what was prepared for layouts, by these and attributes
+
+    def forget(self):
+        """Know no call, nor what has been prepared for layouts."""
+        self.layouts.clear()
+        self.missed = 0
+        if self.known is not None:
+            self.known.forget()
 
     def miss(self, found, arrays, attributes=()):
         """A call that has been met before came the long way: now and then it is learned again."""
@@ -286,7 +294,8 @@ def _copy(array):
 def by_layout(prepare, general, count=None):
     """``f(array, *attributes)`` out of `prepare`, which gives a function of the array (or None) for
     a layout and attributes, and `general`, which takes everything. `count`: see :class:`Short`."""
-    known, short = Remembered(), Short(1, count)
+    short = Short(1, count)
+    known = short.layouts
 
     def call(input, *attributes):
         key = input.shape, input.strides, input.dtype, attributes
@@ -311,8 +320,8 @@ def by_layout(prepare, general, count=None):
 def by_layouts(prepare, general, count=None, failures=None):
     """:func:`by_layout` for ``f(array, array, *attributes)``. `failures`: a counter in memory;
     what a call gives that raises it is not used."""
-    known = Remembered()
     short = Short(2, count, failures=0 if failures is None else ctypes.addressof(failures))
+    known = short.layouts
 
     def call(a, b, *attributes):
         key = a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, attributes

@@ -8,12 +8,11 @@ NotImplemented, and the general way takes the call. It is written once a form ha
 
 from __future__ import annotations
 
-import linecache
-
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import ALL, dtype
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_ARRAY_DTYPE
+from rushlight.machine.generated_python import function_of
 from rushlight.ops._table import arrays as _arrays
 from rushlight.ops._table.attributes import DTYPE, TRUTH
 from rushlight.ops._table.limited import first_refused
@@ -46,14 +45,14 @@ def make_door(op, form):
     text = source.view() if op.kind == "view" else source.arrays()
     space = {**_SPACE, "op": op, "kernel": op.body if op.kind == "view" else op.cpu_kernel,
              **source.values}  # fmt: skip
-    return built(f"<door of {op.name}, form {form}>", text, space)
+    return built(op, "forward call", form, text, space)
 
 
-def built(file, text, space):
-    """The function ``door`` of a text."""
-    linecache.cache[file] = len(text), None, text.splitlines(True), file  # for tracebacks and pdb
-    exec(compile(text, file, "exec"), space)  # noqa: S102 - our own text
-    return space["door"]
+def built(op, kind, form, text, space):
+    """The function ``door`` of a text, a prepared call of this kind for a form."""
+    count, *keywords = (form,) if type(form) is int else form
+    title = f"{op.name} {kind}, form {' '.join([str(count), *keywords])}"
+    return function_of(text, "door", title, space)
 
 
 def texts_of(op, form):

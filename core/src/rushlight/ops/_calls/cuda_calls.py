@@ -52,8 +52,7 @@ def _elementwise(op, form, inplace):
         **_elementwise_doors._SPACE, **source.values, "op": op, "table": table,
         "known": table.get, "ndarray": DeviceArray, "learn": _learn, "quick": None,
     }  # fmt: skip
-    kind = "in-place device door" if inplace else "device door"
-    return built(f"<{kind} of {op.name}, form {form}>", text, space)
+    return built(op, f"{'in-place' if inplace else 'forward'} call on a GPU", form, text, space)
 
 
 def _learn(op, table, key, values, count, quick):
@@ -97,7 +96,7 @@ def _of_arrays(op, form):
         **_doors._SPACE, **source.values, "op": op, "make": in_python, "ndarray": DeviceArray,
         "kernel": _launched(op, op.body if view else op.array_kernel), "several": _several,
     }  # fmt: skip
-    return built(f"<device door of {op.name}, form {form}>", text, space)
+    return built(op, "forward call on a GPU", form, text, space)
 
 
 def _launched(op, function):

@@ -42,8 +42,7 @@ def make_elementwise_door(op, form, inplace=False):
         source.quick = _Numbered(op)
     space = {**_SPACE, **source.values, "op": op, "table": table, "known": table.get,
              "quick": source.quick}  # fmt: skip
-    kind = "in-place door" if inplace else "door"
-    return built(f"<{kind} of {op.name}, form {form}>", text, space)
+    return built(op, "in-place call" if inplace else "forward call", form, text, space)
 
 
 class _Entry:
@@ -85,6 +84,11 @@ class _Quick:
         self.known.note(arguments, call, entry.dtype)
         self.call = self.known.function
 
+    def forget(self):
+        """Know no call."""
+        if self.known is not None:
+            self.known.forget()
+
 
 class _Numbered:
     """The way of an in-place door past itself, for a tensor and numbers that are no part of the
@@ -98,9 +102,10 @@ class _Numbered:
         op, (code, *kinds) = self.op, key
         if code < 0 or not kinds or not _NUMBERS.issuperset(kinds) or not entry.floats:
             return
-        if hasattr(op, "into_numbers") and entry.dtype.code == code:
+        known = op.paths.into_numbers
+        if known is not None and entry.dtype.code == code:
             most = SURE if op.fits else EXACT_INTEGERS
-            op.into_numbers[key] = entry.short_into, op.options.get("check"), most
+            known[key] = entry.short_into, op.options.get("check"), most
 
 
 def _learn(op, table, key, values, count, quick):
@@ -276,9 +281,16 @@ class _Source:
             parts.append(test)
         return " or ".join(parts)
 
+    def _native(self):
+        """The native call that this call asks first; it outlives it."""
+        found, form = self.op.paths.pointwise, tuple(self.head)
+        if form not in found:
+            found[form] = _Quick(self.op)
+        return found[form]
+
     def fresh(self, machine=True):
         """Source for a call that gives a new tensor; `machine` code may be asked for it."""
-        self.quick = _Quick(self.op) if machine else None
+        self.quick = self._native() if machine else None
         lines = [
             *self._start(),
             "r = entry.short(*arrays, *scalars)",

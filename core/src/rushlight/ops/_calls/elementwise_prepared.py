@@ -1,35 +1,35 @@
-"""The short way into an elementwise op: exact tensors, default attributes, a prepared kernel.
+"""The prepared call of an elementwise op: exact tensors, default attributes, a native call.
 
-`op.same[code]` holds, once a general call has met that dtype, ``(door, result dtype)``: a builtin
-that takes arrays and gives a new array or NotImplemented (another layout, broadcasting, size or
-memory kind: the general way handles those). `op.mixed` is the same for a tensor and a number.
+`op.paths.same[code]` holds, once a general call has had that dtype, ``(native call, result
+dtype)``: a built-in function that takes arrays and gives a new array or NotImplemented (another
+layout, broadcasting, size or memory kind: the general call handles those). `op.paths.mixed` is the
+same for a tensor and a number.
 """
 
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.dtypes import ALL
 from rushlight.machine import memory
+from rushlight.ops._table.paths import COUNTS
 from rushlight.ops._table.recording import note, record_one, record_two
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Parameter, Tensor
 
-_COUNT = len(ALL)
-WAYS = 8  # forms of call without keywords, by their number of arguments, that have a shorter way
 UNSET = _U = object()  # an argument that was not given
 
 
 def unary(op, general):
     """The callable of an op of one tensor."""
-    same = op.same = [None] * _COUNT
-    recorded, ways = op.options.get("differentiable", True), op.ways
+    paths = op.paths
+    paths.takes_tensors(two=False)
+    same, by_count, recorded = paths.same, paths.by_count, op.options.get("differentiable", True)
 
     def call(input=_U, *args, **kwargs):
         kind = type(input)
         if args:
-            if not kwargs and not STATE.modes and len(args) < WAYS - 1:
-                result = ways[len(args) + 1](input, *args)
+            if not kwargs and not STATE.modes and len(args) < COUNTS - 1:
+                result = by_count[len(args) + 1](input, *args)
                 if result is not NotImplemented:
                     return result
         elif (kind is Tensor or kind is Parameter) and not STATE.modes and not kwargs:
@@ -41,7 +41,7 @@ def unary(op, general):
                     if STATE.inference and mode.inference:
                         out._inference = True
                     if input._node is not None and recorded and mode.recording:
-                        if make.recorded(op.recipe, out, input) is NotImplemented:
+                        if make.recorded(paths.recipe, out, input) is NotImplemented:
                             record_one(op, input, out)
                     return out
         if input is _U:  # it has another name
@@ -53,9 +53,9 @@ def unary(op, general):
 
 def binary(op, general):
     """The callable of an op of two tensors, or of a tensor and a number."""
-    if not hasattr(op, "same"):
-        op.same, op.mixed = [None] * _COUNT, [None] * _COUNT
-    same, mixed = op.same, op.mixed
+    paths = op.paths
+    paths.takes_tensors(two=True)
+    same, mixed = paths.same, paths.mixed
     recorded = op.options.get("differentiable", True)
 
     def call(input=_U, other=_U, /, *args, **kwargs):
@@ -74,7 +74,7 @@ def binary(op, general):
                             (input._node is not None or other._node is not None)
                             and recorded
                             and mode.recording
-                            and make.recorded(op.recipe, out, input, other) is NotImplemented
+                            and make.recorded(paths.recipe, out, input, other) is NotImplemented
                         ):
                             record_two(op, input, other, out)
                         return out
@@ -96,47 +96,42 @@ def binary(op, general):
     return call
 
 
-def no_way(*args):
-    """In place of a door that has not been made."""
-    return NotImplemented
-
-
 def positional(op, general):
     """The callable of an op whose doors are generated: up to four arguments and no keywords go to
     their door at once."""
-    ways = op.ways
+    by_count = op.paths.by_count
 
     def call(a=_U, b=_U, c=_U, d=_U, /, *rest, **kwargs):
         try:
             if b is _U:
                 args = () if a is _U else (a,)
                 if not kwargs and not STATE.modes:
-                    result = ways[1](a)
+                    result = by_count[1](a)
                     if result is not NotImplemented:
                         return result
             elif c is _U:
                 args = a, b
                 if not kwargs and not STATE.modes:
-                    result = ways[2](a, b)
+                    result = by_count[2](a, b)
                     if result is not NotImplemented:
                         return result
             elif d is _U:
                 args = a, b, c
                 if not kwargs and not STATE.modes:
-                    result = ways[3](a, b, c)
+                    result = by_count[3](a, b, c)
                     if result is not NotImplemented:
                         return result
             elif not rest:
                 args = a, b, c, d
                 if not kwargs and not STATE.modes:
-                    result = ways[4](a, b, c, d)
+                    result = by_count[4](a, b, c, d)
                     if result is not NotImplemented:
                         return result
             else:
                 args = a, b, c, d, *rest
                 count = len(args)
-                if count < WAYS and not kwargs and not STATE.modes:
-                    result = ways[count](*args)
+                if count < COUNTS and not kwargs and not STATE.modes:
+                    result = by_count[count](*args)
                     if result is not NotImplemented:
                         return result
             return general(*args, **kwargs)

@@ -1,33 +1,30 @@
-"""The short way into ``x.op_()``: exact tensors, default attributes, a kernel that writes.
+"""The prepared call of ``x.op_()``: exact tensors, default attributes, a kernel that writes.
 
-`op.into[code]` holds, once a general call has met that dtype, a builtin that takes arrays and the
-array to write, or answers NotImplemented; `op.into_mixed` is the same for a tensor and a number.
-`op.into_numbers[code, *types]` is it for a tensor and the values of attributes, behind a check.
+`op.paths.into[code]` holds, once a general call has had that dtype, a built-in function that takes
+arrays and the array to write, or answers NotImplemented; `op.paths.into_mixed` is the same for a
+tensor and a number. `op.paths.into_numbers[code, *types]` is it for a tensor and the values of
+attributes, behind a check.
 """
 
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.dtypes import ALL
 from rushlight.ops._calls.elementwise_prepared import UNSET
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Parameter, Tensor
 
-_COUNT = len(ALL)
-
 
 def short(op, general):
     """`general`, behind the short way where an op is elementwise in one or two tensors."""
-    if not hasattr(op, "same"):
+    if op.paths.same is None:
         return general
-    if not hasattr(op, "into"):
-        op.into, op.into_mixed, op.into_numbers = [None] * _COUNT, [None] * _COUNT, {}
-    return _binary(op, general) if hasattr(op, "mixed") else _unary(op, general)
+    op.paths.writes_into()
+    return _unary(op, general) if op.paths.mixed is None else _binary(op, general)
 
 
 def _unary(op, general):
-    into, into_numbers = op.into, op.into_numbers
+    into, into_numbers = op.paths.into, op.paths.into_numbers
 
     def call(self=UNSET, *args, **kwargs):
         kind = type(self)
@@ -67,7 +64,7 @@ def _with_numbers(known, tensor, args):
 
 
 def _binary(op, general):
-    into, mixed = op.into, op.into_mixed
+    into, mixed = op.paths.into, op.paths.into_mixed
 
     def call(self=UNSET, *args, **kwargs):
         kind = type(self)

@@ -20,6 +20,12 @@ class ShortView:
     def __init__(self):
         self.call, self.known, self.missed = nothing, None, 0
 
+    def forget(self):
+        """Know no view."""
+        self.missed = 0
+        if self.known is not None:
+            self.known.forget()
+
     def miss(self, source, attributes, out):
         """`out`, a view that came the long way: the first ones and then now and again one are
         learned."""

@@ -8,6 +8,7 @@ held by hooks of the user or were written to. It is called in passes that record
 from __future__ import annotations
 
 from rushlight.machine import np
+from rushlight.machine.generated_python import function_of
 from rushlight.tensor import construction as make
 
 
@@ -38,8 +39,7 @@ def written(op, plan, names, text, formulas, same):
         lines.append(f"saved = ({''.join(known)})")
     lines.append(f"return {text}")
     names.update(NO=NotImplemented, same=same, ndarray=np.ndarray, make=make, defaults=op.defaults)
-    exec("\n    ".join(lines), names)  # noqa: S102 - our own text
-    return names["quick"]
+    return function_of("\n    ".join(lines), "quick", f"{op.name} backward call", names)
 
 
 def _in_place(formulas, count, names):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from rushlight.compiler import xp
-from rushlight.dtypes import default, dtype
+from rushlight.dtypes import dtype
 from rushlight.errors import argument_error
 from rushlight.machine import memory, np
 from rushlight.ops._calls import elementwise_prepared as _fast
@@ -14,7 +14,7 @@ from rushlight.ops._calls.array_calls import make_door
 from rushlight.ops._calls.elementwise_calls import make_elementwise_door
 from rushlight.ops._table.attributes import DTYPE, TRUTH
 from rushlight.ops._table.numpy_names import first_by_keyword
-from rushlight.ops._table.op import OPTIONAL, TABLE, TENSOR
+from rushlight.ops._table.op import OPTIONAL, TENSOR
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import (
     STATE,
@@ -26,23 +26,6 @@ from rushlight.tensor.dispatch import (
 )
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import EXACT, Tensor
-
-
-def _forget_doors():
-    """Short ways into ops hold result dtypes, which the default dtype takes part in."""
-    for op in TABLE.values():
-        for doors in (op.doors, op.device_doors, op.inplace_doors):
-            doors.clear()
-        for name in ("same", "mixed", "into", "into_mixed"):
-            entries = getattr(op, name, ())
-            for code in range(len(entries)):
-                entries[code] = None
-        getattr(op, "into_numbers", {}).clear()
-        op.ways[:] = _NO_WAYS
-        op.offered.clear()
-
-
-default.watchers.append(_forget_doors)
 
 
 def public_function(op):
@@ -144,7 +127,6 @@ _UNQUESTIONED = EXACT | {int, float, bool, str, type(None), complex, slice, Size
 
 _TRUTH, _WHOLE, _WHOLE_OR_NONE = {bool}, {int}, {int, type(None)}
 _WITH_DOORS = ("op", "view", "elementwise")
-_NO_WAYS = (_fast.no_way,) * _fast.WAYS
 
 
 def general_call(op):
@@ -152,9 +134,8 @@ def general_call(op):
     run = op.run = _runner(op)
     unquestioned = _UNQUESTIONED if op.list_position >= 0 else _UNQUESTIONED | {tuple, list}
 
-    doors, device_doors, ways = {}, {}, [*_NO_WAYS]
-    op.ways = ways
-    op.doors, op.device_doors = doors, device_doors
+    paths = op.paths
+    doors, device_doors, ways = paths.forms, paths.gpu_forms, paths.by_count
     make_it = make_elementwise_door if op.kind == "elementwise" else make_door
 
     def general(*args, **kwargs):

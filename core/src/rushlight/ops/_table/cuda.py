@@ -104,7 +104,7 @@ def view_of(op, array, values):
 
 def kernel_of(op, key, build):
     """The kernel of an elementwise op for a key; `build` compiles it."""
-    kernels = op.__dict__.setdefault("device_kernels", {})
+    kernels = op.paths.gpu_kernels
     kernel = kernels.get(key)
     if kernel is None:
         kernel = kernels[key] = build(compile_for_device)

@@ -216,11 +216,11 @@ class Call:
             from rushlight.ops._table.cuda import kernel_of
 
             return kernel_of(op, key, self._compile), scalars
-        kernel = op.kernels.get(key)
+        kernel = op.paths.kernels.get(key)
         if kernel is None:
-            kernel = op.kernels[key] = self._compile()
-        if key not in op.offered:  # new, or forgotten by a new default dtype
-            op.offered.add(key)
+            kernel = op.paths.kernels[key] = self._compile()
+        if key not in op.paths.offered:  # new, or forgotten by a new default dtype
+            op.paths.offered.add(key)
             self._offer_fast(kernel)
         return kernel, scalars
 
@@ -271,8 +271,8 @@ class Call:
 
     def _offer_fast(self, kernel):
         """Open the fast path for calls that look just like this one."""
-        op = self.op
-        if kernel.fast is None or not hasattr(op, "same") or op.outputs != 1:
+        op, paths = self.op, self.op.paths
+        if kernel.fast is None or paths.same is None or op.outputs != 1:
             return
         if self.operand.category < FLOAT and "check" in op.options:
             return  # it looks at the integers, such as divisors, and must do so every time
@@ -286,15 +286,15 @@ class Call:
             elif value is not op.defaults[position] and position not in op.tensor_positions[1:2]:
                 return
         entry = (kernel.short, self.kernel_dtypes[0])
-        writes = hasattr(op, "into") and self.kernel_dtypes[0].code == code
+        writes = paths.into is not None and self.kernel_dtypes[0].code == code
         if len(positions) == len(op.tensor_positions):
-            op.same[code] = entry
+            paths.same[code] = entry
             if writes:
-                op.into[code] = kernel.short_into
-        elif positions == [0] and hasattr(op, "mixed") and self._mixed_is_general(code):
-            op.mixed[code] = entry
+                paths.into[code] = kernel.short_into
+        elif positions == [0] and paths.mixed is not None and self._mixed_is_general(code):
+            paths.mixed[code] = entry
             if writes:
-                op.into_mixed[code] = kernel.short_into
+                paths.into_mixed[code] = kernel.short_into
 
     def _mixed_is_general(self, code):
         """A kernel compiled for a float scalar serves every float and int that follows."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import ALL, FLOAT
 from rushlight.machine import np
+from rushlight.machine.generated_python import function_of
 from rushlight.settings import kernels_mode
 from rushlight.tensor import construction as make
 from rushlight.tensor.tensor import make_tensor
@@ -144,8 +145,8 @@ def _written(lines, fused):
         "general": fused, "mode": mode, "ndarray": _ndarray, "make": make, "NO": NotImplemented,
         "doors": fused.doors[float], "kinds": fused.doors,
     }  # fmt: skip
-    exec("\n".join(lines), space)  # noqa: S102 - our own text
-    return space["short"]
+    title = f"{fused.op.name} gradient of {fused.name}"
+    return function_of("\n".join(lines), "short", title, space)
 
 
 def _is_identity(formula, *attributes):

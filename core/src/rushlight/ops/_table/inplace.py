@@ -51,7 +51,7 @@ def run_inplace(op, target, args, kwargs):
     if op.writes is not None and not kwargs and write_directly(op, target, args):
         return target
     if op.kind == "elementwise":
-        doors = op.inplace_doors
+        doors = op.paths.inplace_forms
         form = (len(args) + 1, *kwargs) if kwargs else len(args) + 1
         if form in doors:
             door = doors[form]
@@ -97,7 +97,7 @@ def run_inplace(op, target, args, kwargs):
 
 def _on_gpu(op, form, target, args, kwargs):
     """The short way for a tensor on a GPU, or NotImplemented."""
-    doors = op.__dict__.setdefault("inplace_device_doors", {})
+    doors = op.paths.inplace_gpu_forms
     if form not in doors:
         from rushlight.ops._calls.cuda_calls import make_inplace
 
@@ -271,7 +271,7 @@ def _mark_stale(storage, base, had):
 def _computed_into(op, out, args):
     """An elementwise result of exact tensors of one dtype, and nothing else, computed into `out` by
     a kernel that other calls have compiled; False where the general way must do it."""
-    known = op.__dict__.get("into")
+    known = op.paths.into
     if known is None or type(out) not in EXACT or not is_free(out):
         return False
     door, target, arrays = known[out._dtype.code], out._array, []

@@ -15,6 +15,7 @@ from rushlight.dtypes import FIRST_LIMITED
 from rushlight.ops._table import attributes as _attributes
 from rushlight.ops._table import former_calls as former
 from rushlight.ops._table.numpy_names import NUMPY_NAMES
+from rushlight.ops._table.paths import Paths
 from rushlight.ops._table.rules import same
 
 # What a declaration may say beside the kind, rule and samples, each read by the mechanism that is
@@ -59,7 +60,6 @@ class Op:
         "function",
         "index",
         "joint",
-        "kernels",
         "kind",
         "kinds",
         "list_position",
@@ -68,8 +68,7 @@ class Op:
         "node_name",
         "options",
         "outputs",
-        "plans",
-        "recipes",
+        "paths",
         "positional",
         "required",
         "rule",
@@ -84,12 +83,9 @@ class Op:
         self.node_name = words + "Backward0"
         self.options = options
         self.label = options.get("label", self.name)  # what errors call it
-        self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
-        self.cpu_kernel, self.inplace_doors = body, {}
+        self.formulas, self.joint, self.paths = {}, None, Paths(self)
+        self.cpu_kernel = body
         self.writes = None  # f(array, *arguments) that writes in place, or answers False
-        self.offered = set()  # kernels that the short ways know
-        self.recipe = None  # how machine code records the latest kind of call
-        self.recipes = {}  # how it records calls of any tensors, by their pattern
         ranks = options.get("keeps_format")
         if ranks:
             self.cpu_kernel = _keeping_format(body, ranks)

@@ -16,6 +16,7 @@ from rushlight.autograd.node import LEAF, STALE, Node, gradient_edge, next_seque
 from rushlight.devices import cpu, meta
 from rushlight.dtypes import FLOAT
 from rushlight.machine import np
+from rushlight.machine.generated_python import function_of
 from rushlight.ops._calls import quick_pull as _quick_pull
 from rushlight.ops._table.fusion import FusedFormula
 from rushlight.ops._table.op import TENSORS, Op
@@ -74,7 +75,7 @@ def record(op, tensors, values, outs, complete=True):
     if numbers is not None:
         node.numbers = numbers
     node.sequence = next_sequence()
-    plan = op.plans.get(key)
+    plan = op.paths.plans.get(key)
     if plan is None:
         plan = _planned(op, key, tensors, edges, values)
     node.plan = plan
@@ -106,7 +107,7 @@ def record_one(op, input, out):
     edge = input._node
     if edge is LEAF:
         edge = input
-    plan = op.plans.get(2)
+    plan = op.paths.plans.get(2)
     if (
         plan is None
         or type(edge) is not Node
@@ -115,8 +116,8 @@ def record_one(op, input, out):
         and (edge.outputs != 1)
     ):
         node = record(op, (input,), None, (out,))
-        op.plans[2] = node.plan
-        op.recipe = _recipe(op, node.plan, 1)
+        op.paths.plans[2] = node.plan
+        op.paths.recipe = _recipe(op, node.plan, 1)
         return
     node = _new(Node)
     node.op, node.edges, node.plan, node.outputs = op, (edge,), plan, 1
@@ -155,9 +156,9 @@ def _recipe(op, plan, marks):
 def _planned(op, key, tensors, edges, values):
     """The plan of a new pattern, whose key it is."""
     marks = [(t is not None) + (e is not None) for t, e in zip(tensors, edges, strict=True)]
-    plan = op.plans[key] = make_plan(op, tuple(marks))
+    plan = op.paths.plans[key] = make_plan(op, tuple(marks))
     if op.outputs == 1:
-        op.recipes[key] = _recipe_of(op, plan)
+        op.paths.recipes[key] = _recipe_of(op, plan)
     return plan
 
 
@@ -173,14 +174,14 @@ def note(op, tensors, values, outs):
     if (
         saving.active.count
         or anomaly.enabled
-        or make.noted(op.recipes, tensors, values, outs) is NotImplemented
+        or make.noted(op.paths.recipes, tensors, values, outs) is NotImplemented
     ):
         record(op, tensors, values, outs)
 
 
 def record_view(op, input, values, out):
     """:func:`record` for a view: one tensor, no saved values, an output of another shape."""
-    plan = op.plans.get(5)  # the key of one tensor that needs a gradient
+    plan = op.paths.plans.get(5)  # the key of one tensor that needs a gradient
     if plan is None or plan.inputs or plan.outputs:
         record(op, (input,), values, (out,))
         return
@@ -212,7 +213,7 @@ def record_two(op, input, other, out):
         a = input
     if b is LEAF:
         b = other
-    plan = op.plans.get((a is not None) + 2 * (b is not None))
+    plan = op.paths.plans.get((a is not None) + 2 * (b is not None))
     if (
         plan is None
         or a is not None
@@ -224,8 +225,8 @@ def record_two(op, input, other, out):
     ):
         node = record(op, (input, other), None, (out,))
         marks = (a is not None) + 2 * (b is not None)
-        op.plans[marks] = node.plan
-        op.recipe = _recipe(op, node.plan, marks)
+        op.paths.plans[marks] = node.plan
+        op.paths.recipe = _recipe(op, node.plan, marks)
         return
     node = _new(Node)
     node.op, node.edges, node.plan, node.outputs = op, (a, b), plan, 1
@@ -237,8 +238,9 @@ def record_two(op, input, other, out):
     if plan.needs_shapes:
         node.shapes = (shape, shape)
     out._node = node
-    if op.recipe is None or op.recipe[2] != (a is not None) + 2 * (b is not None):
-        op.recipe = _recipe(op, plan, (a is not None) + 2 * (b is not None))
+    recipe, marks = op.paths.recipe, (a is not None) + 2 * (b is not None)
+    if recipe is None or recipe[2] != marks:
+        op.paths.recipe = _recipe(op, plan, marks)
 
 
 def _save(node, plan, tensors, outs):
@@ -559,11 +561,12 @@ class _Writer:
         texts, names = restorations(self.op, self.plan, self.argument)
         text = self._placed(text)
         texts = {flat: self._placed(source) for flat, source in texts.items()}
-        prepare(self.plan, text, texts, names)
-        exec(f"def pull(node, grad, saved, values):\n    return {text}\n", self.names)  # noqa: S102
+        prepare(self.op, self.plan, text, texts, names)
+        lines = f"def pull(node, grad, saved, values):\n    return {text}"
+        pull = function_of(lines, "pull", f"{self.op.name} gradients", self.names)
         fused = [f and (*f[:2], [*map(self._placed, f[2])]) for f in self.fused]
         self.quick = _quick_pull.written(self.op, self.plan, self.names, text, fused, _is_same)
-        return self.names["pull"]
+        return pull
 
 
 def _parameters(formula):

@@ -8,6 +8,8 @@ gradient formula reads them, so that a write to one matters only where it is nee
 
 from __future__ import annotations
 
+from rushlight.machine.generated_python import function_of
+
 
 def restorations(op, plan, argument):
     """Source text of what restores each saved input of a new plan, and the formulas it calls, by
@@ -23,13 +25,18 @@ def restorations(op, plan, argument):
     return texts, names
 
 
-def prepare(plan, text, texts, names):
+def prepare(op, plan, text, texts, names):
     """Note in a plan whose gradients are `text` which saved values are spares, and the functions
     ``f(saved, values)`` that restore inputs, by their number among the saved values."""
     count = len(plan.inputs) + len(plan.outputs)
     plan.spares = frozenset(i for i in range(count) if texts and f"saved[{i}]" not in text)
     plan.restores = {
-        plan.inputs.index(flat): eval(f"lambda saved, values: {source}", names)  # noqa: S307
+        plan.inputs.index(flat): function_of(
+            f"def restore(saved, values):\n    return {source}",
+            "restore",
+            f"{op.name} saved input {flat}",
+            names,
+        )
         for flat, source in texts.items()
     }
 

@@ -10,7 +10,7 @@ import math
 from rushlight.kernels.copying import blocks
 from rushlight.kernels.gemm import vectors
 from rushlight.kernels.indexing import indices as places
-from rushlight.kernels.launch.prepared import Remembered, Short, of_copies
+from rushlight.kernels.launch.prepared import Short, of_copies
 from rushlight.machine import np
 from rushlight.ops._calls.direct import tensor_of
 from rushlight.ops.indexing.index_forms import WHOLE
@@ -220,8 +220,8 @@ def writing_flat(general):
 def _of_three(prepare, general):
     """``f(input, index, source, attribute)`` out of `prepare`, which gives a call of the arrays for
     their layouts (or None), and `general`, which says which index is wrong."""
-    known = Remembered()
     short = Short(3, 4, failures=ctypes.addressof(places.failures))
+    known = short.layouts
 
     def call(input, index, source, attribute):
         arrays = input, index, source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.dtypes import promote_types
 from rushlight.errors import shape_text
 from rushlight.kernels.copying import moving
-from rushlight.kernels.launch.prepared import Remembered, Short
+from rushlight.kernels.launch.prepared import Short
 from rushlight.machine import np
 from rushlight.machine.memory import empty
 from rushlight.ops._table.op import TensorList, composite, op
@@ -109,7 +109,8 @@ def _key(arrays, dim):
 
 def _joining(prepare, general):
     """A kernel that joins dense arrays by one call, others by the `general` way."""
-    known, short = Remembered(), Short(1, listed=True)
+    short = Short(1, listed=True)
+    known = short.layouts
 
     def call(tensors, dim=0):
         if len(tensors) > moving.MOST:
