@@ -138,24 +138,33 @@ def declared(sources: list[Source], module: str, kinds: Iterable[str]) -> Ops:
     return ops
 
 
-def _written_out(value: ast.expr) -> Iterator[ast.Constant]:
-    """The strings of lists and tuples, added up or one in another."""
+def _assigned(source: Source, name: str) -> Iterator[ast.expr]:
+    """What a file assigns to a name, or adds to it, outside of functions and classes."""
+    for node in source.tree.body:
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(each, ast.Name) and each.id == name for each in targets):
+                yield node.value
+
+
+def _written_out(source: Source, value: ast.expr) -> Iterator[ast.Constant]:
+    """The strings of lists and tuples, added up or one in another, and the keys of tables that
+    they take in by name: ``[*_RARE]``."""
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         yield value
+    elif isinstance(value, ast.Starred) and isinstance(value.value, ast.Name):
+        for table in _assigned(source, value.value.id):
+            keys = table.keys if isinstance(table, ast.Dict) else [table]
+            for key in keys:
+                yield from _written_out(source, key)
     elif isinstance(value, ast.List | ast.Tuple | ast.Starred | ast.BinOp):
         for part in ast.iter_child_nodes(value):
-            yield from _written_out(part)
+            yield from _written_out(source, part)
 
 
 def exports(source: Source) -> list[ast.Constant]:
     """The names that a file's ``__all__`` writes out."""
-    found = []
-    for node in source.tree.body:
-        if isinstance(node, ast.Assign | ast.AugAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(isinstance(each, ast.Name) and each.id == "__all__" for each in targets):
-                found += _written_out(node.value)
-    return found
+    return [n for value in _assigned(source, "__all__") for n in _written_out(source, value)]
 
 
 def bound(source: Source) -> set[str]:

@@ -166,6 +166,8 @@ def test_op_strings(tree, text, names):
         ("from rushlight.ops.rounding import *\n__all__ = ['trunc']", []),
         ("def __getattr__(name):\n    return name\n__all__ = ['trunc']", []),
         ("__all__ = [n for n in globals() if n not in ('trunc',)]", []),
+        ("LATE = {'trunc': 'ops'}\ndef __getattr__(n): pass\n__all__ = [*LATE]", []),
+        ("LATE = {'trunc': 'ops'}\n__all__ = [*LATE]", ["trunc"]),
         ("__all__ = ['trunc']", ["trunc"]),
         ("__all__ = []\n__all__ += ['trunc']", ["trunc"]),
         ("def f():\n    trunc = 1\n__all__ = ['trunc', 'f']", ["trunc"]),

@@ -416,7 +416,7 @@ def _fill_slices(target, dim, index, value):
     quick = type(dim) is int and 0 <= dim < target.ndim and type(index) is np.ndarray
     quick = quick and index.ndim == 1 and index.dtype == np.int64 and index.flags.c_contiguous
     if not (quick and index.size and index_kernels.all_inside(index, target.shape[dim])):
-        dim, index = check_vector_index("index_fill", target, dim, index)
+        dim, index = check_vector_index(index_fill.op.name, target, dim, index)
     line(target)[slices(dim, index)] = value
     return True
 
@@ -460,7 +460,7 @@ def _filling(name, input, value):
 
 def _index_fill_inplace(self, dim, index, value):
     """In-place version of :func:`rushlight.index_fill`."""
-    value = _filling("index_fill_", self, value)
+    value = _filling(index_fill.op.name + "_", self, value)
     if isinstance(value, Tensor):
         return self.copy_(index_fill(self, dim, index, value))
     if write_directly(_index_fill.op, self, (dim, index, value)):
