@@ -72,6 +72,7 @@ RULES = {
     "op-list": "op names in strings that list ops, outside declarations",
     "op-string": "op names as single strings, outside declarations",
     "unknown-op": "names in strings that list ops which no op has",
+    "unbound-export": "names in `__all__` that the file does not bind",
     "no-samples": "composites without samples, so without generated tests",
     "crowded": f"files too many in folders of more than {FOLDER_FILES}",
     "upward-import": "import statements that go up a layer",
@@ -125,6 +126,7 @@ def cases(read: list[Source], ops: names.Ops, root: Path) -> list[Found]:
     for source in read:
         if source.subject not in TESTS:
             found += names.op_strings(source, ops)
+        found += names.unbound_exports(source)
         if source.subject != "__init__":
             found += imports.imports(source, subjects, known, layer)
         found += shapes.wide(source, PARAMETERS, EMITTERS)

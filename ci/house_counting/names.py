@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from .imports import outside_functions
 from .sources import Found, Function, Source, called, rooted, walk
 
 LONG_LIST = 5  # two words of a sentence may be names of ops by chance
@@ -137,9 +138,62 @@ def declared(sources: list[Source], module: str, kinds: Iterable[str]) -> Ops:
     return ops
 
 
+def _assigned(source: Source, name: str) -> Iterator[ast.expr]:
+    """What a file assigns to a name, or adds to it, outside of functions and classes."""
+    for node in source.tree.body:
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(each, ast.Name) and each.id == name for each in targets):
+                yield node.value
+
+
+def _written_out(source: Source, value: ast.expr) -> Iterator[ast.Constant]:
+    """The strings of lists and tuples, added up or one in another, and the keys of tables that
+    they take in by name: ``[*_RARE]``."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value
+    elif isinstance(value, ast.Starred) and isinstance(value.value, ast.Name):
+        for table in _assigned(source, value.value.id):
+            keys = table.keys if isinstance(table, ast.Dict) else [table]
+            for key in keys:
+                yield from _written_out(source, key)
+    elif isinstance(value, ast.List | ast.Tuple | ast.Starred | ast.BinOp):
+        for part in ast.iter_child_nodes(value):
+            yield from _written_out(source, part)
+
+
+def exports(source: Source) -> list[ast.Constant]:
+    """The names that a file's ``__all__`` writes out."""
+    return [n for value in _assigned(source, "__all__") for n in _written_out(source, value)]
+
+
+def bound(source: Source) -> set[str]:
+    """The names that a file binds when it is imported; `*` where it imports all of another."""
+    found: set[str] = set()
+    for node in outside_functions(source.tree):
+        if isinstance(node, Function | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name.split(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return found
+
+
+def unbound_exports(source: Source) -> Iterator[Found]:
+    """Rule `unbound-export`: a name of ``__all__`` that the file does not bind, and has no
+    ``__getattr__`` that could know it."""
+    names, known = exports(source), bound(source)
+    if not {"*", "__getattr__"} & known:
+        for node in names:
+            if node.value not in known:
+                yield Found("unbound-export", source.name, node.lineno, node.value)
+
+
 def strings(source: Source, declarations: Iterable[ast.AST]) -> Iterator[ast.Constant]:
-    """String constants outside declarations, docstrings and parts of formatted strings."""
-    skipped = set(source.docstrings)
+    """String constants outside declarations, docstrings, parts of formatted strings and
+    ``__all__``: to export what the file has is no fact about an op."""
+    skipped = {*source.docstrings, *map(id, exports(source))}
     for node in declarations:
         skipped.update(id(inner) for inner in walk(node))
     for node in source.nodes:

@@ -205,7 +205,7 @@ def _as_float(input, dtype):
 
 def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The vector norm of order `ord` over `dim` of what is not masked out."""
-    dtype = _floating("norm", input, dtype)
+    dtype = _floating(norm.__name__, input, dtype)
     nothing = math.inf if ord == -math.inf else 0
     kept = _masked(input, mask, nothing, dtype)
     return reduction.norm(kept, ord, _dims(dim), keepdim)

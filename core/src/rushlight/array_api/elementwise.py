@@ -9,33 +9,28 @@ from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.tensor.tensor import Tensor
 
 
-def _unary(name, text, source=None):
-    function = getattr(rushlight, source or name)
-
+def _unary(function, text):
     def call(x, /):
         return function(x)
 
-    return _named(call, name, text)
+    return _like(function, call, text)
 
 
-def _binary(name, text, source=None):
-    function = getattr(rushlight, source or name)
-
+def _binary(function, text):
     def call(x1, x2, /):
         return function(*promoted(x1, x2))
 
-    return _named(call, name, text)
+    return _like(function, call, text)
 
 
-def _named(call, name, text):
-    call.__name__ = call.__qualname__ = name
+def _like(function, call, text):
+    call.__name__ = call.__qualname__ = function.__name__
     call.__doc__ = text
     return call
 
 
-def _whole_numbers(name, text):
+def _whole_numbers(function, text):
     """A rounding function: integers are what they are."""
-    function = getattr(rushlight, name)
 
     def call(x, /):
         if x.dtype.category < FLOAT:
@@ -44,72 +39,116 @@ def _whole_numbers(name, text):
             return rushlight.complex(function(x.real), function(x.imag))
         return function(x)
 
-    return _named(call, name, text)
+    return _like(function, call, text)
 
 
-abs = _unary("abs", "Absolute values.")
-acos = _unary("acos", "Inverse cosine.")
-acosh = _unary("acosh", "Inverse hyperbolic cosine.")
-asin = _unary("asin", "Inverse sine.")
-asinh = _unary("asinh", "Inverse hyperbolic sine.")
-atan = _unary("atan", "Inverse tangent.")
-atanh = _unary("atanh", "Inverse hyperbolic tangent.")
-bitwise_invert = _unary("bitwise_invert", "Every bit turned over.", "bitwise_not")
-cos = _unary("cos", "Cosine.")
-cosh = _unary("cosh", "Hyperbolic cosine.")
-exp = _unary("exp", "The exponential.")
-expm1 = _unary("expm1", "``exp(x) - 1``, exact near zero.")
-isfinite = _unary("isfinite", "Neither infinite nor NaN.")
-isinf = _unary("isinf", "Infinite.")
-isnan = _unary("isnan", "NaN.")
-log = _unary("log", "Natural logarithm.")
-log1p = _unary("log1p", "``log(1 + x)``, exact near zero.")
-log2 = _unary("log2", "Logarithm to the base 2.")
-log10 = _unary("log10", "Logarithm to the base 10.")
-logical_not = _unary("logical_not", "True where zero.")
-negative = _unary("negative", "``-x``.")
-positive = _unary("positive", "``+x``.")
-reciprocal = _unary("reciprocal", "``1 / x``.")
-signbit = _unary("signbit", "Whether the sign is negative, that of zeros and NaNs too.")
-sin = _unary("sin", "Sine.")
-sinh = _unary("sinh", "Hyperbolic sine.")
-sqrt = _unary("sqrt", "Square root.")
-square = _unary("square", "``x * x``.")
-tan = _unary("tan", "Tangent.")
-tanh = _unary("tanh", "Hyperbolic tangent.")
+abs = _unary(rushlight.abs, "Absolute values.")
+acos = _unary(rushlight.acos, "Inverse cosine.")
+acosh = _unary(rushlight.acosh, "Inverse hyperbolic cosine.")
+asin = _unary(rushlight.asin, "Inverse sine.")
+asinh = _unary(rushlight.asinh, "Inverse hyperbolic sine.")
+atan = _unary(rushlight.atan, "Inverse tangent.")
+atanh = _unary(rushlight.atanh, "Inverse hyperbolic tangent.")
+cos = _unary(rushlight.cos, "Cosine.")
+cosh = _unary(rushlight.cosh, "Hyperbolic cosine.")
+exp = _unary(rushlight.exp, "The exponential.")
+expm1 = _unary(rushlight.expm1, "``exp(x) - 1``, exact near zero.")
+isfinite = _unary(rushlight.isfinite, "Neither infinite nor NaN.")
+isinf = _unary(rushlight.isinf, "Infinite.")
+isnan = _unary(rushlight.isnan, "NaN.")
+log = _unary(rushlight.log, "Natural logarithm.")
+log1p = _unary(rushlight.log1p, "``log(1 + x)``, exact near zero.")
+log2 = _unary(rushlight.log2, "Logarithm to the base 2.")
+log10 = _unary(rushlight.log10, "Logarithm to the base 10.")
+logical_not = _unary(rushlight.logical_not, "True where zero.")
+positive = _unary(rushlight.positive, "``+x``.")
+reciprocal = _unary(rushlight.reciprocal, "``1 / x``.")
+signbit = _unary(rushlight.signbit, "Whether the sign is negative, that of zeros and NaNs too.")
+sin = _unary(rushlight.sin, "Sine.")
+sinh = _unary(rushlight.sinh, "Hyperbolic sine.")
+sqrt = _unary(rushlight.sqrt, "Square root.")
+square = _unary(rushlight.square, "``x * x``.")
+tan = _unary(rushlight.tan, "Tangent.")
+tanh = _unary(rushlight.tanh, "Hyperbolic tangent.")
 
-ceil = _whole_numbers("ceil", "The next integer above.")
-floor = _whole_numbers("floor", "The next integer below.")
-round = _whole_numbers("round", "The nearest integer, halves to the even one.")
-trunc = _whole_numbers("trunc", "The next integer towards zero.")
+ceil = _whole_numbers(rushlight.ceil, "The next integer above.")
+floor = _whole_numbers(rushlight.floor, "The next integer below.")
+round = _whole_numbers(rushlight.round, "The nearest integer, halves to the even one.")
+trunc = _whole_numbers(rushlight.trunc, "The next integer towards zero.")
 
-add = _binary("add", "``x1 + x2``.")
-atan2 = _binary("atan2", "The angle of the point (x2, x1).")
-bitwise_and = _binary("bitwise_and", "Bits set in both.")
-bitwise_left_shift = _binary("bitwise_left_shift", "Bits moved up.")
-bitwise_or = _binary("bitwise_or", "Bits set in either.")
-bitwise_right_shift = _binary("bitwise_right_shift", "Bits moved down, the sign kept.")
-bitwise_xor = _binary("bitwise_xor", "Bits set in one only.")
-copysign = _binary("copysign", "The size of `x1` with the sign of `x2`.")
-divide = _binary("divide", "``x1 / x2``.")
-equal = _binary("equal", "``x1 == x2``.", "eq")
-floor_divide = _binary("floor_divide", "``x1 // x2``.")
-greater = _binary("greater", "``x1 > x2``.")
-greater_equal = _binary("greater_equal", "``x1 >= x2``.")
-hypot = _binary("hypot", "The root of the sum of squares, without overflow.")
-less = _binary("less", "``x1 < x2``.")
-less_equal = _binary("less_equal", "``x1 <= x2``.")
-logaddexp = _binary("logaddexp", "``log(exp(x1) + exp(x2))``, without overflow.")
-logical_and = _binary("logical_and", "Both true.")
-logical_or = _binary("logical_or", "Either true.")
-logical_xor = _binary("logical_xor", "One true.")
-maximum = _binary("maximum", "The larger; NaN if either is.")
-minimum = _binary("minimum", "The smaller; NaN if either is.")
-multiply = _binary("multiply", "``x1 * x2``.")
-nextafter = _binary("nextafter", "The number next to `x1` in the direction of `x2`.")
-not_equal = _binary("not_equal", "``x1 != x2``.")
-pow = _binary("pow", "``x1 ** x2``.")
-subtract = _binary("subtract", "``x1 - x2``.")
+add = _binary(rushlight.add, "``x1 + x2``.")
+atan2 = _binary(rushlight.atan2, "The angle of the point (x2, x1).")
+bitwise_and = _binary(rushlight.bitwise_and, "Bits set in both.")
+bitwise_left_shift = _binary(rushlight.bitwise_left_shift, "Bits moved up.")
+bitwise_or = _binary(rushlight.bitwise_or, "Bits set in either.")
+bitwise_right_shift = _binary(rushlight.bitwise_right_shift, "Bits moved down, the sign kept.")
+bitwise_xor = _binary(rushlight.bitwise_xor, "Bits set in one only.")
+copysign = _binary(rushlight.copysign, "The size of `x1` with the sign of `x2`.")
+floor_divide = _binary(rushlight.floor_divide, "``x1 // x2``.")
+hypot = _binary(rushlight.hypot, "The root of the sum of squares, without overflow.")
+logaddexp = _binary(rushlight.logaddexp, "``log(exp(x1) + exp(x2))``, without overflow.")
+logical_and = _binary(rushlight.logical_and, "Both true.")
+logical_or = _binary(rushlight.logical_or, "Either true.")
+logical_xor = _binary(rushlight.logical_xor, "One true.")
+maximum = _binary(rushlight.maximum, "The larger; NaN if either is.")
+minimum = _binary(rushlight.minimum, "The smaller; NaN if either is.")
+nextafter = _binary(rushlight.nextafter, "The number next to `x1` in the direction of `x2`.")
+pow = _binary(rushlight.pow, "``x1 ** x2``.")
+
+
+def bitwise_invert(x, /):
+    """Every bit turned over."""
+    return rushlight.bitwise_not(x)
+
+
+def negative(x, /):
+    """``-x``."""
+    return rushlight.neg(x)
+
+
+def divide(x1, x2, /):
+    """``x1 / x2``."""
+    return rushlight.div(*promoted(x1, x2))
+
+
+def equal(x1, x2, /):
+    """``x1 == x2``."""
+    return rushlight.eq(*promoted(x1, x2))
+
+
+def greater(x1, x2, /):
+    """``x1 > x2``."""
+    return rushlight.gt(*promoted(x1, x2))
+
+
+def greater_equal(x1, x2, /):
+    """``x1 >= x2``."""
+    return rushlight.ge(*promoted(x1, x2))
+
+
+def less(x1, x2, /):
+    """``x1 < x2``."""
+    return rushlight.lt(*promoted(x1, x2))
+
+
+def less_equal(x1, x2, /):
+    """``x1 <= x2``."""
+    return rushlight.le(*promoted(x1, x2))
+
+
+def multiply(x1, x2, /):
+    """``x1 * x2``."""
+    return rushlight.mul(*promoted(x1, x2))
+
+
+def not_equal(x1, x2, /):
+    """``x1 != x2``."""
+    return rushlight.ne(*promoted(x1, x2))
+
+
+def subtract(x1, x2, /):
+    """``x1 - x2``."""
+    return rushlight.sub(*promoted(x1, x2))
 
 
 def remainder(x1, x2, /):

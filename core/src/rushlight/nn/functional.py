@@ -89,7 +89,7 @@ selu_, celu_ = selu.op.inplace, celu.op.inplace
 hardtanh_, threshold_ = hardtanh.op.inplace, threshold.op.inplace
 
 
-def _forms(function, name):
+def _forms(function):
     """A function with PyTorch's ``inplace`` argument over an op that has an in-place variant."""
 
     def call(input, *args, inplace=False, **kwargs):
@@ -102,7 +102,7 @@ def _forms(function, name):
         return (function.op.inplace if inplace else function)(input, *args, **kwargs)
 
     limit = function.op.positional - 1
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = function.op.name
     call.__doc__ = function.__doc__
     return call
 
@@ -120,11 +120,11 @@ def _by_name(call, function, args, kwargs, inplace):
     return bound.arguments
 
 
-relu, leaky_relu, elu = _forms(relu, "relu"), _forms(leaky_relu, "leaky_relu"), _forms(elu, "elu")
-selu, celu, silu = _forms(selu, "selu"), _forms(celu, "celu"), _forms(silu, "silu")
-mish, relu6 = _forms(mish, "mish"), _forms(relu6, "relu6")
-hardtanh, hardswish = _forms(hardtanh, "hardtanh"), _forms(hardswish, "hardswish")
-hardsigmoid, threshold = _forms(hardsigmoid, "hardsigmoid"), _forms(threshold, "threshold")
+relu, leaky_relu, elu = _forms(relu), _forms(leaky_relu), _forms(elu)
+selu, celu, silu = _forms(selu), _forms(celu), _forms(silu)
+mish, relu6 = _forms(mish), _forms(relu6)
+hardtanh, hardswish = _forms(hardtanh), _forms(hardswish)
+hardsigmoid, threshold = _forms(hardsigmoid), _forms(threshold)
 
 
 # Functions that few programs use: their families are imported at the first look-up.

@@ -1,12 +1,12 @@
 """Convolution over one, two or three spatial dims: forward, input gradient, weight gradient.
 
 Arrays are channels-first, (N, C, *spatial); weights (O, C / groups, *kernel). float32 over one or
-two dims runs on the tile kernels (:mod:`direct_convolution`), stride-1 3x3 with at least 32
-channels on both sides by Winograd F(4x4, 3x3) or F(2x2, 3x3) (:mod:`winograd`;
-``RUSHLIGHT_WINOGRAD=2`` leaves the second, whose errors are those of the sum itself, 0 turns both
-off), dilated ones by their sub-images (:mod:`dilated_convolution`), and so does float32 over three
-dims, whose taps along the depth become channels (:mod:`depth_convolution`). Everything else gathers
-windows into columns and multiplies matrices (:mod:`column_convolution`).
+two dims runs on the tile kernels (:mod:`direct`), stride-1 3x3 with at least 32 channels on both
+sides by Winograd F(4x4, 3x3) or F(2x2, 3x3) (:mod:`winograd`; ``RUSHLIGHT_WINOGRAD=2`` leaves the
+second, whose errors are those of the sum itself, 0 turns both off), dilated ones by their
+sub-images (:mod:`dilated`), and so does float32 over three dims, whose taps along the depth become
+channels (:mod:`depth`). Everything else gathers windows into columns and multiplies matrices
+(:mod:`columns_product`).
 """
 
 from __future__ import annotations
@@ -15,18 +15,7 @@ import functools
 import math
 import os
 
-from rushlight.kernels.convolution import (
-    columns_product as column_convolution,
-)
-from rushlight.kernels.convolution import (
-    depth as depth_convolution,
-)
-from rushlight.kernels.convolution import (
-    dilated as dilated_convolution,
-)
-from rushlight.kernels.convolution import (
-    whole_windows,
-)
+from rushlight.kernels.convolution import columns_product, depth, dilated, whole_windows
 from rushlight.kernels.convolution.columns_product import output_size
 from rushlight.kernels.convolution.groups import (
     channel_slices,
@@ -95,7 +84,7 @@ def _as_two_dims(arrays, weight_shape, stride, padding, dilation):
     if arrays[0].ndim == 4:
         return *arrays, stride, padding, dilation
     if arrays[0].ndim == 5:
-        return depth_convolution.as_two_dims(arrays, weight_shape[2:], stride, padding, dilation)
+        return depth.as_two_dims(arrays, weight_shape[2:], stride, padding, dilation)
     lifted = (a.reshape(*a.shape[:2], 1, a.shape[2]) for a in arrays)
     return *lifted, (1, *stride), (0, *padding), (1, *dilation)
 
@@ -114,7 +103,7 @@ def _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
 
 def _is_parted(kind, n, c, o, size, kernel, stride, padding, dilation, groups):
     """Whether a plan of this kind is to be that of sub-images, which Winograd's way suits."""
-    if not dilated_convolution.parts(stride, padding, dilation):
+    if not dilated.parts(stride, padding, dilation):
         return False
     d = dilation[0]
     part, padding = (tuple(-(-v // d) for v in values) for values in (size, padding))
@@ -136,20 +125,19 @@ def _winograd_tile(n, size, fewest):
 
 def _gathers_forward(n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes):
     """Whether a forward convolution is to be a product of gathered windows."""
-    from rushlight.kernels.convolution import gathered as gathered_convolution
-    from rushlight.kernels.convolution import pointwise
+    from rushlight.kernels.convolution import gathered, pointwise
 
     if planes == 1:
-        return gathered_convolution.fits_one_plane(n, c, image, o, size, kernel, padding)
+        return gathered.fits_one_plane(n, c, image, o, size, kernel, padding)
     if is_winograd and size[0] * size[1] >= _WINOGRAD_PIXELS:
         return False
     strided = max(stride) > 1 and kernel != (1, 1)
-    if strided and size[0] * size[1] > gathered_convolution.STRIDED_PIXELS:
+    if strided and size[0] * size[1] > gathered.STRIDED_PIXELS:
         return False
-    large = size[0] * size[1] > gathered_convolution.SOME_PIXELS and c >= 32
+    large = size[0] * size[1] > gathered.SOME_PIXELS and c >= 32
     if large and pointwise.fits(c, image, o, kernel, stride, padding):
         return False
-    return gathered_convolution.fits(n, c, image, o, size, kernel, padding, flipped)
+    return gathered.fits(n, c, image, o, size, kernel, padding, flipped)
 
 
 def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, flipped=False,
@@ -172,12 +160,12 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
     if groups == 1 and not direct and _gathers_forward(
         n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes
     ):  # fmt: skip
-        from rushlight.kernels.convolution import gathered as gathered_convolution
+        from rushlight.kernels.convolution import gathered
 
-        return gathered_convolution.Forward(
+        return gathered.Forward(
             n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes, build_direct
         )
-    parted = dilated_convolution.Forward
+    parted = dilated.Forward
     if not direct and _is_parted(parted, n, c, o, size, kernel, stride, padding, dilation, groups):
         return parted(n, c, image, o, size, padding, dilation[0], lambda n, image, padding: (
             _build_forward(n, c, image, o, kernel, stride, padding, (1, 1), 1, flipped, planes)
@@ -187,19 +175,12 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
 
         return Forward(n, c, image, o, padding, flipped, _winograd_tile(n, size, 8), build_direct)
     if groups == 1 and not direct:
-        from rushlight.kernels.convolution import (
-            patches as patch_convolution,
-        )
-        from rushlight.kernels.convolution import (
-            planes as plane_convolution,
-        )
-        from rushlight.kernels.convolution import (
-            pointwise,
-        )
+        from rushlight.kernels.convolution import patches, pointwise
+        from rushlight.kernels.convolution import planes as plane_convolution
 
-        if not flipped and patch_convolution.fits(c, kernel, stride, padding, dilation):
-            whole = patch_convolution.RowsForward.fits(n, o, size)
-            kind = patch_convolution.RowsForward if whole else patch_convolution.Forward
+        if not flipped and patches.fits(c, kernel, stride, padding, dilation):
+            whole = patches.RowsForward.fits(n, o, size)
+            kind = patches.RowsForward if whole else patches.Forward
             return kind(n, c, image, o, kernel, size)
         if pointwise.fits(c, image, o, kernel, stride, padding):
             return pointwise.Forward(n, c, image, o, flipped)
@@ -228,10 +209,10 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
         return _build_forward(n, o, size, c, kernel, stride, back, dilation, groups, True,
                               planes)  # fmt: skip
     if groups == 1:
-        from rushlight.kernels.convolution import patches as patch_convolution
+        from rushlight.kernels.convolution import patches
 
-        if patch_convolution.fits(c, kernel, stride, padding, dilation):
-            return patch_convolution.InputGradient(n, c, image, o, kernel, size)
+        if patches.fits(c, kernel, stride, padding, dilation):
+            return patches.InputGradient(n, c, image, o, kernel, size)
     if dilation == (1, 1) and all(p < k for p, k in zip(padding, kernel, strict=True)):
         from rushlight.kernels.convolution.direct import InputGradient
 
@@ -241,16 +222,16 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
 
 def _gathers_weight_gradient(n, c, image, o, size, kernel, stride, padding, is_winograd, planes):
     """Whether a weight gradient is to be a product of gathered windows."""
-    from rushlight.kernels.convolution import gathered as gathered_convolution
+    from rushlight.kernels.convolution import gathered
 
     if planes == 1:
-        return gathered_convolution.fits_one_plane(n, c, image, o, size, kernel, padding)
+        return gathered.fits_one_plane(n, c, image, o, size, kernel, padding)
     if is_winograd and size[0] * size[1] >= _WINOGRAD_PIXELS:
         return False
     strided = max(stride) > 1 and kernel != (1, 1)
-    if strided and size[0] * size[1] > gathered_convolution.STRIDED_PIXELS:
+    if strided and size[0] * size[1] > gathered.STRIDED_PIXELS:
         return False
-    return gathered_convolution.fits_weight_gradient(n, c, image, o, size, kernel, padding)
+    return gathered.fits_weight_gradient(n, c, image, o, size, kernel, padding)
 
 
 def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, groups, planes=3,
@@ -268,26 +249,22 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
     if groups == 1 and not direct and _gathers_weight_gradient(
         n, c, image, o, size, kernel, stride, padding, is_winograd, planes
     ):  # fmt: skip
-        from rushlight.kernels.convolution import gathered as gathered_convolution
+        from rushlight.kernels.convolution import gathered
 
-        return gathered_convolution.WeightGradient(
+        return gathered.WeightGradient(
             n, c, image, o, size, kernel, stride, padding, dilation, planes, build_direct
         )
-    parted = dilated_convolution.WeightGradient
+    parted = dilated.WeightGradient
     if not direct and _is_parted(parted, n, c, o, size, kernel, stride, padding, dilation, groups):
         return parted(n, c, image, o, size, padding, dilation[0], lambda n, image, padding: (
             _build_weight_gradient(n, c, image, o, kernel, stride, padding, (1, 1), 1, planes)
         ))  # fmt: skip
     if groups == 1:
-        from rushlight.kernels.convolution import (
-            patches as patch_convolution,
-        )
-        from rushlight.kernels.convolution import (
-            planes as plane_convolution,
-        )
+        from rushlight.kernels.convolution import patches
+        from rushlight.kernels.convolution import planes as plane_convolution
 
-        if patch_convolution.fits(c, kernel, stride, padding, dilation):
-            return patch_convolution.WeightGradient(n, c, image, o, kernel, size)
+        if patches.fits(c, kernel, stride, padding, dilation):
+            return patches.WeightGradient(n, c, image, o, kernel, size)
         few = c == 1 or c <= 4 and o <= 16  # others fill the vectors of the direct way
         if few and plane_convolution.fits(c, image, o, kernel, stride, padding):
             from rushlight.kernels.convolution.plane_gradient import WeightGradient
@@ -420,7 +397,7 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
         out = empty((n, o, *size), input.dtype)
         if _run_doubles(input, weight, bias, out, *args):
             return out
-        out = column_convolution.forward(input, weight, *args)
+        out = columns_product.forward(input, weight, *args)
     if bias is not None:
         with np.errstate(all="ignore"):  # infinity minus infinity is NaN, as it should
             out += bias.reshape(-1, *[1] * len(size))
@@ -445,7 +422,7 @@ def convolution_then(input, weight, bias, stride, padding, dilation, groups, epi
 def _tile_forward(x, w, bias, out, stride, padding, dilation, groups, planes=3):
     two = _as_two_dims((x, w, out), w.shape, stride, padding, dilation)
     if two is None:
-        depth_convolution.forward(_tile_forward, x, w, bias, out, stride, padding, dilation, groups,
+        depth.forward(_tile_forward, x, w, bias, out, stride, padding, dilation, groups,
                                   planes)  # fmt: skip
         return
     x, w, out, stride, padding, dilation = two
@@ -507,7 +484,7 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
         out = empty(input_shape, grad.dtype)
         if _run_doubles(grad, weight, None, out, stride, back, dilation, groups, True):
             return out
-    return column_convolution.input_gradient(grad, weight, input_shape, *args)
+    return columns_product.input_gradient(grad, weight, input_shape, *args)
 
 
 @referenced_by(transposed_reference)
@@ -526,7 +503,7 @@ def transposed_convolution(input, weight, bias, shape, stride, padding, dilation
 def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups, planes=3):
     two = _as_two_dims((dy, w, out), w.shape, stride, padding, dilation)
     if two is None:
-        return depth_convolution.input_gradient(_tile_input_gradient, dy, w, out, stride, padding,
+        return depth.input_gradient(_tile_input_gradient, dy, w, out, stride, padding,
                                                 dilation, groups, planes)  # fmt: skip
     dy, w, out, stride, padding, dilation = two
     run = _input_gradient_runner(dy, w, out, stride, padding, dilation, groups, planes)
@@ -582,13 +559,13 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
         else:
             _tile_weight_gradient(dy, x, out, *args, planes)
         return out
-    return column_convolution.weight_gradient(grad, input, weight_shape, *args)
+    return columns_product.weight_gradient(grad, input, weight_shape, *args)
 
 
 def _tile_weight_gradient(dy, x, out, stride, padding, dilation, groups, planes=3):
     two = _as_two_dims((dy, x, out), out.shape, stride, padding, dilation)
     if two is None:
-        depth_convolution.weight_gradient(_tile_weight_gradient, dy, x, out, stride, padding,
+        depth.weight_gradient(_tile_weight_gradient, dy, x, out, stride, padding,
                                           dilation, groups, planes)  # fmt: skip
         return
     dy, x, out, stride, padding, dilation = two

@@ -20,7 +20,7 @@ from rushlight.machine import np
 translation.ARRAY_LAYERS += ["rushlight.ops.", "rushlight.tensor.memory_format"]
 translation.OWN |= {
     ("rushlight.ops.losses.pointwise_losses", "_divided"): translation.divided,
-    ("rushlight.ops.indexing.gathering", "check_bounds"): translation.unchecked,
+    ("rushlight.ops.indexing.index_checks", "check_bounds"): translation.unchecked,
     ("rushlight.ops.indexing.taking", "flat_places"): translation.flat_places,
     ("rushlight.ops.shape.views", "_follow_array"): translation.followed,
     ("rushlight.ops.elementwise.special_gamma", "_log_gamma"): translation.log_gamma,

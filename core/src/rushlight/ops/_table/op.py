@@ -28,6 +28,7 @@ from rushlight.ops._table.rules import same
 #   sparse, sparse_slope             acts on stored elements alone        sparse/elementwise.py
 #   nested                           acts on each element of nested ones  nested/tensors.py
 #   foreach                          forms of calls on lists of tensors   foreach.py
+#   raw_memory                       reads strides, not a shape           ops/shape/views.py
 #   flops                            word for a count of operations       utils/flop_counter.py
 #   runs_as                          ops that PyTorch runs for it         selective_checkpoint.py
 #   exported                         public at the top level, with a dash _table/deferred_names.py

@@ -161,7 +161,7 @@ copysign.gradient(
 
 
 def _heaviside_check(input, values):
-    refuse_complex("heaviside", 2)(input, values)
+    refuse_complex(heaviside.op.name, 2)(input, values)
     if isinstance(values, Tensor) and isinstance(input, Tensor) and input._dtype != values._dtype:
         raise RuntimeError(
             "heaviside is not yet implemented for tensors with different dtypes: input is "
@@ -312,7 +312,7 @@ def _two_tensors(name, input, other):
 @numpy_names
 def ldexp_(self, other):
     """In-place version of :func:`rushlight.ldexp`."""
-    _two_tensors("ldexp_", self, other)
+    _two_tensors(ldexp.op.name + "_", self, other)
     return self.mul_(pow(2.0, other))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rushlight.dtypes import held
-from rushlight.errors import shape_text
 from rushlight.kernels.copying.assignment import by_rows, written
 from rushlight.kernels.copying.blocks import LEAST
 from rushlight.kernels.gemm import vectors
@@ -20,6 +19,14 @@ from rushlight.ops.creation.tensors import full, zeros
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.indexing import index_calls as place_calls
 from rushlight.ops.indexing.assignment import number_or_scalar
+from rushlight.ops.indexing.index_checks import (
+    check_bounds,
+    check_extents,
+    check_index,
+    check_same_dtype,
+    check_vector_index,
+    line,
+)
 from rushlight.ops.indexing.index_forms import slices
 from rushlight.ops.indexing.items import _index_put
 from rushlight.ops.shape.complex_views import conj_number
@@ -27,60 +34,6 @@ from rushlight.tensor.dispatch import readable
 from rushlight.tensor.memory_format import same_order
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
-
-_INDEX_DTYPES = (np.dtype(np.int64), np.dtype(np.int32))
-
-
-# ------------------------------------------------------------------------------------------- checks
-def line(array):
-    """A 0-d array as a vector of one element (a view); others as they are."""
-    return array if array.ndim else array.reshape(1)
-
-
-def check_index(name, index, ndim, other="input"):
-    """The dtype and number of dimensions of an index that goes with a tensor of `ndim`."""
-    if index.dtype not in _INDEX_DTYPES and index.size:
-        raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {index.dtype}")
-    if index.size and max(index.ndim, 1) != max(ndim, 1):
-        raise RuntimeError(
-            f"Index tensor must have the same number of dimensions as {other} tensor: {name} got "
-            f"{index.ndim} and {ndim}"
-        )
-
-
-def distinct(index):
-    """An index that is not empty without the dims along which it was expanded."""
-    return index[tuple([slice(None) if step else slice(1) for step in index.strides])]
-
-
-def check_bounds(name, index, size, dim, error=RuntimeError):
-    """Refuse indices outside ``0 <= index < size``."""
-    if not index.size:
-        return
-    index = distinct(index)
-    if index.min() < 0 or index.max() >= size:
-        bad = index[(index < 0) | (index >= size)].flat[0]
-        raise error(f"{name}: index {bad} is out of bounds for dimension {dim} with size {size}")
-
-
-def _check_extents(name, index, array, dim, source=None):
-    for d, n in enumerate(index.shape):
-        if d != dim and n > array.shape[d] or source is not None and n > source.shape[d]:
-            beyond = "" if source is None else f" and than src {shape_text(source.shape)}"
-            raise RuntimeError(
-                f"{name}: Size does not match at dimension {d} expected index "
-                f"{shape_text(index.shape)} to be no larger than self {shape_text(array.shape)} "
-                f"apart from dimension {dim}{beyond}"
-            )
-
-
-def check_same_dtype(name, array, source, word="src"):
-    """Refuse a source of another dtype."""
-    if array.dtype != source.dtype:
-        raise RuntimeError(
-            f"{name}(): Expected self.dtype to be equal to {word}.dtype; got {dtype_of(array)} and "
-            f"{dtype_of(source)}"
-        )
 
 
 def along(index, dim):
@@ -117,7 +70,7 @@ def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
     if not index.size:
         return np.empty(index.shape, input.dtype)
     rows, places = line(input), line(index)
-    _check_extents("gather", places, rows, dim)
+    check_extents("gather", places, rows, dim)
     try:
         found = lines.read_at(rows, dim, places)
     except IndexError:
@@ -147,7 +100,7 @@ def _check_scatter(name, input, dim, index, src):
             f"{index.ndim} and {src.ndim}"
         )
     if index.size:
-        _check_extents(name, line(index), line(input), dim, line(src))
+        check_extents(name, line(index), line(input), dim, line(src))
         check_bounds(name, index, line(input).shape[dim], dim)
 
 
@@ -324,40 +277,6 @@ scatter_add.gradient(
 
 
 # ------------------------------------------------------------------------ slices along a dimension
-def check_vector_index(name, input, dim, index, source=None):
-    """The checks of the ``index_*`` family; gives the dimension and the index as a vector."""
-    dim = wrap_dim(dim, input.ndim)
-    if index.ndim > 1:
-        raise IndexError(
-            f"{name}(): Index is supposed to be a vector, got shape {shape_text(index.shape)}"
-        )
-    if index.dtype not in _INDEX_DTYPES:
-        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, got {index.dtype}")
-    index = line(index)
-    check_bounds(name, index, line(input).shape[dim], dim, IndexError)
-    if source is not None:
-        check_same_dtype(name, input, source, "source")
-        _check_slices(name, input, dim, index, source)
-    return dim, index
-
-
-def _check_slices(name, input, dim, index, source):
-    whole, part = list(line(input).shape), list(line(source).shape)
-    if not source.ndim and input.ndim or dim < len(part) and part[dim] != len(index):
-        given = part[dim] if source.ndim else 1
-        if given != len(index):
-            raise RuntimeError(
-                f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim): "
-                f"({given}), for dim: {dim}"
-            )
-    if source.ndim and whole[:dim] + whole[dim + 1 :] != part[:dim] + part[dim + 1 :]:
-        raise RuntimeError(
-            f"{name}(): source tensor shape must match self tensor shape, excluding the specified "
-            f"dimension. Got self.shape = {shape_text(input.shape)} source.shape = "
-            f"{shape_text(source.shape)}"
-        )
-
-
 def _select_samples(make):
     return [
         ((make(4, 3), 0, make.integers(0, 4, (5,))), {}),
@@ -497,7 +416,7 @@ def _fill_slices(target, dim, index, value):
     quick = type(dim) is int and 0 <= dim < target.ndim and type(index) is np.ndarray
     quick = quick and index.ndim == 1 and index.dtype == np.int64 and index.flags.c_contiguous
     if not (quick and index.size and index_kernels.all_inside(index, target.shape[dim])):
-        dim, index = check_vector_index("index_fill", target, dim, index)
+        dim, index = check_vector_index(index_fill.op.name, target, dim, index)
     line(target)[slices(dim, index)] = value
     return True
 
@@ -541,7 +460,7 @@ def _filling(name, input, value):
 
 def _index_fill_inplace(self, dim, index, value):
     """In-place version of :func:`rushlight.index_fill`."""
-    value = _filling("index_fill_", self, value)
+    value = _filling(index_fill.op.name + "_", self, value)
     if isinstance(value, Tensor):
         return self.copy_(index_fill(self, dim, index, value))
     if write_directly(_index_fill.op, self, (dim, index, value)):

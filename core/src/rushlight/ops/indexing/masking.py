@@ -112,7 +112,7 @@ def masked_fill(input: Tensor, mask: Tensor, value):
 
 def _masked_fill_inplace(self, mask, value):
     """In-place version of :func:`rushlight.masked_fill`."""
-    value = number_or_scalar("masked_fill_", self, value)
+    value = number_or_scalar(masked_fill.op.name + "_", self, value)
     if isinstance(value, Tensor):
         return self.copy_(masked_fill(self, mask, value))
     if write_directly(_masked_fill.op, self, (mask, value)):

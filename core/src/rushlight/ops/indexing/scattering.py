@@ -12,14 +12,8 @@ from rushlight.ops._table.op import composite, op
 from rushlight.ops.creation.tensors import zeros, zeros_like
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.indexing import index_calls as place_calls
-from rushlight.ops.indexing.gathering import (
-    along,
-    check_same_dtype,
-    check_vector_index,
-    line,
-    meta_like_input,
-    scattered,
-)
+from rushlight.ops.indexing.gathering import along, meta_like_input, scattered
+from rushlight.ops.indexing.index_checks import check_same_dtype, check_vector_index, line
 from rushlight.ops.indexing.index_forms import slices
 from rushlight.ops.indexing.masking import broadcast, check_mask
 from rushlight.ops.indexing.taking import flat_places, take

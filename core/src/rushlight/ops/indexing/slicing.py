@@ -232,6 +232,7 @@ unfold.gradient(input=_unfold_gradient)
     node="AsStrided",
     method=False,
     tested_by="as_strided",
+    raw_memory=True,
     samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1, (4, 1), 0), {})],
     inplace="_as_strided_",
 )

@@ -11,7 +11,8 @@ from rushlight.ops._table.op import composite, op
 from rushlight.ops.creation.tensors import zeros
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.indexing import index_calls as place_calls
-from rushlight.ops.indexing.gathering import _INDEX_DTYPES, _meta_gather, distinct, gather
+from rushlight.ops.indexing.gathering import _meta_gather, gather
+from rushlight.ops.indexing.index_checks import INDEX_DTYPES, distinct
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.shape import wrap_dim
@@ -21,7 +22,7 @@ from rushlight.tensor.tensor import Tensor
 # ------------------------------------------------------------------------------ the flattened input
 def flat_places(name, index, count):
     """Indices into a flattened tensor, negative ones counted from its end."""
-    if index.dtype not in _INDEX_DTYPES:
+    if index.dtype not in INDEX_DTYPES:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtype_of(index)}")
     read = distinct(index) if index.size else index
     if index.size and (read.min() < -count or read.max() >= count):

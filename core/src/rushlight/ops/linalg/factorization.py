@@ -109,16 +109,17 @@ def cholesky(input: Tensor, upper=False):
 
 
 def _check_cholesky_solve(B, L):
+    name = cholesky_solve.op.name
     for value, letter in ((B, "B"), (L, "L")):
-        check_matrix("cholesky_solve", value, letter)
-    check_square("cholesky_solve", L, "L")
-    check_dtype("cholesky_solve", B, L, letters="BL")
+        check_matrix(name, value, letter)
+    check_square(name, L, "L")
+    check_dtype(name, B, L, letters="BL")
     if B.shape[-2] != L.shape[-1]:
         raise RuntimeError(
             f"cholesky_solve: Incompatible matrix sizes: B has shape {shape_text(B.shape)}, L has "
             f"shape {shape_text(L.shape)}"
         )
-    return broadcast_batches("cholesky_solve", B, L)
+    return broadcast_batches(name, B, L)
 
 
 @op(

@@ -189,7 +189,7 @@ def _check_factors(dtype, **factors):
     for name, value in factors.items():
         if dtype.category < FLOAT and isinstance(value, float):
             raise RuntimeError(f"addr: {name} is {value}, which does not go with {dtype} operands")
-        check_factors("addr", OPERANDS, dtype, **{name: value})
+        check_factors(addr.op.name, OPERANDS, dtype, **{name: value})
 
 
 @composite(

@@ -130,7 +130,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
     """Elements repeated along a dimension behind the ragged one."""
     if dim is None:
         raise missing("repeat_interleave without a dimension")
-    inner = _inner(input, dim, "repeat_interleave")
+    inner = _inner(input, dim, repeat_interleave.__name__)
     if inner < input._ragged:
         raise missing("repeat_interleave before or along the ragged dimension")
     return input.with_elements(

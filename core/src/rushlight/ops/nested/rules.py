@@ -128,7 +128,7 @@ def attention(
     if any(t._ragged != 2 or t.dim() != 4 for t in tensors):
         raise missing("attention of shapes other than (B, heads, j, E)")
     for t in tensors:
-        without_gaps(t, "scaled_dot_product_attention")
+        without_gaps(t, scaled_dot_product_attention.op.name)
     parts = [
         scaled_dot_product_attention(
             q, k, v, None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
@@ -225,7 +225,7 @@ _normalised(softmax.log_softmax)
 @rule(shapes.transpose)
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged, neither of them the batch."""
-    a, b = _inner(input, dim0, "transpose"), _inner(input, dim1, "transpose")
+    a, b = _inner(input, dim0, transpose.__name__), _inner(input, dim1, transpose.__name__)
     ragged = input._ragged - 1
     ragged = b if ragged == a else a if ragged == b else ragged
     out = input._elements.transpose(a, b)
@@ -245,7 +245,7 @@ def unsqueeze(input, dim):
 @rule(shapes.squeeze)
 def squeeze(input, dim):
     """Without a dimension of one element."""
-    inner = _inner(input, dim, "squeeze")
+    inner = _inner(input, dim, squeeze.__name__)
     if inner == input._ragged - 1 or input._elements.shape[inner] != 1:
         return input
     ragged = input._ragged - (inner < input._ragged - 1)
@@ -267,7 +267,7 @@ def view(input, *shape):
 @rule(shapes.unflatten)
 def unflatten(input, dim, sizes):
     """One dimension behind the ragged one as several."""
-    inner = _inner(input, dim, "unflatten")
+    inner = _inner(input, dim, unflatten.__name__)
     if inner < input._ragged:
         raise missing("unflatten before the ragged dimension")
     return input.with_elements(input._elements.unflatten(inner, sizes))
@@ -276,7 +276,7 @@ def unflatten(input, dim, sizes):
 @rule(shapes.flatten)
 def flatten(input, start_dim=0, end_dim=-1):
     """Several dimensions behind the ragged one as one."""
-    first, last = _inner(input, start_dim, "flatten"), _inner(input, end_dim, "flatten")
+    first, last = (_inner(input, dim, flatten.__name__) for dim in (start_dim, end_dim))
     if first < input._ragged:
         raise missing("flatten across the ragged dimension")
     return input.with_elements(input._elements.flatten(first, last))
@@ -291,7 +291,7 @@ def chunk(input, chunks, dim=0):
             sequences_between(input, start, min(start + size, len(input)))
             for start in range(0, len(input), size)
         )
-    inner = _inner(input, dim, "chunk")
+    inner = _inner(input, dim, chunk.__name__)
     if inner < input._ragged:
         raise missing("chunk before or along the ragged dimension")
     return tuple(map(input.with_elements, input._elements.chunk(chunks, inner)))
@@ -300,7 +300,7 @@ def chunk(input, chunks, dim=0):
 @rule(slicing.tensor_split)
 def tensor_split(input, indices_or_sections, dim=0):
     """Parts along a dimension behind the ragged one, by their number or where they end."""
-    inner = _along(input, dim, "tensor_split")
+    inner = _along(input, dim, tensor_split.__name__)
     parts = input._elements.tensor_split(indices_or_sections, inner)
     return tuple(map(input.with_elements, parts))
 
@@ -316,7 +316,7 @@ def _along(input, dim, name):
 @rule(slicing.split)
 def split(tensor, split_size_or_sections, dim=0):
     """Parts of given sizes along a dimension behind the ragged one."""
-    inner = _along(tensor, dim, "split")
+    inner = _along(tensor, dim, split.__name__)
     parts = tensor._elements.split(split_size_or_sections, inner)
     return tuple(map(tensor.with_elements, parts))
 
@@ -324,7 +324,7 @@ def split(tensor, split_size_or_sections, dim=0):
 @rule(slicing.narrow)
 def narrow(input, dim, start, length):
     """A part of a dimension behind the ragged one."""
-    inner = _along(input, dim, "narrow")
+    inner = _along(input, dim, narrow.__name__)
     return input.with_elements(input._elements.narrow(inner, start, length))
 
 
@@ -333,7 +333,7 @@ def select(input, dim, index):
     """A sequence, or all of them at one index of a dimension behind the ragged one."""
     if dim % input.dim() == 0:
         return input[index]
-    inner = _along(input, dim, "select")
+    inner = _along(input, dim, select.__name__)
     return input.with_elements(input._elements.select(inner, index))
 
 
@@ -392,7 +392,7 @@ def cat(tensors, dim=0):
     first = tensors[0]
     if dim % first.dim() == 0:
         return as_nested_tensor([p for t in tensors for p in unbind(t)], layout=first._layout)
-    inner = _inner(first, dim, "cat")
+    inner = _inner(first, dim, cat.__name__)
     same = all(same_sequences(first, t) for t in tensors)
     if inner == first._ragged - 1 or not same:
         raise missing("cat along the ragged dimension or of different lengths")

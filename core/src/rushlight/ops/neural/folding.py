@@ -157,7 +157,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     >>> rushlight.nn.functional.unfold(rushlight.ones(1, 2, 4, 4), 3).shape
     rushlight.Size([1, 18, 4])
     """
-    settings = _settings("unfold", kernel_size, dilation, padding, stride)
+    settings = _settings(unfold.__name__, kernel_size, dilation, padding, stride)
     if input.dim() not in (3, 4) or 0 in input.shape[-3:]:
         raise RuntimeError(
             "unfold: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "

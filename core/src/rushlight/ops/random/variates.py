@@ -102,7 +102,7 @@ def poisson(input: Tensor, generator=None):
 
 @transformable
 def _poisson_samples(input, generator):
-    _float(input._dtype, "poisson")
+    _float(input._dtype, poisson.op.name)
     if input.is_meta:
         return input.clone()
     if input.is_cuda:  # by rejection, number by number: drawn on the CPU
@@ -112,7 +112,7 @@ def _poisson_samples(input, generator):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     engine = _engine(generator)
     with engine.lock:
-        found = drawn("poisson", engine, rates)
+        found = drawn(poisson.op.name, engine, rates)
         if found is None:
             found = engine.one_by_one(_poisson, rates.tolist())
     return _like(found, input)
@@ -218,7 +218,7 @@ def _binomial_samples(count, prob, generator):
     columns = [t._array.reshape(-1).astype(float) for t in (count, prob)]
     engine = _engine(generator)
     with engine.lock:
-        found = drawn("binomial", engine, *columns)
+        found = drawn(binomial.op.name, engine, *columns)
         if found is None:
             found = engine.one_by_one(_binomial, *(column.tolist() for column in columns))
     return _like(found, prob)

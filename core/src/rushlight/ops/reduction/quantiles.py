@@ -87,8 +87,8 @@ def _quantile(name, input, q, dim, keepdim, interpolation, skip_nan):
     ordered = sort(rows, -1)[0]
     rank = _ranks(ordered.detach(), q.reshape(-1), skip_nan)
     if interpolation in ("lower", "higher", "nearest"):
-        rounding = {"lower": "floor", "higher": "ceil", "nearest": "round"}[interpolation]
-        found = ordered.gather(-1, getattr(rank.detach(), rounding)().to(int64))
+        rounding = {"lower": Tensor.floor, "higher": Tensor.ceil, "nearest": Tensor.round}
+        found = ordered.gather(-1, rounding[interpolation](rank.detach()).to(int64))
     else:
         below, above = rank.detach().to(int64), rank.detach().ceil().to(int64)
         weight = (rank - below).to(rank._dtype) if interpolation == "linear" else 0.5

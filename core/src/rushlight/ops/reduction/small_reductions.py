@@ -75,14 +75,13 @@ for _op, _largest, _only in (
 
 
 _KINDS = (
-    (_first_with_dtype, {"sum": "sum", "mean": "mean"}),
-    (_first, {"argmax": "argmax", "argmin": "argmin"}),
-    (partial(_first, whole=()), {"amax": "max", "amin": "min"}),
-    (_first_of_one_dim, {"_max_dim": "max_at", "_min_dim": "min_at"}),
+    (_first_with_dtype, {reduction.sum: "sum", reduction.mean: "mean"}),
+    (_first, {reduction.argmax: "argmax", reduction.argmin: "argmin"}),
+    (partial(_first, whole=()), {reduction.amax: "max", reduction.amin: "min"}),
+    (_first_of_one_dim, {reduction._max_dim: "max_at", reduction._min_dim: "min_at"}),
 )
 for _make, _names in _KINDS:
-    for _op, _name in _names.items():
-        _declared = getattr(reduction, _op)
+    for _declared, _name in _names.items():
         _kernel = _make(_name, _declared.op.cpu_kernel)
         _kernel.general = getattr(_declared.op.cpu_kernel, "general", _declared.op.cpu_kernel)
         if short := getattr(_declared.op.cpu_kernel, "short", None):

@@ -101,9 +101,9 @@ def _var(input, dim, unbiased, keepdim, correction):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not None and type(unbiased) is not bool:
-        raise argument_error("var", "unbiased", "bool", unbiased)
+        raise argument_error(var.op.name, "unbiased", "bool", unbiased)
     if dim is not None and type(dim) is not int:
-        dim = whole("var", "dim", dim)
+        dim = whole(var.op.name, "dim", dim)
     if not input.is_floating_point() and not input.is_complex():
         raise RuntimeError("std and var only support floating point and complex dtypes")
     correction = _correction(unbiased, correction)

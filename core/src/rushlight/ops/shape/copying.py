@@ -37,7 +37,7 @@ _ndarray = np.ndarray
 )
 def clone(input: Tensor, *, memory_format=None):
     """A copy with memory of its own; dense inputs keep their strides."""
-    return copied(input, check_format("clone", memory_format))
+    return copied(input, check_format(clone.op.name, memory_format))
 
 
 def _prepared_clone(input, chosen):
@@ -68,7 +68,7 @@ def _clone_kernel(input, memory_format=None):
         found = input.copy() if 0 < input.nbytes < blocks.LEAST else blocks.copied(input)
         if found is not None:
             return found
-    return turned(input, check_format("clone", memory_format))
+    return turned(input, check_format(clone.op.name, memory_format))
 
 
 _clone_kernel.general, _clone_kernel.short = clone.op.body, turned.short

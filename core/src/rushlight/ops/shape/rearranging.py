@@ -113,7 +113,7 @@ def _triangle(name, chosen, row, col, offset, dtype, device):
     dtype = int64 if dtype is None else as_dtype(dtype)
     refuse_limited(name, dtype)
     kind = BY_CODE[dtype.code]
-    call = index_kernels.triangle(name == "triu_indices", row, col, offset, kind)
+    call = index_kernels.triangle(chosen is np.triu_indices, row, col, offset, kind)
     if call is not None:
         return finish(call(), dtype, device, False)
     return finish(np.asarray(chosen(row, offset, col), kind).reshape(2, -1), dtype, device, False)

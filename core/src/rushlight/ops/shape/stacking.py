@@ -27,7 +27,7 @@ def _atleast_3d(*tensors):
 
 
 _of_tuple, _atleast_3d.__doc__, _atleast_3d.op = atleast_3d, atleast_3d.__doc__, atleast_3d.op
-_atleast_3d.__name__ = _atleast_3d.__qualname__ = "atleast_3d"
+_atleast_3d.__name__ = _atleast_3d.__qualname__ = _atleast_3d.op.name
 atleast_3d = atleast_3d.op.function = _atleast_3d
 atleast_3d.op.variadic = True
 

@@ -68,7 +68,7 @@ def _scattered_in_storage(input, src, size, stride, offset):
     flat = as_strided(input, (start + reach + 1 if input.numel() else 0,), (1,), 0)
     offset = start if offset is None else offset
     written = _replaced(
-        "as_strided_scatter", flat, src, lambda x: as_strided(x, size, stride, offset)
+        as_strided_scatter.op.name, flat, src, lambda x: as_strided(x, size, stride, offset)
     )
     return as_strided(written, tuple(input.shape), steps, start)
 

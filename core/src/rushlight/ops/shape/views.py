@@ -119,7 +119,7 @@ def _view_method(self, *shape, size=None, dtype=None):
 def _named_view():
     """The method: arguments that the op's doors take go straight to them."""
     method = positional(_view_op.op, _view_method)
-    method.__name__ = method.__qualname__ = "view"
+    method.__name__ = method.__qualname__ = _view_op.op.name
     method.__doc__, method.__wrapped__ = _view_method.__doc__, _view_method
     return method
 
@@ -552,7 +552,7 @@ def unflatten(input: Tensor, dim, sizes):
 )  # fmt: skip
 def view_scatter(base: Tensor, value: Tensor, path):
     """A copy of `base`, with its strides, in which the view described by `path` holds `value`."""
-    raw = any(step.name == "_as_strided" for step, _ in path)
+    raw = any("raw_memory" in step.options for step, _ in path)
     out = base.copy() if raw else same_strides(base)
     _follow_array(path, out)[...] = value
     return out
@@ -573,7 +573,7 @@ def follow(path, tensor):
 
 def _laid_out(grad, path):
     """A gradient with the strides that a path through raw memory counts on."""
-    return grad.contiguous() if any(step.name == "_as_strided" for step, _ in path) else grad
+    return grad.contiguous() if any("raw_memory" in step.options for step, _ in path) else grad
 
 
 def _without(grad, path):

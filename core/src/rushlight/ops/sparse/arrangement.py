@@ -196,7 +196,7 @@ def select(input, dim, index):
         if input.dim() > 2 and input._pattern.batch:
             return _matrix_of_batch(input, _dim(input, dim), index)
         if input.dim() > 2:
-            raise missing("select", input)
+            raise missing(select.__name__, input)
     tensor = coalesced(as_coo(input)) if input._pattern.special else as_coo(input)
     dim, count = _dim(tensor, dim), tensor.sparse_dim()
     extent = tensor.shape[dim]
@@ -340,7 +340,7 @@ def cat(tensors, dim=0):
                 f"{position}."
             )
         if tensor._pattern.special:
-            raise missing("cat", tensor)
+            raise missing(cat.__name__, tensor)
     coo = [as_coo(x) for x in tensors]
     first = coo[0]
     dim, count = _dim(first, dim), first.sparse_dim()
@@ -394,7 +394,7 @@ def reshape(input, *shape):
     """The tensor itself where the shape is its own; there is no other reshaping."""
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
     if tuple(shape) != input._pattern.size:
-        raise missing("reshape")
+        raise missing(reshape.__name__)
     return input
 
 

@@ -151,7 +151,7 @@ def _conjugate(value):
 
 @whole(_pull_of_sum, node="AddBackward0")
 def _add_sparse(input, other, alpha):
-    _check_same_size("add", input, other)
+    _check_same_size(add.__name__, input, other)
     if input._pattern.special or other._pattern.special:
         return _add_compressed(input, other, alpha)
     csr = input.layout == CSR and other.layout == CSR
@@ -199,7 +199,7 @@ def _with_gaps(elements, places):
 
 
 def _refuse(tensor):
-    raise missing("add", tensor)
+    raise missing(add.__name__, tensor)
 
 
 def _add_compressed(input, other, alpha):
@@ -235,9 +235,9 @@ def _add_to_dense(input, other, alpha):
 def add_(input, other, *, alpha=1):
     """Add into a sparse tensor, or a sparse one into a dense one (only its places are touched)."""
     if is_sparse(input) and input._pattern.special and not is_sparse(other):
-        raise missing("add_", input)
+        raise missing(add_.__name__, input)
     if not is_sparse(input) and other._pattern.special and other.layout not in (CSR, CSC):
-        raise missing("add_", other)
+        raise missing(add_.__name__, other)
     if is_sparse(input):
         return adopt(input, add(input, other, alpha=alpha))
     if other._node is not None and mode.recording:
@@ -304,7 +304,7 @@ def mul(input, other):
     if not isinstance(other, Tensor) or (not is_sparse(other) and other.dim() == 0):
         return with_elements(input, input._elements * other)
     if input._pattern.special or is_sparse(other) and other._pattern.special:
-        raise missing("mul", input)
+        raise missing(mul.__name__, input)
     if is_sparse(other):
         return _intersection(input, other)
     csr, tensor = input.layout == CSR, as_coo(input)
@@ -315,7 +315,7 @@ def mul(input, other):
 
 
 def _intersection(input, other):
-    _check_same_size("mul", input, other)
+    _check_same_size(mul.__name__, input, other)
     csr = input.layout == CSR and other.layout == CSR
     first, second = as_coo(input), as_coo(other)
     if first._pattern.sparse_dim != second._pattern.sparse_dim:

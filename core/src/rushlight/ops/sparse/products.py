@@ -156,7 +156,7 @@ def masked_mm(input, mat2):
 
 
 def _product(input, mat2):
-    _check_product("mm", input, mat2)
+    _check_product(dense_mm.op.name, input, mat2)
     if is_sparse(input) and is_sparse(mat2):
         return _sparse_times_sparse(input, mat2)
     if is_sparse(input):
@@ -373,7 +373,7 @@ def mm_reduce(input, mat2, reduce):
             f"sparse.mm: reduce takes a dense mat2, got one of layout {mat2.layout}; use "
             "mat2.to_dense()"
         )
-    _check_product("mm", input, mat2)
+    _check_product(dense_mm.op.name, input, mat2)
     if reduce in ("amax", "amin"):
         return _extreme_terms(input, mat2, reduce)
     rows, columns = _places(input).indices
