@@ -275,7 +275,7 @@ def test_importing_kernels_imports_no_compiler():
 
 def test_loaded_kernels_are_named():
     threads.pool()
-    assert "rl_worker_pool_launch" in machine_code.compiled_symbols()
+    assert "rl_machine_worker_pool_launch" in machine_code.compiled_symbols()
 
 
 @range_kernel
