@@ -1,8 +1,8 @@
 """The table of native functions: which names machine code takes over, and from whom.
 
 A caller on the fast path looks a name up in its owner, a module or an object, at each call. In the
-beginning that is a Python function, the twin. Once machine code is there, :func:`take_over` puts
-the native function in its place; nothing else does. A twin that is a mere refusal answers
+beginning that is a Python function, the twin. Once machine code is there, :func:`take_over`
+replaces it by the native function; nothing else does. A twin that is a mere refusal answers
 NotImplemented, and the caller goes on in Python.
 
 With ``RUSHLIGHT_FAST_PATH=off``, and where the interpreter's objects have another layout, the twins
@@ -80,8 +80,8 @@ def native_names(owner: str) -> tuple[str, ...]:
 
 
 def take_over(owner: str, holder, natives: dict) -> None:
-    """Put native functions in the place of the twins of these names in `holder`, the module or
-    object that the table calls `owner`. Raises KeyError for a name that the table lacks."""
+    """Replace the twins of these names by native functions in `holder`, the module or object that
+    the table calls `owner`. Raises KeyError for a name that the table lacks."""
     for name, native in natives.items():
         if name not in TABLE[owner]:
             raise KeyError(f"the table of native functions has no {name!r} of {owner}")
@@ -90,5 +90,5 @@ def take_over(owner: str, holder, natives: dict) -> None:
 
 
 def replaced() -> dict:
-    """The Python functions whose places machine code has now, by owner and name."""
+    """The Python functions that machine code has replaced so far, by owner and name."""
     return dict(_twins)
