@@ -473,15 +473,18 @@ _max_dim.gradient(input=selected_back)
 _min_dim.gradient(input=selected_back)
 
 
-max = _extreme("max")
-min = _extreme("min")
-for _function, _name in ((max, "max"), (min, "min")):
-    _function.__name__ = _function.__qualname__ = _name
-    _function.__doc__ = (
-        f"``{_name}(input)`` of all elements; ``{_name}(input, dim, keepdim=False)`` gives "
-        f"``(values, indices)``; ``{_name}(input, other)`` is :func:`{_name}imum`."
+def _named_extreme(name):
+    function = _extreme(name)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"``{name}(input)`` of all elements; ``{name}(input, dim, keepdim=False)`` gives "
+        f"``(values, indices)``; ``{name}(input, other)`` is :func:`{name}imum`."
     )
-    setattr(Tensor, _name, _function)
+    return function
+
+
+max = Tensor.max = _named_extreme("max")
+min = Tensor.min = _named_extreme("min")
 
 
 _TRUTHS = {
