@@ -397,10 +397,9 @@ def _extreme(kind):
             raise argument_error(kind, "input", "Tensor", input)
         other = args[0] if args else kwargs.get("other", kwargs.get("x2"))
         if isinstance(other, Tensor):
-            from rushlight.ops.elementwise import arithmetic
+            from rushlight.ops.elementwise.arithmetic import maximum, minimum
 
-            binary = arithmetic.maximum if kind == "max" else arithmetic.minimum
-            return binary(input, *args, **kwargs)
+            return (maximum if kind == "max" else minimum)(input, *args, **kwargs)
         if not args and not kwargs:
             return pick(input, None)
         if not args and "dim" not in kwargs and "axis" not in kwargs:
@@ -571,7 +570,7 @@ def _norm2_gradient(grad, input, out, dim, keepdim):
 
 
 def _prepared_norm(input, dim=None, keepdim=False):
-    return folds.folded("norm", input, wrap_dims(dim, input.ndim), keepdim)
+    return folds.folded(folds.NORM, input, wrap_dims(dim, input.ndim), keepdim)
 
 
 _norm2.cpu(by_layout(of_copies(_prepared_norm), _norm2.op.body))
