@@ -177,6 +177,13 @@ class Vocabulary:
     """The functions a body may use; the instance is :data:`xp`."""
 
     pi, inf, nan = float(np.pi), float("inf"), float("nan")
+
+    def __getattr__(self, name):
+        """Primitives become words when a body first uses them."""
+        if name not in PRIMITIVES:
+            raise AttributeError(f"xp has no word {name!r}")
+        return word(_primitive(name), name)
+
     is_traced = staticmethod(is_traced)
 
     @staticmethod
@@ -194,8 +201,6 @@ def _primitive(name):
     return call
 
 
-for _name in PRIMITIVES:
-    word(_primitive(_name), _name)
 word(where)
 word(nextafter)
 word(make_complex, "complex")
@@ -214,34 +219,28 @@ def _operator(name, swap=False):
     return unary if name in ("negative", "invert", "abs") else binary
 
 
-_OPERATORS = {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
-    "floordiv": "floor_divide",
-    "pow": "power",
-    "mod": "remainder",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "left_shift",
-    "rshift": "right_shift",
-}
-_COMPARISONS = {
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "eq": "equal",
-    "ne": "not_equal",
-    "neg": "negative",
-    "invert": "invert",
-    "abs": "abs",
-}
-for _word, _name in _OPERATORS.items():
-    setattr(Expr, f"__{_word}__", _operator(_name))
-    setattr(Expr, f"__r{_word}__", _operator(_name, swap=True))
-for _word, _name in _COMPARISONS.items():
-    setattr(Expr, f"__{_word}__", _operator(_name))
+Expr.__add__, Expr.__radd__ = _operator("add"), _operator("add", swap=True)
+Expr.__sub__, Expr.__rsub__ = _operator("subtract"), _operator("subtract", swap=True)
+Expr.__mul__, Expr.__rmul__ = _operator("multiply"), _operator("multiply", swap=True)
+Expr.__truediv__, Expr.__rtruediv__ = _operator("divide"), _operator("divide", swap=True)
+Expr.__floordiv__, Expr.__rfloordiv__ = (
+    _operator("floor_divide"),
+    _operator("floor_divide", swap=True),
+)
+Expr.__pow__, Expr.__rpow__ = _operator("power"), _operator("power", swap=True)
+Expr.__mod__, Expr.__rmod__ = _operator("remainder"), _operator("remainder", swap=True)
+Expr.__and__, Expr.__rand__ = _operator("bitwise_and"), _operator("bitwise_and", swap=True)
+Expr.__or__, Expr.__ror__ = _operator("bitwise_or"), _operator("bitwise_or", swap=True)
+Expr.__xor__, Expr.__rxor__ = _operator("bitwise_xor"), _operator("bitwise_xor", swap=True)
+Expr.__lshift__, Expr.__rlshift__ = _operator("left_shift"), _operator("left_shift", swap=True)
+Expr.__rshift__, Expr.__rrshift__ = _operator("right_shift"), _operator("right_shift", swap=True)
+Expr.__lt__ = _operator("less")
+Expr.__le__ = _operator("less_equal")
+Expr.__gt__ = _operator("greater")
+Expr.__ge__ = _operator("greater_equal")
+Expr.__eq__ = _operator("equal")
+Expr.__ne__ = _operator("not_equal")
+Expr.__neg__ = _operator("negative")
+Expr.__invert__ = _operator("invert")
+Expr.__abs__ = _operator("abs")
 Expr.__array_ufunc__ = None  # ndarray + Expr must not become an array of objects

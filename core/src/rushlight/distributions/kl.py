@@ -86,11 +86,13 @@ def infinite(p, q, like):
     return full_like(like, math.inf)
 
 
-def register_infinite(type_p, type_q, parameter):
-    """Register a pair whose divergence is infinite whatever the parameters."""
+def register_infinite(type_p, parameter, *types_q):
+    """Register pairs whose divergence is infinite whatever the parameters, with the parameter of
+    p that has its shape."""
 
     @functools.wraps(infinite)
     def kl(p, q):
         return infinite(p, q, getattr(p, parameter))
 
-    register_kl(type_p, type_q)(kl)
+    for type_q in types_q:
+        register_kl(type_p, type_q)(kl)

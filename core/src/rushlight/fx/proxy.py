@@ -18,7 +18,6 @@ import typing
 import rushlight
 from rushlight.fx.locations import at_user_line, user_stack
 from rushlight.fx.node import Argument, Node, Target, base_types, map_aggregate
-from rushlight.fx.operators import magic_methods, reflectable_magic_methods
 
 
 class TraceError(ValueError):
@@ -297,12 +296,29 @@ def _reflected(function):
     return method
 
 
-for _name in magic_methods:
-    if hasattr(operator, _name):
-        setattr(Proxy, f"__{_name.strip('_')}__", _method(getattr(operator, _name)))
-for _name in reflectable_magic_methods:
-    if hasattr(operator, _name):
-        setattr(Proxy, f"__r{_name.strip('_')}__", _reflected(getattr(operator, _name)))
+Proxy.__add__, Proxy.__radd__ = _method(operator.add), _reflected(operator.add)
+Proxy.__sub__, Proxy.__rsub__ = _method(operator.sub), _reflected(operator.sub)
+Proxy.__mul__, Proxy.__rmul__ = _method(operator.mul), _reflected(operator.mul)
+Proxy.__floordiv__, Proxy.__rfloordiv__ = _method(operator.floordiv), _reflected(operator.floordiv)
+Proxy.__truediv__, Proxy.__rtruediv__ = _method(operator.truediv), _reflected(operator.truediv)
+Proxy.__mod__, Proxy.__rmod__ = _method(operator.mod), _reflected(operator.mod)
+Proxy.__pow__, Proxy.__rpow__ = _method(operator.pow), _reflected(operator.pow)
+Proxy.__lshift__, Proxy.__rlshift__ = _method(operator.lshift), _reflected(operator.lshift)
+Proxy.__rshift__, Proxy.__rrshift__ = _method(operator.rshift), _reflected(operator.rshift)
+Proxy.__and__, Proxy.__rand__ = _method(operator.and_), _reflected(operator.and_)
+Proxy.__or__, Proxy.__ror__ = _method(operator.or_), _reflected(operator.or_)
+Proxy.__xor__, Proxy.__rxor__ = _method(operator.xor), _reflected(operator.xor)
+Proxy.__getitem__, Proxy.__rgetitem__ = _method(operator.getitem), _reflected(operator.getitem)
+Proxy.__matmul__, Proxy.__rmatmul__ = _method(operator.matmul), _reflected(operator.matmul)
+Proxy.__eq__ = _method(operator.eq)
+Proxy.__ne__ = _method(operator.ne)
+Proxy.__lt__ = _method(operator.lt)
+Proxy.__gt__ = _method(operator.gt)
+Proxy.__le__ = _method(operator.le)
+Proxy.__ge__ = _method(operator.ge)
+Proxy.__pos__ = _method(operator.pos)
+Proxy.__neg__ = _method(operator.neg)
+Proxy.__invert__ = _method(operator.invert)
 
 
 def _tracer_of(values):

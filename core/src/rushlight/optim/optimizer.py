@@ -95,9 +95,10 @@ class Optimizer:
             self.add_param_group(group)
 
     # For subclasses that never call this class's ``__init__``: there are no hooks then.
-    for _name in _HOOKS:
-        locals()[_name] = types.MappingProxyType({})
-    del _name
+    _optimizer_step_pre_hooks = _optimizer_step_post_hooks = types.MappingProxyType({})
+    _optimizer_state_dict_pre_hooks = _optimizer_state_dict_post_hooks = _optimizer_step_pre_hooks
+    _optimizer_load_state_dict_pre_hooks = _optimizer_step_pre_hooks
+    _optimizer_load_state_dict_post_hooks = _optimizer_step_pre_hooks
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)

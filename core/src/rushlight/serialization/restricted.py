@@ -393,8 +393,9 @@ def _short_tuple(machine, count):
     machine.push(items, 56 + _SLOT - 8 * count)  # 8 for each member, less their slots
 
 
-for _number, _code in enumerate((b"\x85", b"\x86", b"\x87"), 1):
-    _STEPS[_code] = lambda machine, count=_number: _short_tuple(machine, count)
+_STEPS[b"\x85"] = lambda machine: _short_tuple(machine, 1)
+_STEPS[b"\x86"] = lambda machine: _short_tuple(machine, 2)
+_STEPS[b"\x87"] = lambda machine: _short_tuple(machine, 3)
 
 
 @_step(b"d")

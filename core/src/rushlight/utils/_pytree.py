@@ -97,7 +97,7 @@ def _from_dict(kind):
     )
 
 
-for _cls, _kind in {
+SUPPORTED_NODES |= {
     list: Kind(lambda x: (list(x), None), lambda children, _: list(children)),
     tuple: Kind(lambda x: (list(x), None), lambda children, _: tuple(children)),
     dict: _from_dict(dict),
@@ -109,8 +109,7 @@ for _cls, _kind in {
     deque: Kind(
         lambda x: (list(x), x.maxlen), lambda children, longest: deque(children, maxlen=longest)
     ),
-}.items():
-    SUPPORTED_NODES[_cls] = _kind
+}
 
 
 def tree_flatten(tree: Any, is_leaf: Callable | None = None) -> tuple[list, TreeSpec]:

@@ -91,6 +91,13 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         self.address = block.address if address is None else address
         self.size, self.base, self._writeable = math.prod(shape), base, True
 
+    def __getattr__(self, name):
+        """Methods of NumPy's arrays are put on the class when they are first called for."""
+        if name not in _METHODS:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        setattr(DeviceArray, name, _method(name))
+        return getattr(self, name)
+
     # ------------------------------------------------------------------ what it is
     @property
     def device(self) -> int:
@@ -400,12 +407,11 @@ def _method(name):
     return call
 
 
-for _name in (
+_METHODS = frozenset(
     "all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod cumsum "
     "dot max mean min nonzero partition prod ptp put repeat round searchsorted sort std sum take "
-    "trace var"
-).split():
-    setattr(DeviceArray, _name, _method(_name))
+    "trace var".split()
+)
 
 
 def _known_shape(array, shape):

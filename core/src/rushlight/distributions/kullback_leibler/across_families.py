@@ -25,16 +25,15 @@ from rushlight.distributions.utils import euler_constant
 # ---------------------------------------------------------------------------- always infinite
 _BOUNDED = (Beta, ContinuousBernoulli, Uniform)
 _POSITIVE = (Exponential, Gamma)
-for _p, _parameter in ((Exponential, "rate"), (Gamma, "concentration"), (Pareto, "scale")):
-    for _q in (*_BOUNDED, *(() if _p is Pareto else (Pareto,))):
-        register_infinite(_p, _q, _parameter)
-for _whole in (Gumbel, Laplace, Normal):
-    for _q in (*_BOUNDED, *_POSITIVE, Pareto):
-        register_infinite(_whole, _q, "loc")
-register_infinite(Beta, Pareto, "concentration1")
-register_infinite(ContinuousBernoulli, Pareto, "probs")
-register_infinite(Poisson, Bernoulli, "rate")
-register_infinite(Poisson, Binomial, "rate")
+register_infinite(Exponential, "rate", *_BOUNDED, Pareto)
+register_infinite(Gamma, "concentration", *_BOUNDED, Pareto)
+register_infinite(Pareto, "scale", *_BOUNDED)
+register_infinite(Gumbel, "loc", *_BOUNDED, *_POSITIVE, Pareto)
+register_infinite(Laplace, "loc", *_BOUNDED, *_POSITIVE, Pareto)
+register_infinite(Normal, "loc", *_BOUNDED, *_POSITIVE, Pareto)
+register_infinite(Beta, "concentration1", Pareto)
+register_infinite(ContinuousBernoulli, "probs", Pareto)
+register_infinite(Poisson, "rate", Bernoulli, Binomial)
 
 
 # ------------------------------------------------------------------------ by mean and variance

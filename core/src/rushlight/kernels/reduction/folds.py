@@ -24,8 +24,9 @@ from rushlight.machine import np
 
 __all__ = ["KINDS", "folded", "renormed", "truth"]
 
-KINDS = {"sum": 0, "variance": 1, "deviation": 2, "norm": 3, "product": 4, "logsumexp": 5}
-_ONE_PASS = ("product", "norm")
+NORM, LOG_OF_SUM = "norm", "logsumexp"
+KINDS = {"sum": 0, "variance": 1, "deviation": 2, NORM: 3, "product": 4, LOG_OF_SUM: 5}
+_ONE_PASS = ("product", NORM)
 LONG = 1 << 18  # elements of one item that are worth a division among threads
 _BOOL = np.dtype(np.bool_)
 _ORDERS = {1.0: 1, 2.0: 2, math.inf: 0}  # of the norms that slices are scaled by
@@ -51,14 +52,14 @@ def folded(kind, input, axes, keepdim, divisor=1.0):
     found = _seen(input, axes)
     if found is None or not is_floating(input.dtype):
         return None
-    if kind == "logsumexp" and is_low_precision(input.dtype):
+    if kind == LOG_OF_SUM and is_low_precision(input.dtype):
         return None
     from rushlight.kernels.reduction import fold_kernels as native
 
     outer, n, inner = found
     if kind in _ONE_PASS and inner > 1 and input.size >= LONG:
         return None  # whole rows at a time are quicker where the caches do not hold them
-    rows = native.wide_fold_rows if kind == "logsumexp" else native.fold_rows
+    rows = native.wide_fold_rows if kind == LOG_OF_SUM else native.fold_rows
     kernel = rows if inner == 1 else native.fold_columns
     items = outer if inner == 1 else outer * -(-inner // native.COLUMNS)
     work = input.size // items

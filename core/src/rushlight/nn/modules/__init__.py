@@ -7,6 +7,7 @@ look names up there.
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import sys
 import types
 
@@ -78,13 +79,33 @@ class _Path(types.ModuleType):
         raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
 
 
-for _name, _files in _FILES.items():
-    _path = _Path(_name, _files.split())
-    sys.modules[_path.__name__] = _path
-    globals()[_name] = _path
+class _Finder:
+    """Makes the modules of this package when they are imported."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        """The description of a module by PyTorch's name, else None."""
+        package, _, file = name.rpartition(".")
+        known = package == __name__ and file in _FILES
+        return importlib.machinery.ModuleSpec(name, _Finder) if known else None
+
+    @staticmethod
+    def create_module(spec):
+        """The module, whose names are looked up when they are asked for."""
+        file = spec.name.rpartition(".")[2]
+        return _Path(file, _FILES[file].split())
+
+    @staticmethod
+    def exec_module(module):
+        """Nothing is run."""
+
+
+sys.meta_path.append(_Finder)
 
 
 def __getattr__(name):
+    if name in _FILES:
+        return importlib.import_module(f"{__name__}.{name}")
     found = getattr(nn, name, None) if not name.startswith("_") else None
     if found is None:
         raise AttributeError(f"module 'rushlight.nn.modules' has no attribute '{name}'")

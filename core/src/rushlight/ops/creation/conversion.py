@@ -205,14 +205,19 @@ def _converter(name, dtype):
     return convert
 
 
-for _name, _dtype in {
-    **dtypes.ALIASES,
-    "bool": dtypes.bool_,
-    "bfloat16": dtypes.bfloat16,
-    "byte": dtypes.uint8,
-    "char": dtypes.int8,
-}.items():
-    setattr(Tensor, _name, _converter(_name, _dtype))
+Tensor.half = _converter("half", dtypes.float16)
+Tensor.float = _converter("float", dtypes.float32)
+Tensor.double = _converter("double", dtypes.float64)
+Tensor.short = _converter("short", dtypes.int16)
+Tensor.int = _converter("int", dtypes.int32)
+Tensor.long = _converter("long", dtypes.int64)
+Tensor.chalf = _converter("chalf", dtypes.complex32)
+Tensor.cfloat = _converter("cfloat", dtypes.complex64)
+Tensor.cdouble = _converter("cdouble", dtypes.complex128)
+Tensor.bool = _converter("bool", dtypes.bool_)
+Tensor.bfloat16 = _converter("bfloat16", dtypes.bfloat16)
+Tensor.byte = _converter("byte", dtypes.uint8)
+Tensor.char = _converter("char", dtypes.int8)
 
 
 def _cpu(self, memory_format=None):

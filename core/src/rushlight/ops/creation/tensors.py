@@ -392,10 +392,15 @@ def _like(fill):
     return make
 
 
-empty_like, zeros_like, ones_like = _like(None), _like(0), _like(1)
-for _function, _name in ((empty_like, "empty"), (zeros_like, "zeros"), (ones_like, "ones")):
-    _function.__name__ = _function.__qualname__ = _name + "_like"
-    _function.__doc__ = f":func:`{_name}` with the shape, dtype and device of `input`."
+def _named_like(name, fill):
+    function = _like(fill)
+    function.__name__ = function.__qualname__ = name + "_like"
+    function.__doc__ = f":func:`{name}` with the shape, dtype and device of `input`."
+    return function
+
+
+empty_like, zeros_like = _named_like("empty", None), _named_like("zeros", 0)
+ones_like = _named_like("ones", 1)
 
 
 @numpy_names

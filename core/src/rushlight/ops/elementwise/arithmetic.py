@@ -174,8 +174,8 @@ def _floor_divide(input, other):
     return xp.floor_divide(input, other)
 
 
-for _step in (_trunc_divide, _floor_divide):
-    _step.gradient(input=lambda grad: grad * 0, other=lambda grad: grad * 0)
+_trunc_divide.gradient(input=lambda grad: grad * 0, other=lambda grad: grad * 0)
+_floor_divide.gradient(input=lambda grad: grad * 0, other=lambda grad: grad * 0)
 
 
 @elementwise(

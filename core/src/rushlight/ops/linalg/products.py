@@ -374,8 +374,8 @@ def _inplace(function):
     return call
 
 
-for _function in (addmm, addmv, addbmm, baddbmm):
-    setattr(Tensor, _function.__name__ + "_", _inplace(_function))
+Tensor.addmm_, Tensor.addmv_ = _inplace(addmm), _inplace(addmv)
+Tensor.addbmm_, Tensor.baddbmm_ = _inplace(addbmm), _inplace(baddbmm)
 
 
 def _linear_samples(make):

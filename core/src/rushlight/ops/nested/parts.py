@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.ops.nested.rules import _inner, _over_each
+from rushlight.ops.nested.rules import _inner, _like, _over_each
 from rushlight.ops.nested.tensors import (
     NestedTensor,
     make_nested,
@@ -66,12 +66,8 @@ rule("getitem", "__getitem__")(getitem)
 
 
 # ------------------------------------------------------------------------------- filling, copying
-for _make in (rand_like, randn_like):
-
-    def _random_like(input, *args, _make=_make, **options):
-        return input.with_elements(_make(input._elements, *args, **options))
-
-    rule(_make.__name__)(_random_like)
+_like(rand_like)
+_like(randn_like)
 
 
 def _filling(name):
@@ -85,8 +81,9 @@ def _filling(name):
     return call
 
 
-for _name in ("fill_", "zero_", "normal_", "uniform_", "bernoulli_"):
-    setattr(NestedTensor, _name, _filling(_name))
+NestedTensor.fill_, NestedTensor.zero_ = _filling("fill_"), _filling("zero_")
+NestedTensor.normal_, NestedTensor.uniform_ = _filling("normal_"), _filling("uniform_")
+NestedTensor.bernoulli_ = _filling("bernoulli_")
 
 
 def _deepcopy(self, memo):

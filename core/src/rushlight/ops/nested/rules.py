@@ -53,12 +53,17 @@ def _inner(input, dim, name):
     return dim - 1
 
 
-for _make in (empty_like, zeros_like, ones_like, full_like):
+def _like(make):
+    def call(input, *args, **options):
+        return input.with_elements(make(input._elements, *args, **options))
 
-    def _like(input, *args, _make=_make, **options):
-        return input.with_elements(_make(input._elements, *args, **options))
+    rule(make.__name__)(call)
 
-    rule(_make.__name__)(_like)
+
+_like(empty_like)
+_like(zeros_like)
+_like(ones_like)
+_like(full_like)
 
 
 # ---------------------------------------------------------------------------------------- products
@@ -196,11 +201,13 @@ def _reduction(function):
     return rule(function)(reduce)
 
 
-for _function in (
-    reduction.sum, reduction.mean, reduction.amax, reduction.amin, reduction.prod, reduction.all,
-    reduction.any,
-):  # fmt: skip
-    _reduction(_function)
+_reduction(reduction.sum)
+_reduction(reduction.mean)
+_reduction(reduction.amax)
+_reduction(reduction.amin)
+_reduction(reduction.prod)
+_reduction(reduction.all)
+_reduction(reduction.any)
 
 
 def _normalised(function):

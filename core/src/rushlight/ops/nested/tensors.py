@@ -200,8 +200,10 @@ def _converter(name):
     return convert
 
 
-for _name in ("half", "float", "double", "bfloat16", "int", "long", "bool"):
-    setattr(NestedTensor, _name, _converter(_name))
+NestedTensor.half, NestedTensor.bfloat16 = _converter("half"), _converter("bfloat16")
+NestedTensor.float, NestedTensor.double = _converter("float"), _converter("double")
+NestedTensor.int, NestedTensor.long = _converter("int"), _converter("long")
+NestedTensor.bool = _converter("bool")
 
 
 def make_nested(elements, offsets, ragged=1, layout=jagged, lengths=None):

@@ -176,7 +176,7 @@ def _log_sum_exp_gradient(grad, input, out, dim, keepdim):
 
 
 def _prepared_log_sum_exp(input, dim, keepdim):
-    return folds.folded("logsumexp", input, wrap_dims(dim, input.ndim), keepdim)
+    return folds.folded(folds.LOG_OF_SUM, input, wrap_dims(dim, input.ndim), keepdim)
 
 
 _log_sum_exp.cpu(by_layout(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.body))

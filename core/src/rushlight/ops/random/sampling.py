@@ -556,7 +556,6 @@ def _check_holds(dtype, low, high):
             raise RuntimeError(f"{word} is out of bounds for {dtype}: {value}")
 
 
-for _function in (uniform_, normal_, bernoulli_, exponential_, random_):
-    setattr(Tensor, _function.__name__, _function)
-Tensor.bernoulli = bernoulli
+Tensor.uniform_, Tensor.normal_, Tensor.exponential_ = uniform_, normal_, exponential_
+Tensor.random_, Tensor.bernoulli_, Tensor.bernoulli = random_, bernoulli_, bernoulli
 Tensor.multinomial = multinomial

@@ -65,25 +65,26 @@ def _selecting(body, largest, places_only):
     return by_layout(of_copies(prepare), body)
 
 
-for _op, _largest, _only in (
-    (reduction.argmax, True, True),
-    (reduction.argmin, False, True),
-    (reduction._max_dim, True, False),
-    (reduction._min_dim, False, False),
-):
-    _op.cpu(_selecting(_op.op.body, _largest, _only))
+def _put_first(make, declared, name):
+    """The function `name` of small arrays before the kernel that an op has."""
+    general = declared.op.cpu_kernel
+    kernel = make(name, general)
+    kernel.general = getattr(general, "general", general)
+    if short := getattr(general, "short", None):
+        kernel.short = short  # of larger arrays
+    declared.cpu(kernel)
 
 
-_KINDS = (
-    (_first_with_dtype, {reduction.sum: "sum", reduction.mean: "mean"}),
-    (_first, {reduction.argmax: "argmax", reduction.argmin: "argmin"}),
-    (partial(_first, whole=()), {reduction.amax: "max", reduction.amin: "min"}),
-    (_first_of_one_dim, {reduction._max_dim: "max_at", reduction._min_dim: "min_at"}),
-)
-for _make, _names in _KINDS:
-    for _declared, _name in _names.items():
-        _kernel = _make(_name, _declared.op.cpu_kernel)
-        _kernel.general = getattr(_declared.op.cpu_kernel, "general", _declared.op.cpu_kernel)
-        if short := getattr(_declared.op.cpu_kernel, "short", None):
-            _kernel.short = short  # of larger arrays
-        _declared.cpu(_kernel)
+reduction.argmax.cpu(_selecting(reduction.argmax.op.body, True, True))
+reduction.argmin.cpu(_selecting(reduction.argmin.op.body, False, True))
+reduction._max_dim.cpu(_selecting(reduction._max_dim.op.body, True, False))
+reduction._min_dim.cpu(_selecting(reduction._min_dim.op.body, False, False))
+
+_put_first(_first_with_dtype, reduction.sum, "sum")
+_put_first(_first_with_dtype, reduction.mean, "mean")
+_put_first(_first, reduction.argmax, "argmax")
+_put_first(_first, reduction.argmin, "argmin")
+_put_first(partial(_first, whole=()), reduction.amax, "max")
+_put_first(partial(_first, whole=()), reduction.amin, "min")
+_put_first(_first_of_one_dim, reduction._max_dim, "max_at")
+_put_first(_first_of_one_dim, reduction._min_dim, "min_at")

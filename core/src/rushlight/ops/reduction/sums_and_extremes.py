@@ -397,10 +397,9 @@ def _extreme(kind):
             raise argument_error(kind, "input", "Tensor", input)
         other = args[0] if args else kwargs.get("other", kwargs.get("x2"))
         if isinstance(other, Tensor):
-            from rushlight.ops.elementwise import arithmetic
+            from rushlight.ops.elementwise.arithmetic import maximum, minimum
 
-            binary = arithmetic.maximum if kind == "max" else arithmetic.minimum
-            return binary(input, *args, **kwargs)
+            return (maximum if kind == "max" else minimum)(input, *args, **kwargs)
         if not args and not kwargs:
             return pick(input, None)
         if not args and "dim" not in kwargs and "axis" not in kwargs:
@@ -473,15 +472,18 @@ _max_dim.gradient(input=selected_back)
 _min_dim.gradient(input=selected_back)
 
 
-max = _extreme("max")
-min = _extreme("min")
-for _function, _name in ((max, "max"), (min, "min")):
-    _function.__name__ = _function.__qualname__ = _name
-    _function.__doc__ = (
-        f"``{_name}(input)`` of all elements; ``{_name}(input, dim, keepdim=False)`` gives "
-        f"``(values, indices)``; ``{_name}(input, other)`` is :func:`{_name}imum`."
+def _named_extreme(name):
+    function = _extreme(name)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"``{name}(input)`` of all elements; ``{name}(input, dim, keepdim=False)`` gives "
+        f"``(values, indices)``; ``{name}(input, other)`` is :func:`{name}imum`."
     )
-    setattr(Tensor, _name, _function)
+    return function
+
+
+max = Tensor.max = _named_extreme("max")
+min = Tensor.min = _named_extreme("min")
 
 
 _TRUTHS = {
@@ -568,7 +570,7 @@ def _norm2_gradient(grad, input, out, dim, keepdim):
 
 
 def _prepared_norm(input, dim=None, keepdim=False):
-    return folds.folded("norm", input, wrap_dims(dim, input.ndim), keepdim)
+    return folds.folded(folds.NORM, input, wrap_dims(dim, input.ndim), keepdim)
 
 
 _norm2.cpu(by_layout(of_copies(_prepared_norm), _norm2.op.body))

@@ -425,13 +425,9 @@ def _converted(self, dtype, copy):
     return with_elements(self, self._elements.to(dtype, copy=copy))
 
 
-_CONVERTERS = {**dtypes.ALIASES, "bool": dtypes.bool_, "bfloat16": dtypes.bfloat16,
-               "byte": dtypes.uint8, "char": dtypes.int8}  # fmt: skip
-
-
-def _converter(name):
+def _converter(name, dtype):
     def convert(self, memory_format=None):
-        return self.to(_CONVERTERS[name])
+        return self.to(dtype)
 
     convert.__name__ = name
     convert.__doc__ = f"The tensor with elements of dtype {name}."
@@ -439,8 +435,19 @@ def _converter(name):
 
 
 SparseTensor.to = _to
-for _name in _CONVERTERS:
-    setattr(SparseTensor, _name, _converter(_name))
+SparseTensor.half = _converter("half", dtypes.float16)
+SparseTensor.float = _converter("float", dtypes.float32)
+SparseTensor.double = _converter("double", dtypes.float64)
+SparseTensor.short = _converter("short", dtypes.int16)
+SparseTensor.int = _converter("int", dtypes.int32)
+SparseTensor.long = _converter("long", dtypes.int64)
+SparseTensor.chalf = _converter("chalf", dtypes.complex32)
+SparseTensor.cfloat = _converter("cfloat", dtypes.complex64)
+SparseTensor.cdouble = _converter("cdouble", dtypes.complex128)
+SparseTensor.bool = _converter("bool", dtypes.bool_)
+SparseTensor.bfloat16 = _converter("bfloat16", dtypes.bfloat16)
+SparseTensor.byte = _converter("byte", dtypes.uint8)
+SparseTensor.char = _converter("char", dtypes.int8)
 SparseTensor.cpu = lambda self, memory_format=None: self
 SparseTensor.type = lambda self, dtype=None, non_blocking=False: (
     Tensor.type(self) if dtype is None else self.to(dtype)

@@ -306,8 +306,8 @@ def _drawn(name):
     return call
 
 
-for _name in ("normal_", "uniform_"):
-    setattr(SparseTensor, _name, rule(_name, every=True)(_drawn(_name)))
+SparseTensor.normal_ = rule("normal_", every=True)(_drawn("normal_"))
+SparseTensor.uniform_ = rule("uniform_", every=True)(_drawn("uniform_"))
 
 
 @rule("copy_", every=True)

@@ -24,7 +24,7 @@ from rushlight.ops.sparse import (
 from rushlight.ops.sparse import (
     systems as sparse_systems,
 )
-from rushlight.ops.sparse.tensors import RULES, SparseTensor
+from rushlight.ops.sparse.tensors import SparseTensor
 from rushlight.tensor.tensor import Tensor
 
 __all__ = [
@@ -34,13 +34,6 @@ __all__ = [
     "sparse_reduction",
     "sparse_systems",
 ]
-
-_OF_LISTS = {"cat", "concat", "concatenate", "stack", "getitem", "__getitem__"}
-for _name, _function in RULES.items():
-    if _name not in _OF_LISTS and _name in vars(Tensor):
-        setattr(SparseTensor, _name, _function)
-for _name in ("real", "imag"):
-    setattr(SparseTensor, _name, property(RULES[_name], doc=f"The {_name} part of every element."))
 
 
 def _dense(name, layout):
@@ -76,17 +69,25 @@ def to_sparse_coo(self) -> Tensor:
 
 Tensor.to_sparse_coo = to_sparse_coo
 Tensor.to_dense, Tensor.sparse_dim, Tensor.dense_dim = to_dense, sparse_dim, dense_dim
-for _name in ("to_sparse", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc"):
-    setattr(Tensor, _name, getattr(sparse_compressed, _name))
+Tensor.to_sparse = sparse_compressed.to_sparse
+Tensor.to_sparse_csr = sparse_compressed.to_sparse_csr
+Tensor.to_sparse_csc = sparse_compressed.to_sparse_csc
+Tensor.to_sparse_bsr = sparse_compressed.to_sparse_bsr
+Tensor.to_sparse_bsc = sparse_compressed.to_sparse_bsc
 Tensor.sparse_mask, Tensor.smm = sparse_creation.sparse_mask, sparse_products.smm
 Tensor.sspaddmm = sparse_products.sspaddmm
-for _name in ("coalesce", "indices", "is_coalesced", "_nnz", "_indices", "_values"):
-    setattr(Tensor, _name, _dense(_name, "sparse coordinate"))
-for _name in ("sparse_resize_", "sparse_resize_and_clear_"):
-    setattr(SparseTensor, _name, getattr(sparse_creation, _name))
-    setattr(Tensor, _name, _dense(_name, "sparse coordinate"))
+SparseTensor.sparse_resize_ = sparse_creation.sparse_resize_
+SparseTensor.sparse_resize_and_clear_ = sparse_creation.sparse_resize_and_clear_
+Tensor.coalesce = _dense("coalesce", "sparse coordinate")
+Tensor.indices = _dense("indices", "sparse coordinate")
+Tensor.is_coalesced = _dense("is_coalesced", "sparse coordinate")
+Tensor._nnz = _dense("_nnz", "sparse coordinate")
+Tensor._indices = _dense("_indices", "sparse coordinate")
+Tensor._values = _dense("_values", "sparse coordinate")
+Tensor.sparse_resize_ = _dense("sparse_resize_", "sparse coordinate")
+Tensor.sparse_resize_and_clear_ = _dense("sparse_resize_and_clear_", "sparse coordinate")
 Tensor.values = _dense("values", "sparse")
-for _name in ("crow_indices", "col_indices"):
-    setattr(Tensor, _name, _dense(_name, "sparse row compressed"))
-for _name in ("ccol_indices", "row_indices"):
-    setattr(Tensor, _name, _dense(_name, "sparse column compressed"))
+Tensor.crow_indices = _dense("crow_indices", "sparse row compressed")
+Tensor.col_indices = _dense("col_indices", "sparse row compressed")
+Tensor.ccol_indices = _dense("ccol_indices", "sparse column compressed")
+Tensor.row_indices = _dense("row_indices", "sparse column compressed")

@@ -45,10 +45,22 @@ def rule(*ops, inplace=False, every=False):
     def register(function):
         if not every:
             function = _plain_only(function, names[0])
-        RULES.update(dict.fromkeys(names, function))
+        for name in names:
+            RULES[name] = function
+            _make_method(name, function)
         return function
 
     return register
+
+
+def _make_method(name, function):
+    """Give sparse tensors the method or property that dense ones have of this name."""
+    dense = vars(Tensor).get(name)
+    if isinstance(dense, property):
+        doc = f"The {name} part of every element."
+        setattr(SparseTensor, name, property(function, doc=doc))
+    elif dense is not None and name != "__getitem__":  # the class has its own, which asks `RULES`
+        setattr(SparseTensor, name, function)
 
 
 def _plain_only(function, name):

@@ -10,10 +10,12 @@ from rushlight.utils.data import workers as worker
 from rushlight.utils.data.worker_iteration import _CHECK_INTERVAL as MP_STATUS_CHECK_INTERVAL
 from rushlight.utils.data.workers import ExceptionWrapper
 
-for _name, _module in {
-    "collate": collate, "fetch": fetch, "pin_memory": pin_memory, "worker": worker,
-}.items():  # fmt: skip
-    sys.modules[f"{__name__}.{_name}"] = _module  # for ``import ..._utils.collate``
+sys.modules |= {  # for ``import ..._utils.collate``
+    f"{__name__}.collate": collate,
+    f"{__name__}.fetch": fetch,
+    f"{__name__}.pin_memory": pin_memory,
+    f"{__name__}.worker": worker,
+}
 
 __all__ = [
     "MP_STATUS_CHECK_INTERVAL",
