@@ -1,4 +1,4 @@
-"""What the fast path remembers of an op: one object with every cache, and one way to forget.
+"""What the fast path remembers of an op: one object with its caches, and one way to forget.
 
 A call that came the general way leaves here what calls like it need: a prepared function, a native
 one, a recipe by which machine code records it. `docs/pages/fast_path.md` draws who reads what.
