@@ -230,7 +230,7 @@ Expr.__floordiv__, Expr.__rfloordiv__ = (
 Expr.__pow__, Expr.__rpow__ = _operator("power"), _operator("power", swap=True)
 Expr.__mod__, Expr.__rmod__ = _operator("remainder"), _operator("remainder", swap=True)
 Expr.__and__, Expr.__rand__ = _operator("bitwise_and"), _operator("bitwise_and", swap=True)
-Expr.__or__, Expr.__ror__ = _operator("bitwise_or"), _operator("bitwise_or", swap=True)
+Expr.__or__, Expr.__ror__ = _operator("bitwise_or"), _operator("bitwise_or", swap=True)  # type: ignore[method-assign]
 Expr.__xor__, Expr.__rxor__ = _operator("bitwise_xor"), _operator("bitwise_xor", swap=True)
 Expr.__lshift__, Expr.__rlshift__ = _operator("left_shift"), _operator("left_shift", swap=True)
 Expr.__rshift__, Expr.__rrshift__ = _operator("right_shift"), _operator("right_shift", swap=True)
@@ -238,8 +238,8 @@ Expr.__lt__ = _operator("less")
 Expr.__le__ = _operator("less_equal")
 Expr.__gt__ = _operator("greater")
 Expr.__ge__ = _operator("greater_equal")
-Expr.__eq__ = _operator("equal")
-Expr.__ne__ = _operator("not_equal")
+Expr.__eq__ = _operator("equal")  # type: ignore[method-assign]
+Expr.__ne__ = _operator("not_equal")  # type: ignore[method-assign]
 Expr.__neg__ = _operator("negative")
 Expr.__invert__ = _operator("invert")
 Expr.__abs__ = _operator("abs")

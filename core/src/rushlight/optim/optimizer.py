@@ -36,6 +36,7 @@ _HOOKS = (
     "_optimizer_load_state_dict_pre_hooks",
     "_optimizer_load_state_dict_post_hooks",
 )
+_NO_HOOKS: types.MappingProxyType = types.MappingProxyType({})
 
 
 # What optimizers take as `params`.
@@ -95,10 +96,9 @@ class Optimizer:
             self.add_param_group(group)
 
     # For subclasses that never call this class's ``__init__``: there are no hooks then.
-    _optimizer_step_pre_hooks = _optimizer_step_post_hooks = types.MappingProxyType({})
-    _optimizer_state_dict_pre_hooks = _optimizer_state_dict_post_hooks = _optimizer_step_pre_hooks
-    _optimizer_load_state_dict_pre_hooks = _optimizer_step_pre_hooks
-    _optimizer_load_state_dict_post_hooks = _optimizer_step_pre_hooks
+    _optimizer_step_pre_hooks = _optimizer_step_post_hooks = _NO_HOOKS
+    _optimizer_state_dict_pre_hooks = _optimizer_state_dict_post_hooks = _NO_HOOKS
+    _optimizer_load_state_dict_pre_hooks = _optimizer_load_state_dict_post_hooks = _NO_HOOKS
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
