@@ -14,7 +14,7 @@ from rushlight_vision.transforms.functional.padding import fill_color
 from rushlight_vision.transforms.interpolation import InterpolationMode, interpolation_mode
 
 
-def _turned_size(
+def turned_size(
     width: int, height: int, angle: float, center: tuple[float, float]
 ) -> tuple[int, int]:
     """Width and height of the box of whole pixels around the image turned about `center`."""
@@ -68,7 +68,7 @@ def _rotate_tensor(
     height, width = image.shape[-2:]
     size = (width, height)
     if expand:
-        size = _turned_size(width, height, angle, center)
+        size = turned_size(width, height, angle, center)
     columns, rows = _source_positions((width, height), size, angle, center)
     working = image if image.is_floating_point() else image.to(rl.float32)
     if mode == "nearest":

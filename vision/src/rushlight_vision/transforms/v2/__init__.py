@@ -1,0 +1,1 @@
+"""Transforms of images together with their masks, boxes and key points."""
