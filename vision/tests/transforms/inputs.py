@@ -94,7 +94,9 @@ def sample(lib: Any) -> dict[str, Any]:
         "target": {
             "boxes": every["boxes XYXY"],
             "labels": lib.torch.tensor([1, 0, 2, 1]),
-            "masks": lib.tv.Mask(lib.torch.stack([every["Mask"].as_subclass(lib.torch.Tensor)] * 4)),
+            "masks": lib.tv.Mask(
+                lib.torch.stack([every["Mask"].as_subclass(lib.torch.Tensor)] * 4)
+            ),
             "points": every["points"],
         },
         "text": "kept",

@@ -137,6 +137,10 @@ def resize_tensor(image: rl.Tensor, size: tuple[int, int], mode: str, antialias:
         return image.index_select(-1, _nearest_lines(width, size[1], exact))
     if mode == "bicubic" and antialias and image.dtype is rl.uint8:
         return _resize_bytes(image, size, mode)
+    if mode == "bilinear" and image.dtype is rl.uint8:
+        return rl.nn.functional.interpolate(
+            image.reshape(1, -1, height, width), size, mode=mode, antialias=antialias
+        ).reshape(*image.shape[:-2], *size)
     working: Any = image if image.dtype in (rl.float32, rl.float64) else image.to(rl.float32)
     if width != size[1]:
         weights = _weights(width, size[1], mode, antialias, working.dtype)

@@ -91,7 +91,8 @@ def sample(image: rl.Tensor, grid: rl.Tensor, mode: str, fill: Any, name: str) -
     size = tuple(grid.shape[1:3])
     if image.numel() == 0:
         return image.new_zeros((*image.shape[:-2], *size))
-    working: Any = image if image.is_floating_point() else image.to(rl.float32)
+    exact = image.dtype in (rl.float32, rl.float64)
+    working: Any = image if exact else image.to(rl.float32)
     # One sample for all: the batch becomes channels, as the positions are the same.
     working = working.reshape(1, -1, *image.shape[-2:])
     if values is not None:

@@ -64,19 +64,14 @@ def corners(boxes: rl.Tensor, format: Format) -> rl.Tensor:
     return rl.stack([left, top, right, top, right, bottom, left, bottom], dim=-1).reshape(-1, 4, 2)
 
 
-def _lengths(points: rl.Tensor) -> tuple[rl.Tensor, ...]:
-    """Sides and diagonals' vectors of parallelograms (N, 4, 2)."""
-    first, second, third, fourth = points.unbind(1)
-    return second - first, fourth - first, (first + third) / 2, third - first
-
-
 def rectangles(points: rl.Tensor) -> rl.Tensor:
     """Rectangles (N, 8) around the centres of parallelograms (N, 4, 2).
 
     The longer side keeps its direction; both ends of the longer diagonal stay where they are.
     """
-    across, down, middle, diagonal = _lengths(points)
-    other = across - down
+    first, second, third, fourth = points.unbind(1)
+    across, down, middle = second - first, fourth - first, (first + third) / 2
+    diagonal, other = across + down, across - down
     wide = across.norm(dim=-1, keepdim=True) >= down.norm(dim=-1, keepdim=True)
     down_turned = rl.stack([down[:, 1], -down[:, 0]], dim=-1)
     axis = rl.where(wide, across, down_turned)

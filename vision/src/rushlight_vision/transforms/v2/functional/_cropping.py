@@ -10,7 +10,7 @@ from rushlight_vision.transforms import functional as v1
 from rushlight_vision.transforms.functional.padding import border_widths
 from rushlight_vision.transforms.interpolation import InterpolationMode
 from rushlight_vision.transforms.v2.functional import _space as space
-from rushlight_vision.transforms.v2.functional._boxes import moved
+from rushlight_vision.transforms.v2.functional._boxes import clamped, converted, moved
 from rushlight_vision.transforms.v2.functional._geometry import (
     NEAREST,
     Format,
@@ -23,6 +23,8 @@ from rushlight_vision.transforms.v2.functional._geometry import (
 )
 from rushlight_vision.transforms.v2.functional._points import moved_points
 from rushlight_vision.transforms.v2.functional._registry import pixel_family, space_family
+from rushlight_vision.tv_tensors import BoundingBoxFormat, is_rotated_bounding_format
+from rushlight_vision.tv_tensors._geometry import as_format
 
 
 def _pad(img: Any, padding: Any, fill: Any = None, padding_mode: str = "constant") -> Any:
@@ -68,7 +70,7 @@ def pad_keypoints(
 ) -> tuple[rl.Tensor, Size]:
     """Points of the padded image, and its size."""
     change, size = space.padded(canvas_size, padding, padding_mode)
-    return moved_points(keypoints, size, change), size
+    return moved_points(keypoints, change), size
 
 
 def crop_mask(mask: rl.Tensor, top: int, left: int, height: int, width: int) -> rl.Tensor:
@@ -95,7 +97,7 @@ def crop_keypoints(
 ) -> tuple[rl.Tensor, Size]:
     """Points of the part, and its size."""
     size = (height, width)
-    return moved_points(keypoints, size, space.shift(-left, -top)), size
+    return moved_points(keypoints, space.shift(-left, -top)), size
 
 
 def center_crop_mask(mask: rl.Tensor, output_size: Any) -> rl.Tensor:
@@ -120,7 +122,7 @@ def center_crop_keypoints(
 ) -> tuple[rl.Tensor, Size]:
     """Points of the middle, and its size."""
     change, size = space.centered(canvas_size, output_size)
-    return moved_points(inpt, size, change), size
+    return moved_points(inpt, change), size
 
 
 def _resized_crop(
@@ -202,7 +204,7 @@ def perspective_keypoints(
 ) -> rl.Tensor:
     """Points under a projective map."""
     change = space.projective_map(startpoints, endpoints, coefficients)
-    return moved_points(keypoints, canvas_size, change)
+    return moved_points(keypoints, change)
 
 
 def elastic_mask(mask: rl.Tensor, displacement: rl.Tensor, fill: Any = None) -> rl.Tensor:
@@ -217,16 +219,22 @@ def elastic_bounding_boxes(
     displacement: rl.Tensor,
     clamping_mode: str | None = "soft",
 ) -> rl.Tensor:
-    """Boxes around those under an elastic map."""
+    """Boxes around those under an elastic map; rotated ones move with their centres."""
     change = space.elastic_map(canvas_size, displacement)
-    return moved(bounding_boxes, format, canvas_size, clamping_mode, change)
+    old = as_format(format)
+    if not is_rotated_bounding_format(old):
+        return moved(bounding_boxes, old, canvas_size, clamping_mode, change)
+    centred = converted(bounding_boxes, old, BoundingBoxFormat.CXCYWHR)
+    centred = rl.cat([change(centred[..., :2]), centred[..., 2:]], dim=-1)
+    result = clamped(centred, BoundingBoxFormat.CXCYWHR, canvas_size, clamping_mode)
+    return converted(result, BoundingBoxFormat.CXCYWHR, old)
 
 
 def elastic_keypoints(
     keypoints: rl.Tensor, canvas_size: Size, displacement: rl.Tensor
 ) -> rl.Tensor:
     """Points under an elastic map."""
-    return moved_points(keypoints, canvas_size, space.elastic_map(canvas_size, displacement))
+    return moved_points(keypoints, space.elastic_map(canvas_size, displacement, rl.floor))
 
 
 pad, pad_image, pad_video = space_family(

@@ -44,7 +44,7 @@ def horizontal_flip_bounding_boxes(
 def horizontal_flip_keypoints(keypoints: rl.Tensor, canvas_size: Size) -> rl.Tensor:
     """Points with left and right exchanged; the last column stays inside the image."""
     change = space.linear([-1, 0, canvas_size[1] - 1, 0, 1, 0])
-    return moved_points(keypoints, canvas_size, change)
+    return moved_points(keypoints, change)
 
 
 def vertical_flip_mask(mask: rl.Tensor) -> rl.Tensor:
@@ -57,13 +57,13 @@ def vertical_flip_bounding_boxes(
 ) -> rl.Tensor:
     """Boxes with top and bottom exchanged."""
     change = space.linear([1, 0, 0, 0, -1, canvas_size[0]])
-    return moved(bounding_boxes, format, canvas_size, None, lambda p: change(p)[:, [3, 2, 1, 0]])
+    return moved(bounding_boxes, format, canvas_size, None, lambda p: change(p)[:, [1, 0, 3, 2]])
 
 
 def vertical_flip_keypoints(keypoints: rl.Tensor, canvas_size: Size) -> rl.Tensor:
     """Points with top and bottom exchanged; the last row stays inside the image."""
     change = space.linear([1, 0, 0, 0, -1, canvas_size[0] - 1])
-    return moved_points(keypoints, canvas_size, change)
+    return moved_points(keypoints, change)
 
 
 def _resize(
@@ -108,7 +108,7 @@ def resize_keypoints(
     if new == tuple(canvas_size):
         return keypoints, canvas_size
     change = space.stretch(new[1] / canvas_size[1], new[0] / canvas_size[0])
-    return moved_points(keypoints, new, change), new
+    return moved_points(keypoints, change), new
 
 
 def affine_mask(
@@ -151,7 +151,7 @@ def affine_keypoints(
 ) -> rl.Tensor:
     """Points under an affine map."""
     change = space.affine_map(canvas_size, angle, translate, scale, shear, center)
-    return moved_points(keypoints, canvas_size, change)
+    return moved_points(keypoints, change)
 
 
 def _rotate(
@@ -199,7 +199,7 @@ def rotate_keypoints(
 ) -> tuple[rl.Tensor, Size]:
     """Rotated points, and the size of the rotated image."""
     change, size = space.rotation_map(canvas_size, angle, expand, center)
-    return moved_points(keypoints, size, change), size
+    return moved_points(keypoints, change), size
 
 
 horizontal_flip, horizontal_flip_image, horizontal_flip_video = space_family(

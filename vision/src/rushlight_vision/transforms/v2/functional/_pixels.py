@@ -35,10 +35,6 @@ def _permute_channels(img: Any, permutation: Sequence[int]) -> Any:
 
 
 def _gaussian_noise(img: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Any:
-    if is_pil(img):
-        floats = _to_dtype(v1.pil_to_tensor(img), rl.float32, scale=True)
-        noisy = _gaussian_noise(floats, mean, sigma, clip)
-        return v1.to_pil_image(_to_dtype(noisy, rl.uint8, scale=True), img.mode)
     if sigma < 0:
         raise ValueError(f"gaussian_noise: sigma {sigma}; expected a number of at least 0")
     if img.dtype is rl.uint8:
@@ -67,7 +63,7 @@ def _jpeg(img: Any, quality: int) -> Any:
 
 
 def _coded(image: rl.Tensor, quality: int) -> rl.Tensor:
-    return files.decode_jpeg(files.encode_jpeg(image, quality=quality))
+    return files.decode_image(files.encode_jpeg(image, quality=quality))
 
 
 def _erase(img: Any, i: int, j: int, h: int, w: int, v: rl.Tensor, inplace: bool = False) -> Any:
@@ -182,7 +178,7 @@ uniform_temporal_subsample_video = first_named(
 KERNELS[uniform_temporal_subsample].update(
     {rl.Tensor: _subsampled, tv_tensors.Video: on_pixels(_subsampled)}
 )
-for _functional in (normalize, to_dtype):
+for _functional in (normalize, to_dtype, gaussian_noise):
     del KERNELS[_functional][PIL.Image.Image]
 for _kind in (tv_tensors.Mask, tv_tensors.BoundingBoxes, tv_tensors.KeyPoints):
     KERNELS[to_dtype][_kind] = lambda inpt, dtype=rl.float32, scale=False: inpt.to(dtype)

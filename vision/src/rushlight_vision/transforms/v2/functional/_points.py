@@ -13,12 +13,10 @@ from rushlight_vision.tv_tensors._base import plain
 Size = tuple[int, int]
 
 
-def moved_points(
-    points: rl.Tensor, canvas_size: Size, change: Callable[[rl.Tensor], rl.Tensor]
-) -> rl.Tensor:
-    """Points after `change`, in their dtype, clamped to an image of `canvas_size`."""
+def moved_points(points: rl.Tensor, change: Callable[[rl.Tensor], rl.Tensor]) -> rl.Tensor:
+    """Points after `change`, in their dtype."""
     working = points if points.is_floating_point() else points.to(rl.float32)
-    return _clamped(change(working), canvas_size).to(points.dtype)
+    return change(working).to(points.dtype)
 
 
 def _clamped(points: rl.Tensor, canvas_size: Size) -> rl.Tensor:

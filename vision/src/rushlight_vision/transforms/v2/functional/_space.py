@@ -85,9 +85,14 @@ def projective_map(startpoints: Any, endpoints: Any, coefficients: Any) -> Map:
     return change
 
 
-def elastic_map(canvas_size: Size, displacement: rl.Tensor) -> Map:
+def elastic_map(
+    canvas_size: Size, displacement: rl.Tensor, nearest: Map = rl.ceil
+) -> Map:
     """Where `elastic` moves points: the displacement at the pixel turned around, which is its
-    inverse but for the change of the displacement over its own length."""
+    inverse but for the change of the displacement over its own length.
+
+    `nearest` chooses the pixel of a point between pixels.
+    """
     expected = (1, *canvas_size, 2)
     if not isinstance(displacement, rl.Tensor):
         raise TypeError(f"elastic: displacement is a {type(displacement).__name__}, not a tensor")
@@ -99,7 +104,7 @@ def elastic_map(canvas_size: Size, displacement: rl.Tensor) -> Map:
     grid = identity_grid(canvas_size).to(displacement.dtype) - displacement
 
     def change(points: rl.Tensor) -> rl.Tensor:
-        x, y = points.ceil().to(rl.int64).unbind(-1)
+        x, y = nearest(points).to(rl.int64).unbind(-1)
         found = grid[0, y.clamp(0, height - 1), x.clamp(0, width - 1)].to(points.dtype)
         return (found + 1) * rl.tensor([0.5 * width, 0.5 * height], dtype=points.dtype) - 0.5
 
@@ -126,13 +131,10 @@ def centered(canvas_size: Size, output_size: Any) -> tuple[Map, Size]:
     sizes = [output_size] if isinstance(output_size, int) else list(output_size)
     height, width = int(sizes[0]), int(sizes[-1])
     rows, columns = canvas_size
-    right = down = 0
-    if width > columns or height > rows:
-        right, down = max(width - columns, 0) // 2, max(height - rows, 0) // 2
-        rows, columns = max(rows, height), max(columns, width)
+    # Where the image is padded by an odd number, torchvision's boxes are a pixel off; so are these.
     top = int(round((rows - height) / 2.0))
     left = int(round((columns - width) / 2.0))
-    return shift(right - left, down - top), (height, width)
+    return shift(-left, -top), (height, width)
 
 
 def padded(canvas_size: Size, padding: Any, padding_mode: str) -> tuple[Map, Size]:
