@@ -123,6 +123,9 @@ TRANSFORMS: list[tuple[str, dict[str, Any]]] = [
     ("GaussianNoise", {}),
 ]  # fmt: skip
 
+# Transforms that refuse boxes and masks.
+ALONE = ("AugMix", "AutoAugment", "RandAugment", "TrivialAugmentWide", "FiveCrop", "TenCrop")
+
 # Transforms of the first module on a tensor and a PIL image.
 FIRST: list[tuple[str, dict[str, Any]]] = [
     ("AugMix", {}), ("AutoAugment", {}), ("AutoAugment", {"policy": "@SVHN"}), ("RandAugment", {}),

@@ -55,7 +55,7 @@ def transforms(lib: Any) -> dict[str, Results]:
         for name, options in cases.TRANSFORMS:
             key = f"v2.{name} {json.dumps(options)} | {seed}"
             given = cases.arguments(lib, options)
-            value = inputs.sample(lib)
+            value = inputs.sample(lib, alone=name in cases.ALONE)
             found[key] = _seeded(
                 lib, seed, lambda n=name, g=given, v=value: getattr(lib.v2, n)(**g)(v)
             )

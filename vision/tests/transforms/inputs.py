@@ -86,9 +86,11 @@ def inputs(lib: Any) -> dict[str, Any]:
     return found
 
 
-def sample(lib: Any) -> dict[str, Any]:
-    """An image with all that belongs to it, and things that no transform may touch."""
+def sample(lib: Any, alone: bool = False) -> dict[str, Any]:
+    """An image with all that belongs to it (or `alone`), and things that no transform may touch."""
     every = inputs(lib)
+    if alone:
+        return {"image": lib.tv.Image(every["uint8"]), "text": "kept"}
     return {
         "image": lib.tv.Image(every["uint8"]),
         "target": {
@@ -112,7 +114,9 @@ def leaves(value: Any, at: str = "") -> dict[str, Any]:
         items = [leaves(each, f"{at}.{number}") for number, each in enumerate(value)]
         return {k: v for each in items for k, v in each.items()}
     kind = type(value).__name__
-    words = [kind, *(str(getattr(value, each, "")) for each in ("format", "canvas_size"))]
+    words = [kind]
+    if hasattr(value, "canvas_size"):
+        words = [kind, str(getattr(value, "format", "")), str(tuple(value.canvas_size))]
     if isinstance(value, Image.Image):
         words = ["PIL", value.mode]
     array = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)

@@ -85,9 +85,7 @@ def projective_map(startpoints: Any, endpoints: Any, coefficients: Any) -> Map:
     return change
 
 
-def elastic_map(
-    canvas_size: Size, displacement: rl.Tensor, nearest: Map = rl.ceil
-) -> Map:
+def elastic_map(canvas_size: Size, displacement: rl.Tensor, nearest: Map = rl.ceil) -> Map:
     """Where `elastic` moves points: the displacement at the pixel turned around, which is its
     inverse but for the change of the displacement over its own length.
 
