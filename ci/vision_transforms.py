@@ -22,10 +22,10 @@ import inputs  # noqa: E402
 from vision_family import FOLDER, oracle  # noqa: E402
 
 
-def record(path: str) -> int:
-    """Run all cases with torchvision."""
+def record(path: str, few: bool) -> int:
+    """Run all cases with torchvision, those from `few` seeds beside the tests."""
     lib = inputs.library("torchvision")
-    table = compared.functionals(lib) | compared.transforms(lib)
+    table = compared.everything(lib, range(1) if few else range(8))
     compared.save(path, table)
     print(f"{len(table)} cases: {path}, {Path(path).stat().st_size // 1000} kB")
     return 0
@@ -34,7 +34,7 @@ def record(path: str) -> int:
 def compare(path: str) -> int:
     """Run the same cases with Rushlight; print what differs."""
     lib = inputs.library("rushlight_vision")
-    table = compared.functionals(lib) | compared.transforms(lib)
+    table = compared.everything(lib, range(8))
     expected = compared.load(path)
     failed = 0
     for key, wanted in expected.items():
@@ -58,9 +58,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("step", choices=("record", "compare", "both"))
     parser.add_argument("path", nargs="?", default=str(FOLDER))
+    parser.add_argument("--few", action="store_true", help="the cases kept beside the tests")
     arguments = parser.parse_args()
     if arguments.step == "record":
-        return record(arguments.path)
+        return record(arguments.path, arguments.few)
     return compare(arguments.path) if arguments.step == "compare" else both(Path(arguments.path))
 
 
