@@ -1,9 +1,9 @@
 """Compare `rushlight_vision.transforms` with torchvision's: every functional on every kind of
 input, every transform from the same seeds, every documented name.
 
-Usage: python ci/vision_transforms.py record FILE     where torchvision is
-       python ci/vision_transforms.py compare FILE    where rushlight is
-       python ci/vision_transforms.py both [FOLDER]   where rushlight is
+Usage: python ci/vision_transforms.py record FILE [--few]   where torchvision is
+       python ci/vision_transforms.py compare FILE [--page] where rushlight is
+       python ci/vision_transforms.py both [FOLDER]         where rushlight is
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "vision" / "tests" / "transforms"))
 
 import compared  # noqa: E402
 import inputs  # noqa: E402
+import vision_transforms_page  # noqa: E402
 from vision_family import FOLDER, oracle  # noqa: E402
 
 
@@ -31,8 +32,8 @@ def record(path: str, few: bool) -> int:
     return 0
 
 
-def compare(path: str) -> int:
-    """Run the same cases with Rushlight; print what differs."""
+def compare(path: str, page: bool) -> int:
+    """Run the same cases with Rushlight; print what differs, or write the page of the docs."""
     lib = inputs.library("rushlight_vision")
     table = compared.everything(lib, range(8))
     expected = compared.load(path)
@@ -43,6 +44,8 @@ def compare(path: str) -> int:
         if why:
             print(f"{key}: {why}")
     print(f"{len(expected)} cases: {failed} differ")
+    if page and not failed:
+        vision_transforms_page.write(lib, list(expected))
     return 1 if failed else 0
 
 
@@ -51,7 +54,7 @@ def both(folder: Path) -> int:
     with tempfile.TemporaryDirectory() as work:
         path = str(Path(work) / "transforms.npz")
         subprocess.run([str(oracle(folder)), __file__, "record", path], check=True)
-        return compare(path)
+        return compare(path, page=True)
 
 
 def main() -> int:
@@ -59,10 +62,13 @@ def main() -> int:
     parser.add_argument("step", choices=("record", "compare", "both"))
     parser.add_argument("path", nargs="?", default=str(FOLDER))
     parser.add_argument("--few", action="store_true", help="the cases kept beside the tests")
+    parser.add_argument("--page", action="store_true", help="write the page of the docs")
     arguments = parser.parse_args()
     if arguments.step == "record":
         return record(arguments.path, arguments.few)
-    return compare(arguments.path) if arguments.step == "compare" else both(Path(arguments.path))
+    if arguments.step == "compare":
+        return compare(arguments.path, arguments.page)
+    return both(Path(arguments.path))
 
 
 if __name__ == "__main__":

@@ -104,7 +104,11 @@ BATCH = (rl.rand(4, 3, 8, 8), rl.tensor([0, 1, 2, 0]))
 BOXES = tv_tensors.BoundingBoxes([[1, 1, 3, 3]], format="XYXY", canvas_size=(8, 8))
 ERRORS = [
     (lambda: v2.MixUp()(BATCH), ValueError, "num_classes must be given"),
-    (lambda: v2.CutMix(num_classes=3)({"a": BATCH[0], "labels": 1}), ValueError, "must be a tensor"),
+    (
+        lambda: v2.CutMix(num_classes=3)({"a": BATCH[0], "labels": 1}),
+        ValueError,
+        "must be a tensor",
+    ),
     (lambda: v2.MixUp(num_classes=3)((BATCH[0], BATCH[1], BOXES)), ValueError, "not supported"),
     (lambda: v2.MixUp(num_classes=3)((BATCH[0][:2], BATCH[1])), ValueError, "2 images, 4 labels"),
     (lambda: v2.AutoAugment()((BATCH[0], BOXES)), TypeError, "AutoAugment: boxes"),

@@ -13,6 +13,8 @@ from rushlight_vision.transforms.functional.color import blend
 from rushlight_vision.transforms.functional.conversion import pil_to_tensor, to_pil_image
 from rushlight_vision.transforms.functional.images import check_channels, check_image, is_pil
 
+LARGE = 49  # weights from which two passes, one for each axis, are faster than one
+
 
 def _two(value: Any, name: str, kinds: tuple[type, ...]) -> list[Any]:
     """Width and height of one value or two."""
@@ -32,8 +34,10 @@ def gaussian_weights(size: int, sigma: float, dtype: Any, device: Any = None) ->
 
 def _depthwise(image: rl.Tensor, kernel: rl.Tensor) -> rl.Tensor:
     """Every plane (..., H, W) of a float image under the kernel, without padding."""
-    planes = image.reshape(-1, 1, *image.shape[-2:])
-    result = rl.nn.functional.conv2d(planes, kernel.reshape(1, 1, *kernel.shape))
+    planes = image.reshape(1, -1, *image.shape[-2:])
+    count = planes.shape[1]
+    each = kernel.expand(count, 1, *kernel.shape).contiguous()
+    result = rl.nn.functional.conv2d(planes, each, groups=count)
     return result.reshape(*image.shape[:-2], *result.shape[-2:])
 
 
@@ -74,7 +78,11 @@ def _blurred(image: rl.Tensor, sizes: list[int], deviations: list[float]) -> rl.
     planes = working.reshape(-1, 1, *image.shape[-2:])
     across, down = sizes[0] // 2, sizes[1] // 2
     padded = rl.nn.functional.pad(planes, [across, across, down, down], mode="reflect")
-    result = _depthwise(padded, y.unsqueeze(1) * x).reshape(image.shape)
+    if sizes[0] * sizes[1] > LARGE:
+        result = _depthwise(_depthwise(padded, x.unsqueeze(0)), y.unsqueeze(1))
+    else:
+        result = _depthwise(padded, y.unsqueeze(1) * x)
+    result = result.reshape(image.shape)
     return result if floats else result.round().to(image.dtype)
 
 

@@ -32,7 +32,7 @@ from rushlight_vision.transforms.v2._maps import (
     RandomPerspective,
     RandomRotation,
 )
-from rushlight_vision.transforms.v2._misc import (
+from rushlight_vision.transforms.v2._sanitizing import (
     LinearTransformation,
     SanitizeBoundingBoxes,
     SanitizeKeyPoints,

@@ -10,7 +10,6 @@ import PIL.Image
 
 import rushlight as rl
 from rushlight.distributions import Beta
-from rushlight.utils import _pytree as pytree
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms.erasing import RandomErasing as FirstErasing
 from rushlight_vision.transforms.erasing import random_rectangle
@@ -19,9 +18,11 @@ from rushlight_vision.transforms.v2._arguments import labels_getter as as_getter
 from rushlight_vision.transforms.v2._transform import (
     RandomApplyTransform,
     Transform,
+    flattened,
     has_any,
     query_chw,
     query_size,
+    rebuilt,
 )
 from rushlight_vision.tv_tensors._base import plain
 
@@ -78,7 +79,7 @@ class _Mixing(Transform):
     def forward(self, *inputs: Any) -> Any:
         """The batch with mixed images and labels."""
         sample = inputs if len(inputs) > 1 else inputs[0]
-        flat, spec = pytree.tree_flatten(sample)
+        flat, spec = flattened(sample)
         wanted = self._needs_transform_list(flat)
         name = type(self).__name__
         kinds = (PIL.Image.Image, tv_tensors.BoundingBoxes, tv_tensors.Mask, tv_tensors.KeyPoints)
@@ -91,7 +92,7 @@ class _Mixing(Transform):
             self.transform(each, params) if yes or each is labels else each
             for each, yes in zip(flat, wanted, strict=True)
         ]
-        return pytree.tree_unflatten(changed, spec)
+        return rebuilt(changed, spec)
 
     def _checked(self, labels: Any) -> rl.Tensor:
         name = type(self).__name__

@@ -7,7 +7,6 @@ from typing import Any
 import PIL.Image
 
 import rushlight as rl
-from rushlight.utils import _pytree as pytree
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms.augmentations import (
     AUTO,
@@ -26,7 +25,14 @@ from rushlight_vision.transforms.augmentations import (
 from rushlight_vision.transforms.interpolation import InterpolationMode, interpolation_mode
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2._arguments import Fill, fill_of, fills
-from rushlight_vision.transforms.v2._transform import Transform, check_type, has_any, integer
+from rushlight_vision.transforms.v2._transform import (
+    Transform,
+    check_type,
+    flattened,
+    has_any,
+    integer,
+    rebuilt,
+)
 from rushlight_vision.tv_tensors._base import TVTensor, plain
 
 NEAREST, BILINEAR = InterpolationMode.NEAREST, InterpolationMode.BILINEAR
@@ -55,7 +61,7 @@ class _Automatic(Transform):
 
     def forward(self, *inputs: Any) -> Any:
         """The sample with its image augmented; TypeError unless there is exactly one."""
-        flat, spec = pytree.tree_flatten(inputs if len(inputs) > 1 else inputs[0])
+        flat, spec = flattened(inputs if len(inputs) > 1 else inputs[0])
         self.check_inputs(flat)
         wanted = self._needs_transform_list(flat)
         kinds = (F.is_pure_tensor, tv_tensors.Image, tv_tensors.Video, PIL.Image.Image)
@@ -63,7 +69,7 @@ class _Automatic(Transform):
         if len(found) != 1:
             raise TypeError(f"{type(self).__name__}: expected one image, found {len(found)}")
         flat[found[0]] = self.augment(flat[found[0]])
-        return pytree.tree_unflatten(flat, spec)
+        return rebuilt(flat, spec)
 
     def _chosen(self) -> str:
         return list(self.space)[integer(len(self.space))]

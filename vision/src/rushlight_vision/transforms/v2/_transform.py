@@ -10,7 +10,8 @@ import PIL.Image
 
 import rushlight as rl
 from rushlight import nn
-from rushlight.utils import _pytree as pytree
+from rushlight.utils._pytree import tree_flatten as flattened
+from rushlight.utils._pytree import tree_unflatten as rebuilt
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2.functional._registry import is_pure_tensor, kernel_of
@@ -122,7 +123,7 @@ class Transform(nn.Module):
 
     def forward(self, *inputs: Any) -> Any:
         """The sample, its images and what belongs to them transformed."""
-        flat, spec = pytree.tree_flatten(inputs if len(inputs) > 1 else inputs[0])
+        flat, spec = flattened(inputs if len(inputs) > 1 else inputs[0])
         self.check_inputs(flat)
         wanted = self._needs_transform_list(flat)
         params = self.make_params([each for each, yes in zip(flat, wanted, strict=True) if yes])
@@ -130,7 +131,7 @@ class Transform(nn.Module):
             self.transform(each, params) if yes else each
             for each, yes in zip(flat, wanted, strict=True)
         ]
-        return pytree.tree_unflatten(changed, spec)
+        return rebuilt(changed, spec)
 
     def _needs_transform_list(self, flat_inputs: list[Any]) -> list[bool]:
         take_plain = not has_any(flat_inputs, *PICTURES)

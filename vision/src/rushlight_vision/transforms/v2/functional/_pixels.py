@@ -78,7 +78,10 @@ def _to_dtype(image: rl.Tensor, dtype: Any = rl.float32, scale: bool = False) ->
     if not scale:
         return image.to(dtype)
     if not image.is_floating_point() and dtype.is_floating_point:
-        return image.to(dtype) * (1.0 / largest_value(image.dtype))
+        factor = 1.0 / largest_value(image.dtype)
+        if dtype is rl.get_default_dtype():  # the product has it by itself
+            return image * factor
+        return image.to(dtype) * factor
     if not image.is_floating_point() and not dtype.is_floating_point:
         return _shifted(image, dtype)
     return v1.convert_image_dtype(image, dtype)

@@ -7,15 +7,16 @@ from typing import Any
 import PIL.Image
 
 import rushlight as rl
-from rushlight.utils import _pytree as pytree
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2._arguments import labels_getter as as_getter
 from rushlight_vision.transforms.v2._transform import (
     Transform,
+    flattened,
     get_bounding_boxes,
     get_keypoints,
     has_any,
+    rebuilt,
 )
 from rushlight_vision.transforms.warps import LinearTransformation as FirstLinear
 from rushlight_vision.tv_tensors._base import plain
@@ -62,7 +63,7 @@ class _Sanitizing(Transform):
 
     def _kept(self, sample: Any, kinds: tuple[type, ...], valid: rl.Tensor) -> Any:
         """The sample, everything of `kinds` and all labels with their valid rows alone."""
-        flat, spec = pytree.tree_flatten(sample)
+        flat, spec = flattened(sample)
         labels = self._labels(sample, valid.shape[0])
 
         def change(each: Any) -> Any:
@@ -72,7 +73,7 @@ class _Sanitizing(Transform):
                 return tv_tensors.wrap(plain(each)[valid], like=each)
             return each[valid]
 
-        return pytree.tree_unflatten([change(each) for each in flat], spec)
+        return rebuilt([change(each) for each in flat], spec)
 
 
 class SanitizeBoundingBoxes(_Sanitizing):
@@ -100,7 +101,7 @@ class SanitizeBoundingBoxes(_Sanitizing):
     def forward(self, *inputs: Any) -> Any:
         """The sample without those boxes."""
         sample = inputs if len(inputs) > 1 else inputs[0]
-        boxes: Any = get_bounding_boxes(pytree.tree_leaves(sample))
+        boxes: Any = get_bounding_boxes(flattened(sample)[0])
         sizes = {"min_size": self.min_size, "min_area": self.min_area}
         _, valid = F.sanitize_bounding_boxes(boxes, **sizes)
         return self._kept(sample, (tv_tensors.BoundingBoxes, tv_tensors.Mask), valid)
@@ -115,6 +116,6 @@ class SanitizeKeyPoints(_Sanitizing):
     def forward(self, *inputs: Any) -> Any:
         """The sample without those points."""
         sample = inputs if len(inputs) > 1 else inputs[0]
-        points: Any = get_keypoints(pytree.tree_leaves(sample))
+        points: Any = get_keypoints(flattened(sample)[0])
         _, valid = F.sanitize_keypoints(points)
         return self._kept(sample, (tv_tensors.KeyPoints,), valid)
