@@ -35,6 +35,16 @@ def test_as_torchvision(name, found):
     assert not why, "\n".join(why)
 
 
+def test_inner_paths():
+    from rushlight_vision.transforms import _functional_pil, _functional_tensor, functional
+    from rushlight_vision.transforms.transforms import Compose, RandomAffine
+
+    assert Compose is LIBRARY.v1.Compose and RandomAffine is LIBRARY.v1.RandomAffine
+    for name in functional.__all__:
+        expected = getattr(functional, name)
+        assert getattr(_functional_tensor, name) is getattr(_functional_pil, name) is expected
+
+
 def test_every_functional_has_cases():
     kinds = ("_image", "_video", "_mask", "_bounding_boxes", "_keypoints")
     general = {n for n in LIBRARY.F.__all__ if not n.endswith(kinds)}

@@ -120,7 +120,7 @@ class TVTensor(rl.Tensor):
         super().requires_grad_(requires_grad)
         return self
 
-    @property
+    @property  # type: ignore[misc]
     def data(self) -> rl.Tensor:
         """The same memory without its history, as a plain tensor."""
         return plain(self).detach()

@@ -70,7 +70,7 @@ def _blurred(image: rl.Tensor, sizes: list[int], deviations: list[float]) -> rl.
     if image.numel() == 0:
         return image
     floats = image.is_floating_point()
-    working = image if floats else image.to(rl.float32)
+    working: Any = image if floats else image.to(rl.float32)
     x, y = (
         gaussian_weights(size, deviation, working.dtype, image.device)
         for size, deviation in zip(sizes, deviations, strict=True)
@@ -79,7 +79,7 @@ def _blurred(image: rl.Tensor, sizes: list[int], deviations: list[float]) -> rl.
     across, down = sizes[0] // 2, sizes[1] // 2
     padded = rl.nn.functional.pad(planes, [across, across, down, down], mode="reflect")
     if sizes[0] * sizes[1] > LARGE:
-        result = _depthwise(_depthwise(padded, x.unsqueeze(0)), y.unsqueeze(1))
+        result: Any = _depthwise(_depthwise(padded, x.unsqueeze(0)), y.unsqueeze(1))
     else:
         result = _depthwise(padded, y.unsqueeze(1) * x)
     result = result.reshape(image.shape)

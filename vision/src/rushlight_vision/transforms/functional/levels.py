@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from PIL import ImageOps
@@ -35,7 +36,7 @@ def solarize(img: Any, threshold: float) -> Any:
     """All values from `threshold` on inverted; TypeError for one above the dtype's largest."""
     check_image(img, "solarize")
     if is_pil(img):
-        return ImageOps.solarize(img, threshold)
+        return ImageOps.solarize(img, int(math.ceil(threshold)))
     check_channels(img, (1, 3), "solarize")
     if threshold > largest_value(img.dtype):
         raise TypeError(

@@ -102,8 +102,7 @@ class SanitizeBoundingBoxes(_Sanitizing):
         """The sample without those boxes."""
         sample = inputs if len(inputs) > 1 else inputs[0]
         boxes: Any = get_bounding_boxes(flattened(sample)[0])
-        sizes = {"min_size": self.min_size, "min_area": self.min_area}
-        _, valid = F.sanitize_bounding_boxes(boxes, **sizes)
+        _, valid = F.sanitize_bounding_boxes(boxes, min_size=self.min_size, min_area=self.min_area)
         return self._kept(sample, (tv_tensors.BoundingBoxes, tv_tensors.Mask), valid)
 
 

@@ -33,7 +33,7 @@ class ToImage(Transform):
 
     _transformed_types = (is_pure_tensor, PIL.Image.Image, _is_array)
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> tv_tensors.Image:
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The Image."""
         return inpt if isinstance(inpt, TVTensor) else F.to_image(inpt)
 

@@ -46,7 +46,7 @@ def convert_bounding_box_format(
         raise ValueError(
             "convert_bounding_box_format: plain tensors need old_format, BoundingBoxes know theirs"
         )
-    old = as_format(old_format or inpt.format)  # type: ignore[attr-defined]
+    old = as_format(old_format or inpt.format)
     new = as_format(new_format)
     values = inpt if pure else plain(inpt)
     result = converted(values, old, new)
@@ -87,21 +87,21 @@ def rectangles(points: rl.Tensor) -> rl.Tensor:
 
 def moved(
     boxes: rl.Tensor,
-    format: Format,
+    format: Format | str,
     canvas_size: Size,
     clamping_mode: str | None,
     change: Callable[[rl.Tensor], rl.Tensor],
 ) -> rl.Tensor:
     """Boxes around what `change` makes of the corners (N, 4, 2), cut off at `canvas_size`."""
-    format = as_format(format)
+    old = as_format(format)
     working = boxes if boxes.is_floating_point() else boxes.to(rl.float32)
-    points = change(corners(working, format))
-    if is_rotated(format):
+    points = change(corners(working, old))
+    if is_rotated(old):
         found, between = rectangles(points), Format.XYXYXYXY
     else:
         found, between = rl.cat([points.amin(dim=1), points.amax(dim=1)], dim=1), Format.XYXY
     found = clamped(found, between, canvas_size, clamping_mode)
-    return converted(found, between, format).to(boxes.dtype).reshape(boxes.shape)
+    return converted(found, between, old).to(boxes.dtype).reshape(boxes.shape)
 
 
 def clamped(

@@ -72,7 +72,7 @@ def _erase(img: Any, i: int, j: int, h: int, w: int, v: rl.Tensor, inplace: bool
     return v1.erase(img, i, j, h, w, v, inplace)
 
 
-def _to_dtype(image: rl.Tensor, dtype: Any = rl.float32, scale: bool = False) -> rl.Tensor:
+def _to_dtype(image: Any, dtype: Any = rl.float32, scale: bool = False) -> rl.Tensor:
     if image.dtype is dtype:
         return image
     if not scale:
