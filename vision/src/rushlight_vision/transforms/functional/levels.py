@@ -55,12 +55,13 @@ def autocontrast(img: Any) -> Any:
     if img.numel() == 0:
         return img
     bound = largest_value(img.dtype)
-    working = img if img.is_floating_point() else img.to(rl.float32)
-    low, high = (f(dim=(-2, -1), keepdim=True) for f in (working.amin, working.amax))
+    low, high = (f(dim=(-2, -1), keepdim=True) for f in (img.amin, img.amax))
+    if not img.is_floating_point():
+        low, high = low.to(rl.float32), high.to(rl.float32)
     flat = low == high
     step = rl.where(flat, rl.ones_like(high), (high - low) * (1.0 / bound))
     low = rl.where(flat, rl.zeros_like(low), low)
-    return ((working - low) / step).clamp(0, bound).to(img.dtype)
+    return ((img - low) / step).clamp(0, bound).to(img.dtype)
 
 
 def equalize(img: Any) -> Any:
@@ -75,8 +76,9 @@ def equalize(img: Any) -> Any:
     planes = levels.reshape(-1, img.shape[-2] * img.shape[-1]).to(rl.int64)
     count = planes.shape[0]
     offsets = rl.arange(count, device=img.device).unsqueeze(1) * 256
-    table = _equalizing(rl.bincount((planes + offsets).flatten(), minlength=256 * count), count)
-    result = table.flatten()[planes + offsets].reshape(img.shape).to(rl.uint8)
+    index = (planes + offsets).flatten()
+    table = _equalizing(rl.bincount(index, minlength=256 * count), count).to(rl.uint8)
+    result = table.flatten().index_select(0, index).reshape(img.shape)
     return convert_image_dtype(result, img.dtype)
 
 
