@@ -91,8 +91,8 @@ def _shifted(image: rl.Tensor, dtype: Any) -> rl.Tensor:
     """Whole numbers in another dtype: the highest bits stay the highest."""
     old, new = (largest_value(each).bit_length() for each in (image.dtype, dtype))
     if old > new:
-        return (image >> (old - new)).to(dtype)
-    return image.to(dtype) << (new - old) if new > old else image.to(dtype)
+        return rl.bitwise_right_shift(image, old - new).to(dtype)
+    return rl.bitwise_left_shift(image.to(dtype), new - old)
 
 
 def _to_rgb(img: Any) -> Any:

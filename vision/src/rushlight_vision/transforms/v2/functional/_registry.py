@@ -86,7 +86,7 @@ def first_named(function: Kernel, name: str, public: str, doc: str) -> Kernel:
 
     call.__name__ = call.__qualname__ = public
     call.__doc__ = doc
-    call.__signature__ = inspect.Signature(parameters)
+    call.__dict__["__signature__"] = inspect.Signature(parameters)
     call.__module__ = "rushlight_vision.transforms.v2.functional"
     return call
 
@@ -100,7 +100,7 @@ def dispatcher(name: str, model: Kernel, doc: str) -> Kernel:
     call = first_named(functional, "inpt", name, doc)
     parameters = list(inspect.signature(model).parameters.values())
     parameters[0] = parameters[0].replace(name="inpt")
-    call.__signature__ = inspect.Signature(parameters)
+    call.__dict__["__signature__"] = inspect.Signature(parameters)
     KERNELS[call] = {}
     return call
 
