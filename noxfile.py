@@ -135,10 +135,11 @@ def first_runs(session: nox.Session) -> None:
 
 @nox.session
 def family(session: nox.Session) -> None:
-    """The operators and networks of rushlight_vision against torchvision, which gets an environment
-    of its own in .nox/torchvision (some gigabytes); published weights on labelled photos."""
+    """The operators, transforms and networks of rushlight_vision against torchvision, which gets an
+    environment of its own in .nox/torchvision (some gigabytes); published weights on photos."""
     install(session, folders=("core", "vision"))
     session.run("python", "ci/vision_family.py", "both", *session.posargs)
+    session.run("python", "ci/vision_transforms.py", "both", *session.posargs)
     session.run("python", "ci/vision_models.py", "both", *session.posargs)
     session.run("python", "ci/vision_photos.py")
 

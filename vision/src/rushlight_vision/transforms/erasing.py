@@ -12,6 +12,32 @@ from rushlight_vision.transforms import functional as F
 from rushlight_vision.transforms.geometry import draw_between, draw_integer, draw_ratio
 
 
+def random_rectangle(
+    size: tuple[int, int, int],
+    scale: Sequence[float],
+    ratio: Sequence[float],
+    value: Sequence[float] | None,
+) -> tuple[int, int, int, int, rl.Tensor] | None:
+    """Row, column, height, width and what to write into an image of `size` (C, H, W), noise for
+    no `value`; None where no rectangle fits in ten trials."""
+    channels, height, width = size
+    for _ in range(10):
+        target = height * width * draw_between(scale[0], scale[1])
+        aspect = draw_ratio(ratio)
+        h = int(round(math.sqrt(target * aspect)))
+        w = int(round(math.sqrt(target / aspect)))
+        if not (h < height and w < width):
+            continue
+        if value is None:
+            written = rl.empty((channels, h, w), dtype=rl.float32).normal_()
+        else:
+            written = rl.tensor(value).reshape(-1, 1, 1)
+        row = draw_integer(height - h + 1)
+        column = draw_integer(width - w + 1)
+        return row, column, h, w, written
+    return None
+
+
 class RandomErasing(nn.Module):
     """A random rectangle of a tensor overwritten with probability `p` (Zhong et al., 2017).
 
@@ -54,22 +80,8 @@ class RandomErasing(nn.Module):
     ) -> tuple[int, int, int, int, rl.Tensor]:
         """Row, column, height, width and what to write; the whole image itself if none fits."""
         channels, height, width = img.shape[-3:]
-        area = height * width
-        for _ in range(10):
-            target = area * draw_between(scale[0], scale[1])
-            aspect = draw_ratio(ratio)
-            h = int(round(math.sqrt(target * aspect)))
-            w = int(round(math.sqrt(target / aspect)))
-            if not (h < height and w < width):
-                continue
-            if value is None:
-                written = rl.empty((channels, h, w), dtype=rl.float32).normal_()
-            else:
-                written = rl.tensor(value).reshape(-1, 1, 1)
-            row = draw_integer(height - h + 1)
-            column = draw_integer(width - w + 1)
-            return row, column, h, w, written
-        return 0, 0, height, width, img
+        found = random_rectangle((channels, height, width), scale, ratio, value)
+        return (0, 0, height, width, img) if found is None else found
 
     def forward(self, img: rl.Tensor) -> rl.Tensor:
         """The tensor, with or without its rectangle."""

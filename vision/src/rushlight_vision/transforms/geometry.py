@@ -41,6 +41,28 @@ def draw_ratio(ratio: Sequence[float]) -> float:
     return float(rl.exp(rl.empty(1).uniform_(low, high)).item())
 
 
+def random_part(
+    height: int, width: int, scale: Sequence[float], ratio: Sequence[float]
+) -> tuple[int, int, int, int]:
+    """Top, left, height and width of a random part; the middle where none fits in ten trials."""
+    area = height * width
+    for _ in range(10):
+        target = area * draw_between(scale[0], scale[1])
+        aspect = draw_ratio(ratio)
+        new_width = int(round(math.sqrt(target * aspect)))
+        new_height = int(round(math.sqrt(target / aspect)))
+        if 0 < new_width <= width and 0 < new_height <= height:
+            top = draw_integer(height - new_height + 1)
+            left = draw_integer(width - new_width + 1)
+            return top, left, new_height, new_width
+    new_width, new_height = width, height
+    if width / height < min(ratio):
+        new_height = int(round(width / min(ratio)))
+    elif width / height > max(ratio):
+        new_width = int(round(height * max(ratio)))
+    return (height - new_height) // 2, (width - new_width) // 2, new_height, new_width
+
+
 class Resize(nn.Module):
     """The image at another size; see `functional.resize`."""
 
@@ -206,22 +228,7 @@ class RandomResizedCrop(nn.Module):
     ) -> tuple[int, int, int, int]:
         """Top, left, height and width of a random part."""
         _, height, width = F.get_dimensions(img)
-        area = height * width
-        for _ in range(10):
-            target = area * draw_between(scale[0], scale[1])
-            aspect = draw_ratio(ratio)
-            new_width = int(round(math.sqrt(target * aspect)))
-            new_height = int(round(math.sqrt(target / aspect)))
-            if 0 < new_width <= width and 0 < new_height <= height:
-                top = draw_integer(height - new_height + 1)
-                left = draw_integer(width - new_width + 1)
-                return top, left, new_height, new_width
-        new_width, new_height = width, height
-        if width / height < min(ratio):
-            new_height = int(round(width / min(ratio)))
-        elif width / height > max(ratio):
-            new_width = int(round(height * max(ratio)))
-        return (height - new_height) // 2, (width - new_width) // 2, new_height, new_width
+        return random_part(height, width, scale, ratio)
 
     def forward(self, img: Any) -> Any:
         """The cropped and resized image."""

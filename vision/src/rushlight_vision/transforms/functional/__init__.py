@@ -17,6 +17,7 @@ from rushlight_vision.transforms.functional.conversion import (
     to_pil_image,
     to_tensor,
 )
+from rushlight_vision.transforms.functional.filtering import adjust_sharpness, gaussian_blur
 from rushlight_vision.transforms.functional.geometry import (
     center_crop,
     crop,
@@ -33,8 +34,15 @@ from rushlight_vision.transforms.functional.images import (
     get_image_num_channels,
     get_image_size,
 )
+from rushlight_vision.transforms.functional.levels import (
+    autocontrast,
+    equalize,
+    posterize,
+    solarize,
+)
 from rushlight_vision.transforms.functional.padding import pad
 from rushlight_vision.transforms.functional.rotation import rotate
+from rushlight_vision.transforms.functional.warping import affine, elastic_transform, perspective
 from rushlight_vision.transforms.interpolation import InterpolationMode
 
 __all__ = [
@@ -44,11 +52,17 @@ __all__ = [
     "adjust_gamma",
     "adjust_hue",
     "adjust_saturation",
+    "adjust_sharpness",
+    "affine",
+    "autocontrast",
     "center_crop",
     "convert_image_dtype",
     "crop",
+    "elastic_transform",
+    "equalize",
     "erase",
     "five_crop",
+    "gaussian_blur",
     "get_dimensions",
     "get_image_num_channels",
     "get_image_size",
@@ -56,11 +70,14 @@ __all__ = [
     "invert",
     "normalize",
     "pad",
+    "perspective",
     "pil_to_tensor",
+    "posterize",
     "resize",
     "resized_crop",
     "rgb_to_grayscale",
     "rotate",
+    "solarize",
     "ten_crop",
     "to_grayscale",
     "to_pil_image",

@@ -22,7 +22,7 @@ def _check_factor(factor: float, name: str) -> None:
         raise ValueError(f"{name}: the factor ({factor}) must not be negative")
 
 
-def _blend(first: rl.Tensor, second: rl.Tensor | float, ratio: float) -> rl.Tensor:
+def blend(first: rl.Tensor, second: rl.Tensor | float, ratio: float) -> rl.Tensor:
     """`ratio` parts of the first image and the rest of the second, within the dtype's range."""
     mixed = ratio * first + (1.0 - ratio) * second
     return mixed.clamp(0, largest_value(first.dtype)).to(first.dtype)
@@ -72,7 +72,7 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
     if is_pil(img):
         return ImageEnhance.Brightness(img).enhance(brightness_factor)
     check_channels(img, (1, 3), "adjust_brightness")
-    return _blend(img, 0.0, brightness_factor)
+    return blend(img, 0.0, brightness_factor)
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
@@ -85,7 +85,7 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
     dtype = img.dtype if img.is_floating_point() else rl.float32
     grey: Any = _grey(img) if get_image_num_channels(img) == 3 else img
     dimensions = (-3, -2, -1) if img.ndim > 2 else (-2, -1)
-    return _blend(img, grey.to(dtype).mean(dim=dimensions, keepdim=True), contrast_factor)
+    return blend(img, grey.to(dtype).mean(dim=dimensions, keepdim=True), contrast_factor)
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
@@ -97,7 +97,7 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
     check_channels(img, (1, 3), "adjust_saturation")
     if get_image_num_channels(img) == 1:
         return img
-    return _blend(img, _grey(img), saturation_factor)
+    return blend(img, _grey(img), saturation_factor)
 
 
 def _rgb_to_hsv(image: rl.Tensor) -> tuple[rl.Tensor, rl.Tensor, rl.Tensor]:

@@ -125,6 +125,14 @@ def _nearest_lines(size: int, new_size: int, exact: bool) -> rl.Tensor:
     return (number * scale).floor().clamp(max=float(size - 1)).to(rl.int64)
 
 
+def _bilinear(image: rl.Tensor, size: tuple[int, int], antialias: bool) -> rl.Tensor:
+    """Bytes and float32 by core's kernel, all planes (..., H, W) as channels of one image."""
+    planes: Any = image.reshape(1, -1, *image.shape[-2:]).to(rl.float32)
+    result = rl.nn.functional.interpolate(planes, size, mode="bilinear", antialias=antialias)
+    result = result.reshape(*image.shape[:-2], *size)
+    return result if image.dtype is rl.float32 else result.round().to(image.dtype)
+
+
 def resize_tensor(image: rl.Tensor, size: tuple[int, int], mode: str, antialias: bool) -> rl.Tensor:
     """A tensor (..., H, W) resampled to `size` (height, width); integers are rounded at the end.
 
@@ -137,6 +145,8 @@ def resize_tensor(image: rl.Tensor, size: tuple[int, int], mode: str, antialias:
         return image.index_select(-1, _nearest_lines(width, size[1], exact))
     if mode == "bicubic" and antialias and image.dtype is rl.uint8:
         return _resize_bytes(image, size, mode)
+    if mode == "bilinear" and image.dtype in (rl.uint8, rl.float32):
+        return _bilinear(image, size, antialias)
     working: Any = image if image.dtype in (rl.float32, rl.float64) else image.to(rl.float32)
     if width != size[1]:
         weights = _weights(width, size[1], mode, antialias, working.dtype)

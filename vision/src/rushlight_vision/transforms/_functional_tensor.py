@@ -1,0 +1,3 @@
+"""torchvision's inner path of the functions of tensors; here one function serves both kinds."""
+
+from rushlight_vision.transforms.functional import *  # noqa: F403

@@ -1,0 +1,97 @@
+"""Transforms made of transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rushlight as rl
+from rushlight import nn
+from rushlight_vision.transforms.v2._transform import Transform
+
+
+def _run(transform: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Inputs of the next transform: what this one makes of them."""
+    result = transform(*inputs)
+    return result if len(inputs) > 1 else (result,)
+
+
+class _Several(Transform):
+    def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
+        super().__init__()
+        if not isinstance(transforms, (Sequence, nn.ModuleList)):
+            raise TypeError(f"{type(self).__name__}: transforms should be a sequence of callables")
+        self.transforms = transforms
+
+    def extra_repr(self) -> str:
+        """The transforms, one a line."""
+        return "\n".join(f"    {each}" for each in self.transforms)
+
+    def _all(self, transforms: Sequence[Callable[..., Any]], inputs: tuple[Any, ...]) -> Any:
+        for each in transforms:
+            inputs = _run(each, inputs)
+        return inputs if len(inputs) > 1 else inputs[0]
+
+
+class Compose(_Several):
+    """Transforms one after the other; ValueError for none.
+
+    >>> from rushlight_vision.transforms import v2
+    >>> v2.Compose([v2.CenterCrop(4), v2.ToDtype(rl.float32, scale=True)])(
+    ...     rl.zeros(3, 8, 8, dtype=rl.uint8)
+    ... ).shape
+    rushlight.Size([3, 4, 4])
+    """
+
+    def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
+        super().__init__(transforms)
+        if not transforms:
+            raise ValueError("Compose: pass at least one transform")
+
+    def forward(self, *inputs: Any) -> Any:
+        """The sample after all transforms."""
+        return self._all(self.transforms, inputs)
+
+
+class RandomApply(_Several):
+    """All of `transforms` with probability `p`, else none; samples `rand(1)`."""
+
+    def __init__(self, transforms: Any, p: float = 0.5) -> None:
+        super().__init__(transforms)
+        if not 0.0 <= p <= 1.0:
+            raise ValueError(f"RandomApply: p {p}; expected 0 to 1")
+        self.p = p
+
+    def forward(self, *inputs: Any) -> Any:
+        """The sample, transformed or not."""
+        if rl.rand(1) >= self.p:
+            return inputs if len(inputs) > 1 else inputs[0]
+        return self._all(self.transforms, inputs)
+
+
+class RandomChoice(_Several):
+    """One of `transforms`, chosen by `multinomial` with weights `p` or evenly."""
+
+    def __init__(
+        self, transforms: Sequence[Callable[..., Any]], p: list[float] | None = None
+    ) -> None:
+        super().__init__(transforms)
+        if p is None:
+            p = [1] * len(transforms)
+        elif len(p) != len(transforms):
+            raise ValueError(f"RandomChoice: {len(transforms)} transforms, {len(p)} weights")
+        self.p = [weight / sum(p) for weight in p]
+
+    def forward(self, *inputs: Any) -> Any:
+        """The sample after one transform."""
+        chosen = int(rl.multinomial(rl.tensor(self.p), 1))
+        return self.transforms[chosen](*inputs)
+
+
+class RandomOrder(_Several):
+    """All of `transforms` in a random order, by `randperm`."""
+
+    def forward(self, *inputs: Any) -> Any:
+        """The sample after all transforms."""
+        order = rl.randperm(len(self.transforms)).tolist()
+        return self._all([self.transforms[number] for number in order], inputs)
