@@ -19,7 +19,7 @@ python3 -m nox -s family
 Each case runs in both libraries: a functional on one kind of input, or a transform on a sample (an
 image with boxes, masks, key points and labels) from one seed. Types, metadata, the next random
 number and values must agree: floats within 1e-4, bytes exactly save for 1.5 % of the pixels that
-may be a level off where a half is rounded; resized bytes may be one level off everywhere, as
+may be two levels off where halves are rounded; resized and JPEG bytes may be that everywhere, as
 between processors in torchvision. Of rotated boxes, those that leave the image are cut off to the
 smallest box of the same angle around their part inside, which is what torchvision documents, not
 always what it computes; `clamping_mode="hard"` is not available for them.

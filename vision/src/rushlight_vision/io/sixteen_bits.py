@@ -35,9 +35,10 @@ RED, GREEN, ONE = 29890 * 32768 // 100000, 58700 * 32768 // 100000, 32768
 
 def wide_colours(image: Image.Image) -> str | None:
     """What a 16-bit PNG that is not loaded yet holds, if it holds more than grey."""
-    if image.format != "PNG" or not image.tile:
+    tiles: Any = getattr(image, "tile", None)  # of image files, not of images made in memory
+    if image.format != "PNG" or not tiles:
         return None
-    rawmode = str(image.tile[0][3])
+    rawmode = str(tiles[0][3])
     return rawmode if rawmode in LOWER_BYTES else None
 
 
