@@ -65,7 +65,7 @@ take.gradient(input=_take_gradient)
     samples=lambda make: [],
     meta=lambda input, dim, index: _meta_gather(input, dim, index),
     method=False,
-    tested_by="tests/kernels/test_places.py",
+    tested_by="tests/kernels/indexing/test_places.py",
 )
 def _take_along(input: Tensor, dim, index: Tensor):
     """:func:`gather` where negative indices count from the end."""

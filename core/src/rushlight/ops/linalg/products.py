@@ -128,7 +128,7 @@ bmm.gradient(
     linear="*input,vec",
     method=False,
     node="Mv",
-    tested_by="tests/kernels/test_vectors.py",
+    tested_by="tests/kernels/gemm/test_vectors.py",
     samples=lambda make: [],
     meta=lambda input, vec: (input.shape[:1], dtype_of(input)),
 )
