@@ -6,7 +6,7 @@ import functools
 import inspect
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import rushlight as rl
@@ -62,6 +62,14 @@ def _make_divisible(v: float, divisor: int, min_value: int | None = None) -> int
     nearest = int(v + divisor / 2) // divisor * divisor
     rounded = max(divisor if min_value is None else min_value, nearest)
     return rounded + divisor if rounded < 0.9 * v else rounded
+
+
+def check_setting(setting: Any, kind: type, name: str) -> None:
+    """Refuse an argument `name` that is empty, or no sequence of configurations of `kind`."""
+    if not setting:
+        raise ValueError(f"The {name} should not be empty")
+    if not isinstance(setting, Sequence) or not all(isinstance(each, kind) for each in setting):
+        raise TypeError(f"The {name} should be List[{kind.__name__.removeprefix('_')}]")
 
 
 def _listed(names: list[str]) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import rushlight as rl
 from rushlight import nn
 from rushlight_vision.models._api import WeightsEnum, published
-from rushlight_vision.models._utils import built, classifier
+from rushlight_vision.models._utils import built, check_setting, classifier
 from rushlight_vision.ops.misc import Conv2dNormActivation, Permute
 from rushlight_vision.ops.stochastic_depth import StochasticDepth
 
@@ -105,7 +105,7 @@ class ConvNeXt(nn.Module):
         **kwargs: Any,
     ) -> None:
         super().__init__()
-        _check_setting(block_setting)
+        check_setting(block_setting, CNBlockConfig, "block_setting")
         block = CNBlock if block is None else block
         norm = partial(LayerNorm2d, eps=1e-6) if norm_layer is None else norm_layer
         first = block_setting[0].input_channels
@@ -141,15 +141,6 @@ class ConvNeXt(nn.Module):
     def forward(self, x: rl.Tensor) -> rl.Tensor:
         """Scores (N, `num_classes`) of images (N, 3, H, W) with sides of at least 32."""
         return self.classifier(self.avgpool(self.features(x)))
-
-
-def _check_setting(setting: Any) -> None:
-    if not setting:
-        raise ValueError("The block_setting should not be empty")
-    if not isinstance(setting, Sequence) or not all(
-        isinstance(each, CNBlockConfig) for each in setting
-    ):
-        raise TypeError("The block_setting should be List[CNBlockConfig]")
 
 
 def _convnext(

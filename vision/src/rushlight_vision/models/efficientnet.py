@@ -19,7 +19,7 @@ from rushlight_vision.models._efficientnet_blocks import (
     _MBConvConfig,
 )
 from rushlight_vision.models._initialize import draw
-from rushlight_vision.models._utils import built, classifier
+from rushlight_vision.models._utils import built, check_setting, classifier
 from rushlight_vision.ops.misc import Conv2dNormActivation
 
 __all__ = [
@@ -112,7 +112,7 @@ class EfficientNet(nn.Module):
     ) -> None:
         super().__init__()
         setting = inverted_residual_setting
-        _check_setting(setting)
+        check_setting(setting, _MBConvConfig, "inverted_residual_setting")
         norm = nn.BatchNorm2d if norm_layer is None else norm_layer
         conv = partial(Conv2dNormActivation, norm_layer=norm, activation_layer=nn.SiLU)
         layers: list[nn.Module] = [conv(3, setting[0].input_channels, kernel_size=3, stride=2)]
@@ -143,15 +143,6 @@ class EfficientNet(nn.Module):
 def _draw_linear(layer: nn.Linear) -> None:
     bound = layer.out_features**-0.5
     nn.init.uniform_(layer.weight, -bound, bound)
-
-
-def _check_setting(setting: Any) -> None:
-    if not setting:
-        raise ValueError("The inverted_residual_setting should not be empty")
-    if not isinstance(setting, Sequence) or not all(
-        isinstance(each, _MBConvConfig) for each in setting
-    ):
-        raise TypeError("The inverted_residual_setting should be List[MBConvConfig]")
 
 
 def _blocks(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import rushlight as rl
 from rushlight import nn
 from rushlight_vision.models._api import WeightsEnum, published
 from rushlight_vision.models._initialize import draw
-from rushlight_vision.models._utils import _make_divisible, built, classifier
+from rushlight_vision.models._utils import _make_divisible, built, check_setting, classifier
 from rushlight_vision.ops.misc import Conv2dNormActivation, SqueezeExcitation
 
 __all__ = [
@@ -165,7 +165,7 @@ class MobileNetV3(nn.Module):
     ) -> None:
         super().__init__()
         setting = inverted_residual_setting
-        _check_setting(setting)
+        check_setting(setting, InvertedResidualConfig, "inverted_residual_setting")
         block = InvertedResidual if block is None else block
         if norm_layer is None:
             norm_layer = partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
@@ -188,15 +188,6 @@ class MobileNetV3(nn.Module):
     def forward(self, x: rl.Tensor) -> rl.Tensor:
         """Scores (N, `num_classes`) of images (N, 3, H, W)."""
         return self.classifier(rl.flatten(self.avgpool(self.features(x)), 1))
-
-
-def _check_setting(setting: Any) -> None:
-    if not setting:
-        raise ValueError("The inverted_residual_setting should not be empty")
-    if not isinstance(setting, Sequence) or not all(
-        isinstance(each, InvertedResidualConfig) for each in setting
-    ):
-        raise TypeError("The inverted_residual_setting should be List[InvertedResidualConfig]")
 
 
 def _mobilenet_v3_conf(

@@ -26,7 +26,7 @@ MODES_OF_CHANNELS = {
 }
 
 
-def _is_array(value: Any) -> bool:
+def is_array(value: Any) -> bool:
     """Whether this is a NumPy array (or says so by its interface) and neither image nor tensor."""
     return hasattr(value, "__array_interface__") and hasattr(value, "ndim")
 
@@ -64,7 +64,7 @@ def to_tensor(pic: Any) -> rl.Tensor:
     """
     if is_pil(pic):
         tensor = _pixels(pic)
-    elif _is_array(pic):
+    elif is_array(pic):
         if pic.ndim not in (2, 3):
             raise ValueError(
                 f"to_tensor: an array image has 2 or 3 dimensions; got shape {tuple(pic.shape)}"
@@ -97,7 +97,7 @@ def _as_planes(pic: Any) -> rl.Tensor:
                 f"(shape {tuple(pic.shape)})"
             )
         return planes.permute(1, 2, 0)
-    if _is_array(pic):
+    if is_array(pic):
         if pic.ndim not in (2, 3):
             raise ValueError(
                 f"to_pil_image: pic should have 2 or 3 dimensions; got shape {tuple(pic.shape)}"

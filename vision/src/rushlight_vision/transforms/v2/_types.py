@@ -9,13 +9,10 @@ import PIL.Image
 
 import rushlight as rl
 from rushlight_vision import tv_tensors
+from rushlight_vision.transforms.functional.conversion import is_array
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2._transform import Transform, is_pure_tensor
 from rushlight_vision.tv_tensors._base import TVTensor, plain
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "__array_interface__") and hasattr(value, "ndim")
 
 
 class PILToTensor(Transform):
@@ -31,7 +28,7 @@ class PILToTensor(Transform):
 class ToImage(Transform):
     """Plain tensors, PIL images and arrays (H, W, C) as `tv_tensors.Image`."""
 
-    _transformed_types = (is_pure_tensor, PIL.Image.Image, _is_array)
+    _transformed_types = (is_pure_tensor, PIL.Image.Image, is_array)
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The Image."""
@@ -41,7 +38,7 @@ class ToImage(Transform):
 class ToPILImage(Transform):
     """Plain tensors, Images and arrays as PIL images, of a `mode` or by the channels."""
 
-    _transformed_types = (is_pure_tensor, tv_tensors.Image, _is_array)
+    _transformed_types = (is_pure_tensor, tv_tensors.Image, is_array)
 
     def __init__(self, mode: str | None = None) -> None:
         super().__init__()
@@ -70,7 +67,7 @@ class ToTensor(Transform):
     torchvision deprecates it in favour of `ToImage` and `ToDtype(float32, scale=True)`.
     """
 
-    _transformed_types = (PIL.Image.Image, _is_array)
+    _transformed_types = (PIL.Image.Image, is_array)
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The tensor."""
