@@ -9,7 +9,7 @@ set its slots, whose places the class itself tells.
 ``rl_view``    (source, array, step): a view of the source's memory, noted in its storage
 
 :mod:`rushlight.fastpath.views` holds those that make the array of a view as well, and
-:mod:`rushlight.fastpath.creation` those that make new memory.
+:mod:`rushlight.fastpath.creation` those that allocate.
 """
 
 from __future__ import annotations

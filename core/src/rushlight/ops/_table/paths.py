@@ -1,7 +1,8 @@
 """What the fast path remembers of an op: one object with its caches, and one way to forget.
 
-A call that came the general way leaves here what calls like it need: a prepared function, a native
-one, a recipe by which machine code records it. `docs/pages/fast_path.md` draws who reads what.
+A call that fell back to the general path leaves here what calls like it need: a prepared function,
+a native one, a recipe by which machine code records it. `docs/pages/fast_path.md` draws who reads
+what.
 """
 
 from __future__ import annotations

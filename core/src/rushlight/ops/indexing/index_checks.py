@@ -27,7 +27,7 @@ def check_index(name, index, ndim, other="input"):
 
 
 def distinct(index):
-    """An index that is not empty without the dims along which it was expanded."""
+    """An index without the dims along which it was expanded."""
     return index[tuple([slice(None) if step else slice(1) for step in index.strides])]
 
 

@@ -24,8 +24,8 @@ def flat_places(name, index, count):
     """Indices into a flattened tensor, negative ones counted from its end."""
     if index.dtype not in INDEX_DTYPES:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtype_of(index)}")
-    read = distinct(index) if index.size else index
-    if index.size and (read.min() < -count or read.max() >= count):
+    read = distinct(index)
+    if read.size and (read.min() < -count or read.max() >= count):
         bad = read[(read < -count) | (read >= count)].flat[0]
         raise IndexError(
             f"{name}(): out of range: tried to access index {bad} on a tensor of {count} elements."
