@@ -135,11 +135,12 @@ def first_runs(session: nox.Session) -> None:
 
 @nox.session
 def family(session: nox.Session) -> None:
-    """The operators, transforms and networks of rushlight_vision against torchvision, which gets an
-    environment of its own in .nox/torchvision (some gigabytes); published weights on photos."""
+    """Operators, transforms, data sets and networks of rushlight_vision against torchvision, which
+    gets an environment of its own in .nox/torchvision (some gigabytes); published weights."""
     install(session, folders=("core", "vision"))
     session.run("python", "ci/vision_family.py", "both", *session.posargs)
     session.run("python", "ci/vision_transforms.py", "both", *session.posargs)
+    session.run("python", "ci/vision_datasets.py", "both", *session.posargs)
     session.run("python", "ci/vision_models.py", "both", *session.posargs)
     session.run("python", "ci/vision_photos.py")
 

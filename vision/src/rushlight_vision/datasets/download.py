@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
+import urllib.parse
 import zlib
 from pathlib import Path
 
@@ -13,11 +15,30 @@ from rushlight_vision.datasets.integrity import BLOCK, Location, check_integrity
 __all__ = ["DownloadError", "download_url", "fetch", "unpack_gzip"]
 
 
+_DRIVE = "https://drive.usercontent.google.com/download?export=download&confirm=t&id="
+
+
+def google_drive_url(file_id: str) -> str:
+    """The address under which Google Drive hands out a file without asking questions."""
+    return _DRIVE + urllib.parse.quote(file_id)
+
+
 def download_url(
-    url: str, root: Location, filename: str | None = None, md5: str | None = None
+    url: str,
+    root: Location,
+    filename: str | None = None,
+    md5: str | None = None,
+    max_redirect_hops: int = 3,
 ) -> None:
-    """Fetch one address into the folder `root`, as `filename` or under the address's own name."""
+    """Fetch one address into the folder `root`, as `filename` or under the address's own name.
+
+    Pages of Google Drive (``https://drive.google.com/file/d/ID/...``) stand for the file they show.
+    `max_redirect_hops` is accepted for torchvision's sake; Python's own limit of redirects holds.
+    """
     name = filename or url.split("?")[0].rstrip("/").rsplit("/", 1)[-1]
+    drive = re.match(r"https?://(?:drive|docs)\.google\.com/file/d/([^/?]+)", url)
+    if drive:
+        url = google_drive_url(drive[1])
     fetch([url], Path(root).expanduser() / name, md5=md5)
 
 

@@ -86,11 +86,16 @@ def make_dataset(
     return samples
 
 
-def pil_loader(path: Location) -> Image.Image:
-    """The image in a file, as RGB. Errors name the path and what is wrong with the file."""
+def open_image(path: Location, mode: str | None = None) -> Image.Image:
+    """The image in a file, in `mode` or that in which it is stored.
+
+    Errors name the path and what is wrong with the file.
+    """
     try:
         with open(path, "rb") as file:
-            return Image.open(file).convert("RGB")
+            image = Image.open(file)
+            image.load()
+            return image if mode is None else image.convert(mode)
     except UnidentifiedImageError:
         size = Path(path).stat().st_size
         raise ValueError(f"{path} is not an image that Pillow can read ({size} bytes)") from None
@@ -100,6 +105,11 @@ def pil_loader(path: Location) -> Image.Image:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk's own trouble names the path
         raise ValueError(f"{path} is a damaged image: {error}") from None
+
+
+def pil_loader(path: Location) -> Image.Image:
+    """The image in a file, as RGB. Errors name the path and what is wrong with the file."""
+    return open_image(path, "RGB")
 
 
 default_loader = pil_loader
