@@ -14,7 +14,13 @@ def plain(value):
     if hasattr(value, "getbands"):
         return np.asarray(value)
     if hasattr(value, "detach"):
-        return value.detach().numpy()
+        kind, array = (
+            type(value).__name__,
+            np.asarray(value.detach().tolist(), str(value.dtype).split(".")[-1]),
+        )
+        if kind == "BoundingBoxes":
+            return kind, array, value.format.value, tuple(value.canvas_size)
+        return array if kind == "Tensor" else (kind, array)
     return value
 
 

@@ -114,6 +114,11 @@ def coco_file(root):
             "iscrowd": 0,
         },
     ]
+    polygon = [[1.0, 0.5, 5.5, 1.0, 4.0, 4.25]]
+    for one in annotations:
+        one["segmentation"] = (
+            polygon if not one["iscrowd"] else {"size": [5, 7], "counts": [9, 20, 6]}
+        )
     categories = [{"id": 1, "name": "cat", "supercategory": "animal"}, {"id": 2, "name": "car"}]
     path = root / "instances.json"
     as_json(path, {"images": images, "annotations": annotations, "categories": categories})

@@ -19,7 +19,15 @@ from rushlight_vision import datasets
 from rushlight_vision.datasets import integrity
 
 # Not a published data set: tested elsewhere.
-OTHERS = {"DatasetFolder", "ImageFolder", "FakeData", "DigitsSample", "VisionDataset", "LSUNClass"}
+OTHERS = {
+    "DatasetFolder",
+    "DigitsSample",
+    "FakeData",
+    "ImageFolder",
+    "LSUNClass",
+    "VisionDataset",
+    "wrap_dataset_for_transforms_v2",
+}
 NO_SUCH_FILES = (RuntimeError, FileNotFoundError, NotADirectoryError)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         SceneFlowStereo,
         SintelStereo,
     )
+    from rushlight_vision.datasets._wrapping import wrap_dataset_for_transforms_v2
     from rushlight_vision.datasets.caltech import Caltech101, Caltech256
     from rushlight_vision.datasets.celeba import CelebA
     from rushlight_vision.datasets.cifar import CIFAR10, CIFAR100
@@ -77,6 +78,7 @@ _MODULES = {
         "CREStereo CarlaStereo ETH3DStereo FallingThingsStereo InStereo2k Kitti2012Stereo "
         "Kitti2015Stereo Middlebury2014Stereo SceneFlowStereo SintelStereo"
     ),
+    "_wrapping": "wrap_dataset_for_transforms_v2",
     "caltech": "Caltech101 Caltech256",
     "celeba": "CelebA",
     "cifar": "CIFAR10 CIFAR100",

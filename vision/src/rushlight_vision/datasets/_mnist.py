@@ -11,9 +11,9 @@ from typing import Any
 from PIL import Image
 
 import rushlight as rl
+from rushlight_vision.datasets import integrity
 from rushlight_vision.datasets.download import DownloadError, fetch, unpack_gzip
 from rushlight_vision.datasets.idx import idx_shape, read_idx
-from rushlight_vision.datasets.integrity import check_integrity
 from rushlight_vision.datasets.vision import VisionDataset
 
 
@@ -135,7 +135,7 @@ class MNIST(VisionDataset):
 
     def _unpack(self, packed: Path, place: Path, md5: str) -> None:
         """Unpack a file whose own sum, or whose content's, is the published one."""
-        same = check_integrity(packed, md5)
+        same = integrity.check_integrity(packed, md5)
         unpack_gzip(packed, place, None if same else self.contents.get(place.name, "unknown"))
 
     def _unpack_what_is_there(self, tell: bool) -> None:

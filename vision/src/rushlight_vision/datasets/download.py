@@ -10,7 +10,8 @@ import zlib
 from pathlib import Path
 
 from rushlight.utils.download import DownloadError, fetch
-from rushlight_vision.datasets.integrity import BLOCK, Location, check_integrity
+from rushlight_vision.datasets import integrity
+from rushlight_vision.datasets.integrity import BLOCK, Location
 
 __all__ = ["DownloadError", "download_url", "fetch", "unpack_gzip"]
 
@@ -52,7 +53,7 @@ def unpack_gzip(source: Location, target: Location, md5: str | None = None) -> N
         with gzip.open(source, "rb") as packed, open(part, "wb") as file:
             while block := packed.read(BLOCK):
                 file.write(block)
-        if not check_integrity(part, md5):
+        if not integrity.check_integrity(part, md5):
             raise ValueError("its content does not match the checksum")
     except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
         part.unlink(missing_ok=True)

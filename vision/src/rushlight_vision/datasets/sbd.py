@@ -76,7 +76,7 @@ class SBDataset(PublishedDataset):
     def _arrange(self) -> None:
         for name in _CONTENT:
             source = self._folder() / "benchmark_RELEASE" / "dataset" / name
-            if not (self._folder() / name).exists():
+            if source.exists() and not (self._folder() / name).exists():
                 os.replace(source, self._folder() / name)
 
     def _target(self, path: str) -> Any:

@@ -1,5 +1,7 @@
 """Tensors that say what they hold: images, videos, masks, bounding boxes and key points."""
 
+from typing import Any
+
 from rushlight_vision.tv_tensors._base import TVTensor, set_return_type, wrap
 from rushlight_vision.tv_tensors._geometry import (
     BoundingBoxes,
@@ -20,4 +22,12 @@ __all__ = [
     "is_rotated_bounding_format",
     "set_return_type",
     "wrap",
+    "wrap_dataset_for_transforms_v2",
 ]
+
+
+def wrap_dataset_for_transforms_v2(dataset: Any, target_keys: Any = None) -> Any:
+    """A data set with tv_tensors as targets: that of :mod:`rushlight_vision.datasets`."""
+    from rushlight_vision import datasets
+
+    return datasets.wrap_dataset_for_transforms_v2(dataset, target_keys)
