@@ -29,11 +29,12 @@ import fakes_arrays  # noqa: E402, F401 - registers fakes
 import fakes_lists  # noqa: E402, F401
 import fakes_pairs  # noqa: E402, F401
 import fakes_targets  # noqa: E402, F401
+import fakes_videos  # noqa: E402, F401
 from comparing import item, same  # noqa: E402
 from faking import FAKES  # noqa: E402
 from vision_family import FOLDER, oracle  # noqa: E402
 
-LIBRARIES = ("scipy", "lmdb", "h5py", "pycocotools")
+LIBRARIES = ("scipy", "lmdb", "h5py", "pycocotools", "av")
 ANY_ORDER = {"SUN397"}  # walks through folders by pathlib
 # torchvision 0.24 reads .flo files in a way that NumPy 2.4 refuses, and wraps neither photos of VOC
 # that have no things nor Cityscapes' pictures of 16 bits.
@@ -76,10 +77,15 @@ def results(datasets, modules):
     return found, signatures
 
 
+def place(kind, root):
+    """The folder that a data set of videos is given; others get the whole."""
+    return os.path.join(root, "videos") if kind.__name__ in ("HMDB51", "UCF101") else root
+
+
 def items(kind, root, case):
     """The items of one case, and how the data set prints itself."""
     try:
-        dataset = kind(root, **case.arguments)
+        dataset = kind(place(kind, root), **case.arguments)
         found = [item(dataset[number]) for number in range(len(dataset))]
         return found, repr(dataset).replace(str(root), "ROOT")
     except Exception as error:  # noqa: BLE001 - what is asked
@@ -89,7 +95,7 @@ def items(kind, root, case):
 def wrapped(datasets, kind, root, case, keys):
     """The items of one case after wrapping; of what cannot be wrapped the kind of error."""
     try:
-        dataset = kind(root, **case.arguments)
+        dataset = kind(place(kind, root), **case.arguments)
         dataset = datasets.wrap_dataset_for_transforms_v2(dataset, keys)
         return [item(dataset[number]) for number in range(len(dataset))], ""
     except Exception as error:  # noqa: BLE001 - what is asked

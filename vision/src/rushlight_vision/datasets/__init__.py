@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from rushlight_vision.datasets.folder import DatasetFolder, ImageFolder
     from rushlight_vision.datasets.food101 import Food101
     from rushlight_vision.datasets.gtsrb import GTSRB
+    from rushlight_vision.datasets.hmdb51 import HMDB51
     from rushlight_vision.datasets.imagenet import ImageNet
     from rushlight_vision.datasets.imagenette import Imagenette
     from rushlight_vision.datasets.inaturalist import INaturalist
+    from rushlight_vision.datasets.kinetics import Kinetics
     from rushlight_vision.datasets.kitti import Kitti
     from rushlight_vision.datasets.lfw import LFWPairs, LFWPeople
     from rushlight_vision.datasets.lsun import LSUN, LSUNClass
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from rushlight_vision.datasets.stl10 import STL10
     from rushlight_vision.datasets.sun397 import SUN397
     from rushlight_vision.datasets.svhn import SVHN
+    from rushlight_vision.datasets.ucf101 import UCF101
     from rushlight_vision.datasets.usps import USPS
     from rushlight_vision.datasets.vision import VisionDataset
     from rushlight_vision.datasets.voc import VOCDetection, VOCSegmentation
@@ -97,9 +100,11 @@ _MODULES = {
     "folder": "DatasetFolder ImageFolder",
     "food101": "Food101",
     "gtsrb": "GTSRB",
+    "hmdb51": "HMDB51",
     "imagenet": "ImageNet",
     "imagenette": "Imagenette",
     "inaturalist": "INaturalist",
+    "kinetics": "Kinetics",
     "kitti": "Kitti",
     "lfw": "LFWPairs LFWPeople",
     "lsun": "LSUN LSUNClass",
@@ -118,6 +123,7 @@ _MODULES = {
     "stl10": "STL10",
     "sun397": "SUN397",
     "svhn": "SVHN",
+    "ucf101": "UCF101",
     "usps": "USPS",
     "vision": "VisionDataset",
     "voc": "VOCDetection VOCSegmentation",
@@ -131,7 +137,7 @@ __all__ = [*_PLACES]  # noqa: PLE0604 - strings, from the table
 def __getattr__(name: str) -> Any:
     if name in _PLACES:
         found = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
-    elif name in _MODULES or name in ("samplers", "utils"):
+    elif name in _MODULES or name in ("samplers", "utils", "video_utils"):
         found = importlib.import_module(f"{__name__}.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

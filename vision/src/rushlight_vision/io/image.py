@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from io import BytesIO
 from pathlib import Path
@@ -135,6 +137,84 @@ def decode_image(
     return _decode(data, f"the tensor of {len(data)} bytes", mode, apply_exif_orientation)
 
 
+def _decode_one(
+    input: Any,
+    format: str,
+    mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
+    upright: bool = False,
+) -> rl.Tensor:
+    """An image that must be of one format."""
+    data = _bytes(input, f"decode_{format.lower()}")
+    name = f"the tensor of {len(data)} bytes"
+    try:
+        with Image.open(BytesIO(data)) as image:
+            found = "JPEG" if image.format == "MPO" else image.format
+    except UnidentifiedImageError:
+        raise RuntimeError(f"{name} is not an image that Pillow can read") from None
+    if found != format:
+        raise RuntimeError(f"decode_{format.lower()}: {name} is a file of the format {found}")
+    return _decode(data, name, mode, upright)
+
+
+def decode_png(
+    input: rl.Tensor,
+    mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
+    apply_exif_orientation: bool = False,
+) -> rl.Tensor:
+    """The image in a uint8 tensor of a PNG file's bytes; see `decode_image`."""
+    return _decode_one(input, "PNG", mode, apply_exif_orientation)
+
+
+def decode_jpeg(
+    input: rl.Tensor | list[rl.Tensor],
+    mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
+    device: Any = "cpu",
+    apply_exif_orientation: bool = False,
+) -> Any:
+    """The image in a uint8 tensor of a JPEG file's bytes, or those in a list of such tensors,
+    decoded side by side; see `decode_image`. They are moved to `device`."""
+    if isinstance(input, (list, tuple)):
+        return together(lambda one: decode_jpeg(one, mode, device, apply_exif_orientation), input)
+    return _decode_one(input, "JPEG", mode, apply_exif_orientation).to(device)
+
+
+def decode_webp(input: rl.Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> rl.Tensor:
+    """The image in a uint8 tensor of a WebP file's bytes; see `decode_image`."""
+    return _decode_one(input, "WEBP", mode)
+
+
+def decode_avif(input: rl.Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> rl.Tensor:
+    """The image in a uint8 tensor of an AVIF file's bytes; see `decode_image`."""
+    return _decode_one(input, "AVIF", mode)
+
+
+def decode_gif(input: rl.Tensor) -> rl.Tensor:
+    """The frames in a uint8 tensor of a GIF file's bytes: (3, H, W), or (N, 3, H, W) of several."""
+    return _decode_one(input, "GIF")
+
+
+def decode_heic(input: rl.Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> rl.Tensor:
+    """The image in a uint8 tensor of a HEIC file's bytes; needs `rushlight-vision[heic]`."""
+    try:
+        pillow_heif = importlib.import_module("pillow_heif")
+    except ImportError:
+        raise ImportError(
+            "HEIC is read with pillow-heif, which is not installed: "
+            "pip install 'rushlight-vision[heic]'"
+        ) from None
+    pillow_heif.register_heif_opener()
+    return _decode_one(input, "HEIF", mode)
+
+
+def together(function: Any, inputs: Any) -> list[Any]:
+    """A function's results for several inputs, by a few threads: codecs let others run."""
+    workers = min(len(inputs), os.cpu_count() or 1)
+    if workers < 2:
+        return [function(one) for one in inputs]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(function, inputs))
+
+
 def read_image(
     path: Location,
     mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
@@ -165,8 +245,11 @@ def encode_png(input: rl.Tensor, compression_level: int = 6) -> rl.Tensor:
     return rl.frombuffer(bytearray(data), dtype=rl.uint8)
 
 
-def encode_jpeg(input: rl.Tensor, quality: int = 75) -> rl.Tensor:
-    """The bytes of a JPEG file of a uint8 tensor (1 or 3, H, W); quality 1 ... 100."""
+def encode_jpeg(input: rl.Tensor | list[rl.Tensor], quality: int = 75) -> Any:
+    """The bytes of a JPEG file of a uint8 tensor (1 or 3, H, W); quality 1 ... 100. Of a list of
+    tensors a list, encoded side by side."""
+    if isinstance(input, (list, tuple)):
+        return together(lambda one: encode_jpeg(one, quality), input)
     if not 1 <= quality <= 100:
         raise ValueError(f"encode_jpeg: quality {quality}; expected 1 ... 100")
     data = _encode(input, "JPEG", "encode_jpeg", quality=quality)
