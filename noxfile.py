@@ -21,7 +21,10 @@ nox.options.sessions = ["tests"]
 FOLDERS = ("core", "vision", "text", "audio", "lightning_lite")
 TEST_TOOLS = ("pytest>=8", "pytest-xdist>=3.6", "rich>=13.7", "hypothesis>=6.100")
 # Libraries that tests show working with ours; they skip where one is absent.
-NEIGHBOURS = ("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba")
+NEIGHBOURS = (
+    *("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba"),
+    *("lmdb", "h5py", "av"),  # what files of some data sets are read with
+)
 
 # The compiler of CUDA C++ with the headers that kernels include: needs neither GPU nor driver.
 NVRTC = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl")
@@ -137,7 +140,7 @@ def first_runs(session: nox.Session) -> None:
 def family(session: nox.Session) -> None:
     """Operators, transforms, data sets and networks of rushlight_vision against torchvision, which
     gets an environment of its own in .nox/torchvision (some gigabytes); published weights."""
-    install(session, folders=("core", "vision"))
+    install(session, *NEIGHBOURS, folders=("core", "vision"))
     session.run("python", "ci/vision_family.py", "both", *session.posargs)
     session.run("python", "ci/vision_transforms.py", "both", *session.posargs)
     session.run("python", "ci/vision_datasets.py", "both", *session.posargs)
