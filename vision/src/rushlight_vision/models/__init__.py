@@ -1,10 +1,11 @@
-"""Models of images: torchvision's networks that classify, by its names, and LeNet.
+"""Models of images: torchvision's networks that classify, by its names, and LeNet; detectors are in
+`detection`.
 
 `get_model` builds one by its name, `list_models` names them; published weights are in enums such as
 `ResNet50_Weights`.
 """
 
-from rushlight_vision.models import quantization
+from rushlight_vision.models import detection, quantization
 from rushlight_vision.models._api import (
     Weights,
     WeightsEnum,
@@ -350,6 +351,7 @@ __all__ = [
     "densenet161",
     "densenet169",
     "densenet201",
+    "detection",
     "efficientnet_b0",
     "efficientnet_b1",
     "efficientnet_b2",

@@ -9,7 +9,7 @@ from rushlight import nn
 from rushlight_vision.transforms import functional
 from rushlight_vision.transforms.interpolation import InterpolationMode
 
-__all__ = ["ImageClassification"]
+__all__ = ["ImageClassification", "ObjectDetection"]
 
 
 class ImageClassification(nn.Module):
@@ -75,3 +75,24 @@ class ImageClassification(nn.Module):
             f"{self.crop_size[0]} x {self.crop_size[0]} pixels, scales values to 0 ... 1 and "
             f"normalises them with mean={self.mean} and std={self.std}."
         )
+
+
+class ObjectDetection(nn.Module):
+    """Scale to 0 ... 1: detectors normalise images themselves.
+
+    >>> ObjectDetection()(rl.full((3, 1, 1), 255, dtype=rl.uint8)).flatten()
+    tensor([1., 1., 1.])
+    """
+
+    def forward(self, img: Any) -> rl.Tensor:
+        """The tensor (..., C, H, W), float32, of a PIL image or a tensor (..., C, H, W)."""
+        if not isinstance(img, rl.Tensor):
+            img = functional.pil_to_tensor(img)
+        return functional.convert_image_dtype(img, rl.float32)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def describe(self) -> str:
+        """The steps in one sentence."""
+        return "Takes PIL images and tensors (..., C, H, W): scales values to 0 ... 1."
