@@ -38,6 +38,7 @@ TASKS = {
         "image_list", "keypoint_rcnn", "mask_rcnn", "retinanet", "roi_heads", "rpn", "ssd",
         "ssdlite", "transform",
     ),
+    "segmentation": ("_utils", "deeplabv3", "fcn", "lraspp"),
 }  # fmt: skip
 # What has no sense without PyTorch's tracer.
 NOT_HERE = ("expand_masks_tracing_scale",)
@@ -46,6 +47,7 @@ CLASSES = {
     "ImageNet-1K": "_IMAGENET_CATEGORIES",
     "COCO": "_COCO_CATEGORIES",
     "COCO persons": "_COCO_PERSON_CATEGORIES",
+    "VOC": "_VOC_CATEGORIES",
 }
 
 

@@ -25,6 +25,8 @@ sys.path.insert(0, str(ROOT / "vision" / "tests" / "models"))
 import detected  # noqa: E402
 import detector_parts  # noqa: E402
 import measured  # noqa: E402
+import preset_cases  # noqa: E402
+import trained  # noqa: E402
 import vision_models_page  # noqa: E402
 from vision_family import FOLDER, oracle  # noqa: E402
 
@@ -42,10 +44,11 @@ FEW_OF_TASKS = {
         "fasterrcnn_mobilenet_v3_large_320_fpn", "fcos_resnet50_fpn", "keypointrcnn_resnet50_fpn",
         "maskrcnn_resnet50_fpn", "retinanet_resnet50_fpn", "ssdlite320_mobilenet_v3_large",
     ),
+    "segmentation": ("deeplabv3_mobilenet_v3_large", "fcn_resnet50", "lraspp_mobilenet_v3_large"),
 }  # fmt: skip
-MEASURES = {"detection": detected.measure}
+MEASURES = {"detection": detected.measure, "segmentation": trained.measure}
 # Files that measure parts of networks on their own.
-PARTS = {"detection": detector_parts}
+PARTS = {"detection": detector_parts, "segmentation": preset_cases}
 
 
 def measure(torch: Any, models: Any, name: str) -> measured.Arrays:

@@ -73,7 +73,7 @@ def inputs(torch: Any, draw: np.random.Generator) -> tuple[list[Any], list[dict[
     return images, [{k: torch.tensor(v) for k, v in row.items()} for row in rows]
 
 
-def _gradients(model: Any) -> np.ndarray:
+def gradients(model: Any) -> np.ndarray:
     """Of every parameter's gradient its magnitude and its sum with alternating signs."""
     rows = []
     for parameter in model.parameters():
@@ -108,7 +108,7 @@ def outputs(torch: Any, model: Any, name: str) -> Arrays:
     losses = model(images, targets)
     sum(losses.values()).backward()
     found = {f"train {key}": _plain(loss) for key, loss in losses.items()}
-    found["grad"] = _gradients(model)
+    found["grad"] = gradients(model)
     model.eval()
     with torch.no_grad():
         for number, detections in enumerate(model(images)):

@@ -1,11 +1,11 @@
 """Models of images: torchvision's networks that classify, by its names, and LeNet; detectors are in
-`detection`.
+`detection`, networks that segment in `segmentation`.
 
 `get_model` builds one by its name, `list_models` names them; published weights are in enums such as
 `ResNet50_Weights`.
 """
 
-from rushlight_vision.models import detection, quantization
+from rushlight_vision.models import detection, quantization, segmentation
 from rushlight_vision.models._api import (
     Weights,
     WeightsEnum,
@@ -403,6 +403,7 @@ __all__ = [
     "resnext101_32x8d",
     "resnext101_64x4d",
     "resnext50_32x4d",
+    "segmentation",
     "shufflenet_v2_x0_5",
     "shufflenet_v2_x1_0",
     "shufflenet_v2_x1_5",
