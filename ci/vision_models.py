@@ -4,7 +4,7 @@ first weights from the same seed, scores in training and evaluation from the sam
 torchvision runs in an environment of its own (see ci/vision_family.py) and writes down what it
 measures; Rushlight then measures the same.
 
-Usage: python ci/vision_models.py record FILE [--few] [NAME ...]   where torchvision is
+Usage: python ci/vision_models.py record FILE [--few] [--package P] [NAME ...]  where torchvision is
        python ci/vision_models.py compare FILE [--page] [NAME ...] where rushlight is
        python ci/vision_models.py both [FOLDER]                    where rushlight is
 """
@@ -22,7 +22,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "vision" / "tests" / "models"))
 
+import detected  # noqa: E402
+import detector_parts  # noqa: E402
 import measured  # noqa: E402
+import preset_cases  # noqa: E402
+import trained  # noqa: E402
 import vision_models_page  # noqa: E402
 from vision_family import FOLDER, oracle  # noqa: E402
 
@@ -33,6 +37,41 @@ FEW = (
     "regnet_x_400mf", "regnet_y_400mf", "resnet18", "resnext50_32x4d", "shufflenet_v2_x0_5",
     "squeezenet1_0", "squeezenet1_1", "swin_t", "swin_v2_t", "vgg11_bn", "vit_b_32",
 )  # fmt: skip
+# The same of networks for other tasks, whose measurements stand in files of their own, and how each
+# package is measured.
+FEW_OF_TASKS = {
+    "detection": (
+        "fasterrcnn_mobilenet_v3_large_320_fpn", "fcos_resnet50_fpn", "keypointrcnn_resnet50_fpn",
+        "maskrcnn_resnet50_fpn", "retinanet_resnet50_fpn", "ssdlite320_mobilenet_v3_large",
+    ),
+    "segmentation": ("deeplabv3_mobilenet_v3_large", "fcn_resnet50", "lraspp_mobilenet_v3_large"),
+}  # fmt: skip
+MEASURES = {"detection": detected.measure, "segmentation": trained.measure}
+# Files that measure parts of networks on their own.
+PARTS = {"detection": detector_parts, "segmentation": preset_cases}
+
+
+def measure(torch: Any, models: Any, name: str) -> measured.Arrays:
+    """What is compared of a network, or of a part of a package: ``detection:anchors``."""
+    package, colon, part = name.partition(":")
+    if colon:
+        return PARTS[package].measure(torch, models, part)
+    if name in measured.VARIANTS:
+        return measured.measure(torch, models, name)
+    home = models.get_model_builder(name).__module__.split(".models.")[1]
+    package = home.rpartition(".")[0]
+    return MEASURES.get(package, measured.measure)(torch, models, name)
+
+
+def names_of(models: Any, package: str, few: bool) -> list[str]:
+    """What is measured of a package: its networks, and parts of them."""
+    if not package:
+        return [*(FEW if few else models.list_models(module=models)), *measured.VARIANTS]
+    networks = FEW_OF_TASKS[package]
+    if not few:
+        networks = models.list_models(module=getattr(models, package))
+    parts = PARTS[package].NAMES if package in PARTS else ()
+    return [*networks, *(f"{package}:{part}" for part in parts)]
 
 
 def as_newest(torch: Any) -> None:
@@ -51,17 +90,16 @@ def as_newest(torch: Any) -> None:
     torch.nn.init.trunc_normal_ = trunc_normal_
 
 
-def record(path: str, few: bool, names: list[str]) -> int:
+def record(path: str, few: bool, names: list[str], packages: list[str]) -> int:
     """Measure torchvision's networks."""
     import torch
     from torchvision import models
 
     as_newest(torch)
-    every = list(FEW if few else models.list_models(module=models))
-    names = names or [*every, *measured.VARIANTS]
     table = {}
-    for name in names:
-        table[name] = measured.measure(torch, models, name)
+    every = [name for package in packages for name in names_of(models, package, few)]
+    for name in names or every:
+        table[name] = measure(torch, models, name)
         print(f"recorded {name}", flush=True)
     measured.save(path, table)
     return 0
@@ -87,7 +125,7 @@ def compare(path: str, names: list[str], write: bool) -> int:
     table = measured.load(path)
     for name in names or table:
         start = time.process_time()
-        found = measured.measure(rushlight, models, name)
+        found = measure(rushlight, models, name)
         lines = measured.differences(found, table[name])
         failed += bool(lines)
         rows[name] = worst(found, table[name])
@@ -96,7 +134,8 @@ def compare(path: str, names: list[str], write: bool) -> int:
         print(f"{name}: {'; '.join(lines) or 'equal'} ({figures}, {seconds:.0f} s)")
     print(f"{len(rows)} networks: {failed} differ")
     if write and not failed:
-        plain = {name: row for name, row in rows.items() if name not in measured.VARIANTS}
+        others = (*measured.VARIANTS, *(name for name in rows if ":" in name))
+        plain = {name: row for name, row in rows.items() if name not in others}
         vision_models_page.write(models, plain)
     return 1 if failed else 0
 
@@ -118,10 +157,12 @@ def main() -> int:
     parser.add_argument("path", nargs="?", default=str(FOLDER))
     parser.add_argument("names", nargs="*", help="builders; default: all")
     parser.add_argument("--few", action="store_true", help="those measured beside the tests")
+    parser.add_argument("--package", choices=("", *MEASURES), help="of models; default: all")
     parser.add_argument("--page", action="store_true", help="write the page of the docs")
     arguments = parser.parse_args()
     if arguments.step == "record":
-        return record(arguments.path, arguments.few, arguments.names)
+        packages = ["", *MEASURES] if arguments.package is None else [arguments.package]
+        return record(arguments.path, arguments.few, arguments.names, packages)
     if arguments.step == "compare":
         return compare(arguments.path, arguments.names, arguments.page)
     return both(Path(arguments.path))

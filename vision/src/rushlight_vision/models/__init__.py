@@ -1,10 +1,11 @@
-"""Models of images: torchvision's networks that classify, by its names, and LeNet.
+"""Models of images: torchvision's networks that classify, by its names, and LeNet; detectors are in
+`detection`, networks that segment in `segmentation`.
 
 `get_model` builds one by its name, `list_models` names them; published weights are in enums such as
 `ResNet50_Weights`.
 """
 
-from rushlight_vision.models import quantization
+from rushlight_vision.models import detection, quantization, segmentation
 from rushlight_vision.models._api import (
     Weights,
     WeightsEnum,
@@ -350,6 +351,7 @@ __all__ = [
     "densenet161",
     "densenet169",
     "densenet201",
+    "detection",
     "efficientnet_b0",
     "efficientnet_b1",
     "efficientnet_b2",
@@ -401,6 +403,7 @@ __all__ = [
     "resnext101_32x8d",
     "resnext101_64x4d",
     "resnext50_32x4d",
+    "segmentation",
     "shufflenet_v2_x0_5",
     "shufflenet_v2_x1_0",
     "shufflenet_v2_x1_5",

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import rushlight as rl
 from rushlight import nn
-from rushlight_vision.models._meta import _IMAGENET_CATEGORIES, PUBLISHED
-from rushlight_vision.transforms._presets import ImageClassification
+from rushlight_vision.models._meta import CATEGORIES, PUBLISHED
+from rushlight_vision.transforms import _presets
 from rushlight_vision.transforms.interpolation import InterpolationMode
 
 __all__ = [
@@ -117,8 +117,12 @@ def _table() -> dict[str, dict[str, Any]]:
 
 
 def _with_tuples(table: dict[str, Any]) -> dict[str, Any]:
-    """A table of JSON, whose lists are tuples here."""
-    return {key: tuple(each) if isinstance(each, list) else each for key, each in table.items()}
+    """A table of JSON, whose lists of numbers are tuples here."""
+    return {key: tuple(each) if _numbers(each) else each for key, each in table.items()}
+
+
+def _numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, (int, float)) for each in value)
 
 
 def published(name: str) -> Weights:
@@ -127,8 +131,11 @@ def published(name: str) -> Weights:
     options, meta = _with_tuples(entry["transforms"]), _with_tuples(entry["meta"])
     if "interpolation" in options:
         options["interpolation"] = InterpolationMode(options["interpolation"])
-    meta["categories"] = None if entry["categories"] is None else _IMAGENET_CATEGORIES
-    return Weights(entry["url"], functools.partial(ImageClassification, **options), meta)
+    if entry["categories"] != "none":  # a network without classes has no such entry
+        meta["categories"] = CATEGORIES.get(entry["categories"])
+    preset = getattr(_presets, entry["preset"])
+    made = functools.partial(preset, **options) if options else preset
+    return Weights(entry["url"], made, meta)
 
 
 def get_weight(name: str) -> WeightsEnum:

@@ -7,6 +7,10 @@ from pathlib import Path
 
 PUBLISHED = Path(__file__).parent / "published"
 
-_IMAGENET_CATEGORIES: list[str] = json.loads(
+CATEGORIES: dict[str, list[str]] = json.loads(
     (PUBLISHED / "categories.json").read_text(encoding="utf-8")
-)["ImageNet-1K"]
+)
+_IMAGENET_CATEGORIES = CATEGORIES["ImageNet-1K"]
+_COCO_CATEGORIES = CATEGORIES["COCO"]
+_COCO_PERSON_CATEGORIES = CATEGORIES["COCO persons"]
+_VOC_CATEGORIES = CATEGORIES["VOC"]

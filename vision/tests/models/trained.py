@@ -1,0 +1,86 @@
+"""What a network that segments computes, measured the same way by torchvision and by Rushlight:
+results in training, gradients, and results in evaluation."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+import detected
+import measured
+import numpy as np
+from measured import SEED, Arrays
+
+CLASSES = 7
+SHOWN = 400  # values of a result that are recorded
+
+
+def options(builder: Any) -> dict[str, Any]:
+    """The arguments of a builder."""
+    found: dict[str, Any] = {"weights": None, "num_classes": CLASSES}
+    found |= measured.without_backbone_weights(builder)
+    if "aux_loss" in inspect.signature(builder).parameters:
+        found["aux_loss"] = True
+    return found
+
+
+def inputs(draw: np.random.Generator) -> list[np.ndarray]:
+    """What a network is given."""
+    return [draw.standard_normal((2, 3, 56, 72))]
+
+
+def built(torch: Any, models: Any, name: str) -> Any:
+    """The network with its first weights."""
+    builder = models.get_model_builder(name)
+    torch.manual_seed(SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return builder(**options(builder))
+
+
+def _tensors(result: Any) -> dict[str, Any]:
+    """The tensors of a result by name: of one, of several, or of a dict."""
+    if isinstance(result, dict):
+        return dict(result)
+    several = result if isinstance(result, (list, tuple)) else [result]
+    return {str(number): each for number, each in enumerate(several)}
+
+
+def _sampled(value: Any) -> np.ndarray:
+    """Values at equal distances, and the sum of all."""
+    flat = np.array(value.detach().numpy()).ravel()
+    step = max(1, flat.size // SHOWN) | 1
+    return np.append(flat[::step], flat.mean())
+
+
+def outputs(torch: Any, model: Any, name: str) -> Arrays:
+    """Results and gradients in training, which leaves statistics of the inputs, then results in
+    evaluation, all in float64."""
+    draw = measured.draw_weights(torch, model, name)
+    given = [torch.tensor(each) for each in inputs(draw)]
+    for module in model.modules():
+        if hasattr(module, "running_var"):
+            module.momentum = 1.0
+    model.double().train()
+    torch.manual_seed(SEED)
+    results = _tensors(model(*given))
+    sum(each.square().mean() for each in results.values()).backward()
+    found = {f"train {key}": _sampled(each) for key, each in results.items()}
+    found["grad"] = detected.gradients(model)
+    model.eval()
+    with torch.no_grad():
+        for key, each in _tensors(model(*given)).items():
+            found[f"eval {key}"] = _sampled(each)
+            found[f"shape of {key}"] = np.array(each.shape)
+    return found
+
+
+def measure(torch: Any, models: Any, name: str) -> Arrays:
+    """Everything that is compared of a builder."""
+    model = built(torch, models, name)
+    found = {
+        "state": np.array(measured.fingerprint(model.state_dict())),
+        "init": measured.first_weights(model),
+    }
+    return {**found, **outputs(torch, model, name)}
