@@ -144,6 +144,7 @@ def family(session: nox.Session) -> None:
     session.run("python", "ci/vision_family.py", "both", *session.posargs)
     session.run("python", "ci/vision_transforms.py", "both", *session.posargs)
     session.run("python", "ci/vision_datasets.py", "both", *session.posargs)
+    session.run("python", "ci/vision_utils.py", "both", *session.posargs)
     session.run("python", "ci/vision_models.py", "both", *session.posargs)
     session.run("python", "ci/vision_photos.py")
 
