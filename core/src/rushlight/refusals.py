@@ -32,10 +32,10 @@ ADVICE = {
     "jit.load": "build the model in Python and load its state dict with rushlight.load",
     "onnx": "save the state dict with rushlight.save, which PyTorch reads, and export there",
     "fx": "use fx.symbolic_trace, fx.Interpreter and the passes that are there",
-    "fx.experimental.proxy_tensor": "use fx.symbolic_trace, whose nodes are the public functions",
+    "fx.experimental.proxy_tensor": "use make_fx, or fx.symbolic_trace",
     "fx.experimental.symbolic_shapes": "sizes are Python's numbers here",
     "fx.passes.fake_tensor_prop": "use fx.passes.shape_prop on tensors with device='meta'",
-    "export": "save the state dict with rushlight.save and call the model itself",
+    "export": "use export.export, whose program runs by ExportedProgram.module()",
     "distributed": _PLAIN_LOOP,
     "distributed.checkpoint": "use rushlight.save and rushlight.load on state dicts",
     "distributed.fsdp": "use the module itself; " + _PLAIN_LOOP,
@@ -118,8 +118,8 @@ ADVICE = {
 
 # Modules that may be imported although nothing in them exists; their submodules too.
 ABSENT = frozenset(
-    "ao export futures "
-    "fx.experimental.proxy_tensor fx.experimental.symbolic_shapes fx.passes.backends "
+    "ao futures "
+    "fx.passes.backends "
     "fx.passes.fake_tensor_prop fx.passes.infra fx.passes.reinplace fx.passes.splitter_base "
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
     "quantization utils.bottleneck utils.cpp_extension "

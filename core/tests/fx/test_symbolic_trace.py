@@ -256,10 +256,10 @@ def test_proxies_of_an_existing_graph_add_to_it():
 
 
 def test_what_is_not_there_can_be_imported_and_says_so():
-    from rushlight.fx.experimental.proxy_tensor import make_fx
+    from rushlight.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 
     with pytest.raises(NotImplementedError, match="fx.symbolic_trace"):
-        make_fx(lambda x: x)
+        ProxyTorchDispatchMode()
     with pytest.raises(NotImplementedError, match="fx.Nothing"):
         fx.Nothing()
     with pytest.raises(NotImplementedError, match="shape_prop"):

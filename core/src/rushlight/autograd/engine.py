@@ -23,7 +23,7 @@ from rushlight.dtypes import COMPLEX
 from rushlight.machine import np
 from rushlight.machine.arrays import meta_array
 from rushlight.tensor import tensor as _tensor_module
-from rushlight.tensor.dispatch import stack
+from rushlight.tensor.dispatch import captured_part, stack
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
@@ -217,6 +217,8 @@ def _root(tensor, gradient, create_graph):
                 f"grad can be implicitly created only for real scalar outputs but got "
                 f"{tensor._dtype}"
             )
+        if stack.levels and (found := captured_part(tensor)) is not None:
+            return edge, number, found.new_ones(tuple(tensor._array.shape))
         return edge, number, _filled(tensor, 1)
     elif not isinstance(gradient, Tensor):
         raise TypeError(

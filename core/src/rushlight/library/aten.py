@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 
 from rushlight import refusals
+from rushlight.ops._table.aten import HOMES, RUNS, name_in
 from rushlight.ops._table.op import TABLE
 from rushlight.tensor.tensor import Tensor
 
@@ -115,7 +116,9 @@ def _beside_namespaces(name):
     says that ATen has it."""
     importlib.import_module("rushlight.ops.former.private_names")
     op = TABLE.get(name)
-    if op is None or "aten" not in op.options:
+    if op is None or not (
+        "aten" in op.options or name in map(name_in, _of_op(op, "schemas") or ())
+    ):
         op = _with_alias(name)
     if op is None:
         return None
@@ -124,10 +127,18 @@ def _beside_namespaces(name):
     return op.function
 
 
+def _in_place(name):
+    """The in-place form of an op that is no method: ``relu6_``."""
+    op = TABLE.get(name[:-1]) if name.endswith("_") else None
+    return None if op is None else op.inplace
+
+
 def _function(name):
     """What an ATen name calls; None if there is nothing of that name."""
     root = importlib.import_module("rushlight")
-    adapted = getattr(_Adapted, name, None)
+    importlib.import_module("rushlight.nn.functional")
+    importlib.import_module("rushlight.ops.indexing.captured_items")
+    adapted = getattr(_Adapted, name, None) or RUNS.get(name)
     if adapted is not None:
         return adapted
     if name in _PRIVATE:
@@ -151,7 +162,12 @@ def _function(name):
         found = None
     if isinstance(found, refusals.Refused) or isinstance(found, type) or not callable(found):
         found = None
-    return found or (method if callable(method) else _beside_namespaces(name))
+    found = found or (method if callable(method) else _beside_namespaces(name))
+    return found or HOMES.get(name) or _in_place(name)
+
+
+def _with_schema(name):
+    return importlib.import_module("rushlight.library.aten_schemas").schemas_of(name)
 
 
 class AtenOverload:
@@ -160,7 +176,13 @@ class AtenOverload:
     def __init__(self, packet, name):
         self.overloadpacket, self._overloadname = packet, name
         self.__name__, self.namespace = packet.__name__, "aten"
-        self.__qualname__, self.__module__ = self.__name__, "rushlight.ops"
+        self.__qualname__ = f"aten.{self.__name__}.{name}"
+        self.__module__ = "rushlight.ops"
+
+    @property
+    def _schema(self):
+        """Its arguments and results, as the declaration gives them."""
+        return _with_schema(self.__name__)[self._overloadname]
 
     def name(self) -> str:
         """The full name, for example ``aten::add.Tensor``."""
@@ -196,7 +218,7 @@ class AtenPacket:
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in self._cache:
-            if name not in self.overloads():
+            if name not in self.overloads() and name not in _with_schema(self.__name__):
                 raise AttributeError(
                     f"The underlying op of 'aten.{self.__name__}' has no overload name '{name}'"
                 )

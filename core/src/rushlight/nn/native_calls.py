@@ -10,6 +10,7 @@ from __future__ import annotations
 from rushlight.dtypes import bool_
 from rushlight.errors import argument_error
 from rushlight.nn import functional as F
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops.creation.tensors import empty_like
 from rushlight.ops.linalg.matrix_norm import linalg_matrix_norm, linalg_vector_norm
@@ -284,6 +285,10 @@ def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectio
 
 
 @overridable(as_given=True)
+@in_aten(
+    "lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, "
+    "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)"
+)
 def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """A long short-term memory: output, hidden and cell state; see :class:`rushlight.nn.LSTM`.
     `params` are its weights and biases, layer by layer."""
@@ -295,6 +300,10 @@ def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectiona
 
 
 @overridable(as_given=True)
+@in_aten(
+    "gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
+    "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
+)
 def gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """A gated recurrent unit: output and hidden state; see :class:`rushlight.nn.GRU`."""
     return _recurrent(
@@ -303,6 +312,10 @@ def gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional
 
 
 @overridable(as_given=True)
+@in_aten(
+    "rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
+    "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
+)
 def rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """An Elman network with tanh: output and hidden state; see :class:`rushlight.nn.RNN`."""
     return _recurrent(
@@ -312,6 +325,10 @@ def rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirect
 
 
 @overridable(as_given=True)
+@in_aten(
+    "rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
+    "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
+)
 def rnn_relu(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """An Elman network with relu: output and hidden state; see :class:`rushlight.nn.RNN`."""
     return _recurrent(

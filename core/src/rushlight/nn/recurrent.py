@@ -7,6 +7,7 @@ import warnings
 
 from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
+from rushlight.nn import native_calls
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation.tensors import empty, zeros
@@ -213,7 +214,10 @@ class RNNBase(Module):
         if unbatched:
             input = input.unsqueeze(1)
             hidden = None if hidden is None else [h.unsqueeze(1) for h in hidden]
-        elif self.batch_first:
+        if dispatch.STATE.levels and dispatch.captured_part(input) is not None:
+            if not self.proj_size:
+                return self._captured(input, hidden, unbatched)
+        if self.batch_first and not unbatched:
             input = input.transpose(0, 1)
         self.check_input(input, None)
         if input.shape[0] == 0:
@@ -226,6 +230,24 @@ class RNNBase(Module):
         if unbatched:
             return output.squeeze(1), [f.squeeze(1) for f in finals]
         return (output.transpose(0, 1) if self.batch_first else output), finals
+
+    def _captured(self, input, hidden, unbatched):
+        """The network as one step of a program that is captured."""
+        batch_first = self.batch_first and not unbatched
+        self.check_input(input, None)
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        shape = count, input.shape[0 if batch_first else 1], self.hidden_size
+        if hidden is None:
+            states = 2 if self.mode == "LSTM" else 1
+            hidden = [zeros(shape, dtype=input.dtype, device=input.device) for _ in range(states)]
+        state = hidden if self.mode == "LSTM" else hidden[0]
+        output, *finals = getattr(native_calls, self.mode.lower())(
+            input, state, list(self._parameters.values()), self.bias, self.num_layers,
+            float(self.dropout), self.training, self.bidirectional, batch_first,
+        )  # fmt: skip
+        if unbatched:
+            return output.squeeze(1), [f.squeeze(1) for f in finals]
+        return output, finals
 
     def _forward_packed(self, packed, hidden):
         data, batch_sizes, order, back = packed

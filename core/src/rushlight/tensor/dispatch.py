@@ -158,3 +158,25 @@ def through_levels(function, values, args, kwargs):
         if type(value) not in PLAIN and getattr(value, "_level", None) is not None:
             return type(value).__torch_function__(function, (), args, kwargs)
     return NotImplemented
+
+
+def captured(function, args, kwargs):
+    """The result of a call that is a step of the program that this thread captures; NotImplemented
+    where it captures none, or where a transform inside of it comes first. Callers look at
+    ``STATE.levels`` first."""
+    level = next((x for x in reversed(stack.levels) if x.kind == "capture"), None)
+    if level is None:
+        return NotImplemented
+    for value in (*args, *kwargs.values()):
+        if getattr(value, "_level", level) is not level:
+            return NotImplemented
+    return level.process(level, function, args, kwargs)
+
+
+def captured_part(tensor):
+    """The tensor of the captured program below function transforms; None where there is none."""
+    while (level := getattr(tensor, "_level", None)) is not None:
+        if level.kind == "capture":
+            return tensor
+        tensor = tensor._inner
+    return None

@@ -21,7 +21,7 @@ def by_override(function, arguments: dict):
     """The result of ``__torch_function__`` of one of the arguments; NotImplemented where none
     overrides. `arguments` maps the parameters of `function` to values, as ``locals()`` does at its
     beginning; what is passed on has those with a default as keywords."""
-    found = _asked(arguments.values())
+    found = _asked(arguments.values(), function)
     if not found:
         return NotImplemented
     required = _required(function)
@@ -34,7 +34,7 @@ def by_override(function, arguments: dict):
 def call_by_override(function, asked, kwargs, args=None):
     """:func:`by_override` with the arguments as they are: those `asked`, unless `args` are
     others."""
-    found = _asked((*asked, *kwargs.values()))
+    found = _asked((*asked, *kwargs.values()), function)
     args = tuple(asked) if args is None else args
     return call_overrides(function, found, args, kwargs) if found else NotImplemented
 
@@ -63,7 +63,7 @@ def overridable(function=None, *, as_given: bool = False):
 def _ask(call, function, args, kwargs, as_given):
     """The result of an override, or of the function where nobody overrides it."""
     values = (*args, *kwargs.values())
-    found = _asked(values) if stack.overrides and any(map(_may_override, values)) else ()
+    found = _asked(values, call) if stack.overrides and any(map(_may_override, values)) else ()
     if not found:
         return function(*args, **kwargs)
     if as_given or (bound := _bound(function, args, kwargs)) is None:
@@ -77,11 +77,20 @@ def _may_override(value):
     return type(value) not in _PLAIN
 
 
-def _asked(values):
+def _nothing(function):
+    return False
+
+
+def _asked(values, function):
     """Who is asked of a function's arguments: not those that take part op by op, as nested and
-    sparse tensors and those of function transforms do."""
+    sparse tensors and those of function transforms do, unless they take the function whole."""
     found = overriding(tuple(values), {})
-    return [item for item in found if not getattr(type(item), "_asked_by_ops", False)]
+    return [
+        item
+        for item in found
+        if not getattr(type(item), "_asked_by_ops", False)
+        or getattr(type(item), "takes", _nothing)(function)
+    ]
 
 
 @functools.cache

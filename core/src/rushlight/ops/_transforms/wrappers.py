@@ -9,6 +9,8 @@ involved nothing here is loaded, and an op's short way knows nothing of it.
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight import devices
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE
@@ -67,7 +69,8 @@ class ReadsValuesError(RuntimeError):
 def _refuse(*args, **kwargs):
     raise ReadsValuesError(
         "this function reads the elements of its arguments, which is not possible inside of a "
-        "function transform (vmap, jvp, jacfwd, ...): compute it outside, or with other operations"
+        "function transform (vmap, jvp, jacfwd, ...) nor while a program is captured: compute it "
+        "outside, or with other operations"
     )
 
 
@@ -97,6 +100,11 @@ class Wrapped(Tensor):
 
     __slots__ = ()
     _asked_by_ops = True  # functions made of ops need not ask it
+
+    @staticmethod
+    def takes(function):
+        """Whether a function that is no op is taken whole, and not op by op."""
+        return False
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
@@ -232,11 +240,18 @@ def getitem(self, index):
 
     items = index if isinstance(index, tuple) else (index,)
     found = [i for i in items if isinstance(i, Wrapped)]
+    if any(i._level.kind == "capture" for i in found) and not _transformed(self, found):
+        return importlib.import_module("rushlight.ops.indexing.captured_items").getitem(self, index)
     if found:
         from rushlight.ops._transforms.batching_indices import getitem_wrapped
 
         return getitem_wrapped(self, items)
     return indexing.getitem(self, index)
+
+
+def _transformed(self, items):
+    """Whether a level inside of the capture has a part in an index."""
+    return any(getattr(x, "_level", items[0]._level).kind != "capture" for x in (self, *items))
 
 
 def wrap(kind, inner, level, shape=None):

@@ -14,6 +14,7 @@ from rushlight.kernels.gemm import vectors
 from rushlight.kernels.launch.prepared import by_layout
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE, cast, dtype_of, meta_array
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.inplace import check_writable, is_free, written
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.recording import record
@@ -38,6 +39,11 @@ from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
 @op(
+    schemas=(
+        "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+        "MemoryFormat? memory_format=None) -> Tensor(a)",
+    ),
+    aten_call=lambda input, dtype: ("to", {"self": input, "dtype": dtype}),
     linear=True,
     batching="elements",
     method=False,
@@ -317,6 +323,10 @@ def _copied_plainly(self, src):
     return True
 
 
+@in_aten(
+    "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
+    call=lambda self, other, non_blocking=False: ("copy_", {"self": self, "src": other}),
+)
 def copy_(self, other, non_blocking=False):
     """Write the elements of `other`, broadcast and cast, into this tensor."""
     if type(self) in EXACT and type(other) in EXACT and not STATE.levels:
@@ -373,6 +383,10 @@ def _fill(input: Tensor, value):
 _fill.gradient(input=lambda grad: grad * 0)
 
 
+@in_aten(
+    "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
+    "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
+)
 def fill_(self, value):
     """Set every element to `value` (a number or a 0-d tensor)."""
     kind = type(value)
@@ -453,6 +467,7 @@ def detach_(self):
 
 
 Tensor.detach_ = detach_
+in_aten("detach(Tensor(a) self) -> Tensor(a)")(Tensor.detach)
 Tensor.is_nonzero = lambda self: bool(self)
 
 

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from rushlight.dtypes import dtype as DType
+from rushlight.ops._table.aten import in_aten
+from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.creation.tensors import empty, full, ones, plainly_made, tensor, zeros
-from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.dispatch import STATE, captured
 from rushlight.tensor.dispatch import stack as transforms
 from rushlight.tensor.layout import jagged, strided
+from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import EXACT, Tensor
 
 _PLAIN = {zeros: 0, ones: 1, empty: None}
+
+
+def _schema(name):
+    filled = "Scalar fill_value, " if name == "new_full" else ""
+    return forms.sized(name, filled).replace("(", "(Tensor self, ", 1)
+
+
+def _form(name):
+    def call(self, *args, dtype=None, device=None):
+        size = args[:1] if name == "new_full" else args
+        given = {"self": self, "size": list(normalize_size(size)), "dtype": dtype}
+        if name == "new_full":
+            given["fill_value"] = args[1]
+        return name, given | {"pin_memory": False} | ({} if device is None else {"device": device})
+
+    return call
 
 
 def _new_method(function):
@@ -29,6 +48,14 @@ def _new_method(function):
             if first not in named:
                 raise TypeError(f"{method.__name__}() missing required argument: '{first}' (pos 1)")
             args = (named.pop(first),)
+        if STATE.levels and not requires_grad:
+            made = (
+                NotImplemented
+                if function is tensor
+                else captured(method, (self, *args), {"dtype": dtype, "device": device})
+            )
+            if made is not NotImplemented:
+                return made
         layout = self.layout if layout is None else layout
         if layout not in (strided, jagged) and function is not tensor:
             named["layout"] = layout
@@ -44,6 +71,8 @@ def _new_method(function):
         return made
 
     method.__name__ = "new_" + function.__name__
+    if function is not tensor:
+        in_aten(_schema(method.__name__), call=_form(method.__name__))(method)
     method.__doc__ = f":func:`{function.__name__}` with this tensor's dtype and device."
     return method
 

@@ -22,10 +22,13 @@ from rushlight.machine.arrays import (
     of_one_kind,
 )
 from rushlight.ops._calls.new_memory import identity, plainly_alike, plainly_made
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.number_limits import ends_of_range
 from rushlight.ops._table.numbers import plain_numbers
 from rushlight.ops._table.numpy_names import first_by_keyword, numpy_names
 from rushlight.ops._table.rules import filling_dtype, number_dtype
+from rushlight.ops.creation import aten_forms as forms
+from rushlight.ops.creation.program_tensors import constant, full_like_of_program, of_program
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, through_levels
 from rushlight.tensor.dispatch import stack as transforms
@@ -91,6 +94,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     tensor([[1, 2],
             [3, 4]])
     """
+    if STATE.levels and not isinstance(data, Tensor):
+        made = constant(tensor, data, dtype, device)
+        if made is not None:
+            return made
     if dtype is not None:
         dtype = as_dtype(dtype)
     if device is None and not requires_grad:
@@ -231,11 +238,14 @@ def size_of(name, sizes, size):
     return (size,)
 
 
+@in_aten(forms.sized("empty.memory_format"), call=forms.by_size("empty"))
 def empty(
     *sizes, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
     pin_memory=False, memory_format=None,
 ):  # fmt: skip
     """A tensor of uninitialised memory, of sizes given one by one or as one sequence."""
+    if STATE.levels and (made := of_program(empty, sizes, locals())) is not None:
+        return made
     if size is not None or not sizes:
         sizes = size_of("empty", sizes, size)
     if layout is not None and layout != "strided":
@@ -258,6 +268,7 @@ def empty(
     return made
 
 
+@in_aten(forms.sized("zeros"), call=forms.by_size("zeros"))
 def zeros(
     *sizes, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
     pin_memory=False,
@@ -268,6 +279,8 @@ def zeros(
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
+    if STATE.levels and (made := of_program(zeros, sizes, locals())) is not None:
+        return made
     if size is not None or not sizes:
         sizes = size_of("zeros", sizes, size)
     if layout is not None and layout != "strided":
@@ -279,11 +292,14 @@ def zeros(
     return _filled(sizes, 0, dtype, device, requires_grad, out)
 
 
+@in_aten(forms.sized("ones"), call=forms.by_size("ones"))
 def ones(
     *sizes, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
     pin_memory=False,
 ):  # fmt: skip
     """A tensor filled with 1."""
+    if STATE.levels and (made := of_program(ones, sizes, locals())) is not None:
+        return made
     if size is not None or not sizes:
         sizes = size_of("ones", sizes, size)
     if layout is not None:
@@ -308,11 +324,14 @@ def _filled_quickly(size, value, dtype):
     return make_tensor(blocks.filled(size, BY_CODE[dtype.code], held(value, dtype)), dtype)
 
 
+@in_aten(forms.sized("full", "Scalar fill_value, "), call=forms.full)
 def full(
     size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
     pin_memory=False,
 ):  # fmt: skip
     """A tensor filled with `fill_value`, whose kind decides the dtype."""
+    if STATE.levels and (made := of_program(full, (size, fill_value), locals())) is not None:
+        return made
     if layout is not None:
         only_strided("full", layout)
     if out is None and not requires_grad and type(fill_value) is float:
@@ -395,6 +414,7 @@ def _like(fill):
 def _named_like(name, fill):
     function = _like(fill)
     function.__name__ = function.__qualname__ = name + "_like"
+    in_aten(forms.like(name + "_like"), call=forms.alike(name + "_like"))(function)
     function.__doc__ = f":func:`{name}` with the shape, dtype and device of `input`."
     return function
 
@@ -422,6 +442,8 @@ def full_like(
         made = plainly_alike(input, float(fill_value))
         if made is not None:
             return made
+    if STATE.levels and (made := full_like_of_program(input, fill_value, dtype)) is not None:
+        return made
     if type(input) not in EXACT:
         options = {"dtype": dtype, "layout": layout, "device": device}
         options |= {"requires_grad": requires_grad, "memory_format": memory_format}
@@ -447,6 +469,12 @@ _SHORT = 64  # numbers below which NumPy is as fast
 _PLAIN = (int, float)
 
 
+@in_aten(
+    forms.ranged("arange", "Scalar end"),
+    forms.ranged("arange.start", "Scalar start, Scalar end"),
+    forms.ranged("arange.start_step", "Scalar start, Scalar end, Scalar step"),
+    call=forms.arange,
+)
 def arange(
     start=None, end=None, step=1, *, out=None, dtype=None, layout=None, device=None,
     requires_grad=False, pin_memory=False,
@@ -456,6 +484,8 @@ def arange(
     >>> rushlight.arange(3)
     tensor([0, 1, 2])
     """
+    if STATE.levels and (made := of_program(arange, (start, end, step), locals())) is not None:
+        return made
     only_strided("arange", layout)
     if end is None:
         start, end = 0, start
@@ -512,11 +542,14 @@ def arange(
     return _given(out, array, dtype, device, requires_grad)
 
 
+@in_aten(forms.ranged("linspace", "Scalar start, Scalar end, int steps"), call=forms.linspace)
 def linspace(
     start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
     pin_memory=False,
 ):  # fmt: skip
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
+    if STATE.levels and (made := of_program(linspace, (start, end, steps), locals())) is not None:
+        return made
     only_strided("linspace", layout)
     if (
         type(steps) is int
@@ -564,11 +597,16 @@ def logspace(
     return _given(out, array, dtype, device, requires_grad)
 
 
+@in_aten(
+    forms.ranged("eye", "SymInt n"), forms.ranged("eye.m", "SymInt n, SymInt m"), call=forms.eye
+)
 def eye(
     n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
     pin_memory=False,
 ):  # fmt: skip
     """The identity matrix of `n` rows and `m` (default `n`) columns."""
+    if STATE.levels and (made := of_program(eye, (n, m), locals())) is not None:
+        return made
     only_strided("eye", layout)
     dtype = default.float if dtype is None else as_dtype(dtype)
     for name, value in (("n", n), ("m", m)):

@@ -59,6 +59,7 @@ relu.gradient(input=lambda grad, out: where(out <= 0, 0.0, grad))
 
 
 @_float(
+    schemas=("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",),
     domain=nonzero,
     inplace="_leaky_relu_",
     second_zero=("input",),
@@ -80,7 +81,12 @@ def _negative(input):
     return xp.where(input > 0, 0, input)
 
 
-@_float(domain=nonzero, inplace="_elu_", fits={"alpha": WIDE})
+@_float(
+    schemas=("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",),
+    domain=nonzero,
+    inplace="_elu_",
+    fits={"alpha": WIDE},
+)
 def elu(input, alpha=1.0):
     """`input` where positive, else ``alpha * (exp(input) - 1)`` (Clevert et al., 2016)."""
     return xp.where(input > 0, input, alpha * xp.expm1(_negative(input)))
@@ -128,7 +134,13 @@ def _known_form(input, approximate="none"):
         )
 
 
-@_float(domain=real, variants=({"approximate": "tanh"},), check=_known_form, aten="default out")
+@_float(
+    schemas=('gelu(Tensor self, *, str approximate="none") -> Tensor',),
+    domain=real,
+    variants=({"approximate": "tanh"},),
+    check=_known_form,
+    aten="default out",
+)
 def gelu(input, *, approximate="none"):
     """The Gaussian error linear unit ``input * Phi(input)`` (Hendrycks and Gimpel, 2016);
     `approximate` ``"tanh"`` is its tanh form."""
@@ -195,7 +207,12 @@ softplus.gradient(
 )
 
 
-@_float(domain=real, aten_aliases={"log_sigmoid": "default out"})
+@_float(
+    aten_call=lambda input: ("log_sigmoid", {"self": input}),
+    schemas=("log_sigmoid(Tensor self) -> Tensor",),
+    domain=real,
+    aten_aliases={"log_sigmoid": "default out"},
+)
 def logsigmoid(input):
     """``log(sigmoid(input))`` without underflow."""
     return xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.abs(input)))
@@ -274,7 +291,13 @@ hardswish.gradient(
 )
 
 
-@_float(domain=nonzero, rule=floating, sweep=(0, 2), limited=False)
+@_float(
+    captured=lambda input: input / (input.abs() + 1),
+    domain=nonzero,
+    rule=floating,
+    sweep=(0, 2),
+    limited=False,
+)
 def softsign(input):
     """``input / (1 + |input|)``."""
     return input / (1 + xp.abs(input))
@@ -295,7 +318,7 @@ def _square(x):
     return x * x
 
 
-@_float(domain=real, rule=floating)
+@_float(captured=lambda input: input - input.tanh(), domain=real, rule=floating)
 def tanhshrink(input):
     """``input - tanh(input)``."""
     return input - xp.tanh(input)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
+from rushlight.ops._table.aten_schemas import of_two
 from rushlight.ops._table.domains import away_from, nonzero, positive
 from rushlight.ops._table.number_limits import LOW, OPERANDS
 from rushlight.ops._table.op import composite, elementwise
@@ -51,6 +52,8 @@ def _no_zero(input, other, *rest):
 
 
 @elementwise(
+    schemas=of_two("add", ", *, Scalar alpha=1", ", Scalar alpha=1"),
+    wraps_numbers=True,
     operators=("__add__",), reflected=("__radd__",), scales=("alpha",), numbers="all",
     fits={"alpha": OPERANDS},
     former=("input alpha other", "input other alpha"),
@@ -78,6 +81,8 @@ add.gradient(
 
 
 @elementwise(
+    schemas=of_two("sub", ", *, Scalar alpha=1", ", Scalar alpha=1"),
+    wraps_numbers=True,
     operators=("__sub__",), aliases=("subtract",), scales=("alpha",), fits={"alpha": OPERANDS},
     check=_no_bools, numbers="all", former=("input alpha other", "input other alpha"),
     limited="complex", aten="Tensor Scalar out Scalar_out default", aten_inplace="Tensor Scalar",
@@ -96,6 +101,7 @@ sub.gradient(
 
 
 @elementwise(
+    schemas=of_two("rsub", ", *, Scalar alpha=1", ", Scalar alpha=1"),
     reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools,
     fits={"alpha": OPERANDS},
     former=("input other alpha",),
@@ -113,6 +119,8 @@ rsub.gradient(
 
 
 @elementwise(
+    schemas=of_two("mul"),
+    wraps_numbers=True,
     operators=("__mul__",), reflected=("__rmul__",), aliases=("multiply",), numbers="all",
     limited="unsigned complex", foreach="factor",
     aten="Tensor Scalar out Scalar_out left_t right_ default", aten_inplace="Tensor Scalar",
@@ -138,6 +146,8 @@ def _divide_check(input, other, rounding_mode=None):
 
 
 @elementwise(
+    schemas=of_two("true_divide"),
+    aten_call=lambda input, other: ("div", {"self": input, "other": other}), wraps_numbers=True,
     rule=floating, domain=nonzero, inplace="_true_divide_", operators=("__truediv__",),
     node="Div", numbers="all", aten="Tensor Scalar out", aten_inplace="Tensor Scalar",
 )  # fmt: skip
@@ -197,6 +207,13 @@ def _rfloor_divide(input, other):
 
 
 @composite(
+    schemas=(
+        "div.Tensor(Tensor self, Tensor other) -> Tensor",
+        "div.Scalar(Tensor self, Scalar other) -> Tensor",
+        "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+        "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+    ),
+    wraps_numbers=True,
     aliases=("divide",),
     numbers="all",
     samples=lambda make: [
@@ -239,6 +256,7 @@ Tensor.div_ = Tensor.divide_ = Tensor.true_divide_ = _div_inplace
 
 
 @elementwise(
+    captured=lambda input, other: reciprocal(input) * other,
     rule=floating,
     domain=nonzero,
     reflected=("__rtruediv__",),
@@ -415,6 +433,11 @@ def _pow_check(input, exponent):
 
 
 @elementwise(
+    schemas=(
+        "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+        "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+        "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    ),
     operators=("__pow__",), domain=positive,
     constants={"exponent": (2, 3, 0.5, -1, 1, 0, 2.0, 3.0, -1.0, 1.0, 0.0, -2, -2.0, -0.5)},
     check=_pow_check, fits={"exponent": LOW}, numbers=True, autocast_on_gpu="float32",
@@ -456,7 +479,18 @@ def _zero_power(input, exponent):
 pow.gradient(input=_pow_base_gradient, exponent=_pow_exponent_gradient)
 
 
-@elementwise(reflected=("__rpow__",), method=False, inplace=False, domain=positive, numbers=True)
+@elementwise(
+    schemas=(
+        "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+        "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    ),
+    aten_call=lambda input, other: ("pow", {"self": other, "exponent": input}),
+    reflected=("__rpow__",),
+    method=False,
+    inplace=False,
+    domain=positive,
+    numbers=True,
+)
 def _rpow(input, other):
     """``other ** input``."""
     return xp.power(other, input)
@@ -502,6 +536,10 @@ def _clamp_check(input, min=None, max=None):
 
 
 @elementwise(
+    schemas=(
+        "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+        "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    ),
     rule=real_same, aliases=("clip",), promotes=("min", "max"),
     fits={"min": OPERANDS, "max": OPERANDS}, check=_clamp_check,
     variants=({"min": -0.5, "max": 0.5}, {"max": 0.7}, {"min": 0.1}), only_variants=True,

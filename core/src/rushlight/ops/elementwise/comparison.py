@@ -208,6 +208,10 @@ def _where_samples(make):
 
 
 @elementwise(
+    aten_call=lambda condition, input, other: (
+        "where",
+        {"condition": condition, "self": input, "other": other},
+    ),
     aside=(0,), method=False, inplace=False, samples=_where_samples,
     fits={"input": FULL, "other": FULL},
  limited="unsigned complex")  # fmt: skip
@@ -223,6 +227,12 @@ _where.gradient(
 
 
 @composite(
+    schemas=(
+        "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+        "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
+        "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
+        "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
+    ),
     method=False,
     samples=lambda make: [(make.mask(3, 1), make(4), 2.0), (make.mask(3, 4), make(), make(3, 4))],
     aten="self ScalarOther ScalarSelf Scalar default self_out",

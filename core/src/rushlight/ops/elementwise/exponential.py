@@ -221,6 +221,7 @@ digamma.gradient(input=lambda grad, input: grad * polygamma(1, input))
 
 # PyTorch's second derivative of lgamma is right to 10 digits.
 @composite(
+    schemas=("polygamma(int n, Tensor self) -> Tensor",),
     rtol=1e-9,
     method=False,
     samples=lambda make: [(1, make()), (0, make(3, 4)), (2, make(3, 4))],

@@ -25,6 +25,7 @@ from rushlight.tensor.tensor import Tensor
 
 
 @composite(
+    schemas=("glu(Tensor self, int dim=-1) -> Tensor",),
     method=False,
     oracle="nn.functional",
     limited=False,

@@ -53,6 +53,10 @@ def trunc(input):
 
 
 @elementwise(
+    schemas=(
+        "round(Tensor self) -> Tensor",
+        "round.decimals(Tensor self, *, int decimals) -> Tensor",
+    ),
     rule=real_same,
     domain=_DOMAIN,
     variants=({"decimals": 1},),

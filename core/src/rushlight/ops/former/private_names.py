@@ -7,6 +7,7 @@ import math
 
 from rushlight import dtypes
 from rushlight.errors import shape_text
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.domains import positive
 from rushlight.ops._table.op import TensorList, composite
 from rushlight.ops._table.rules import refuse_complex
@@ -252,6 +253,13 @@ def max_pool2d_with_indices_backward(
     return zero_by(found, input)
 
 
+@in_aten(
+    "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, "
+    "SymInt step=1) -> Tensor(a)",
+    call=lambda input, dim=0, start=None, end=None, step=1: (
+        "slice", {"self": input, "dim": dim, "start": start, "end": end, "step": step},
+    ),
+)  # fmt: skip
 def sliced(input: Tensor, dim=0, start=None, end=None, step=1):
     """The view ``input[start:end:step]`` along `dim`."""
     whole = (slice(None),) * wrap_dim(dim, input.dim())

@@ -58,7 +58,14 @@ def _meta_gather(input, dim, index, sparse_grad=False):
     return index.shape, dtype_of(input)
 
 
-@op(linear=True, samples=_gather_samples, meta=_meta_gather, exact_out=True, batching="along")
+@op(
+    schemas=("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",),
+    linear=True,
+    samples=_gather_samples,
+    meta=_meta_gather,
+    exact_out=True,
+    batching="along",
+)
 def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
     """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on.
 
@@ -210,6 +217,13 @@ def _check_reduce(reduce):
 
 
 @composite(
+    schemas=(
+        "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+        "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+        "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+        "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) "
+        "-> Tensor",
+    ),
     samples=lambda make: [
         (make(3, 4), 0, make.integers(0, 3, (2, 4), 0), make(2, 4)),
         (make(3, 4), 1, make.integers(0, 4, (3, 2), 1), {"value": 1.5}),

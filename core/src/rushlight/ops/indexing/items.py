@@ -45,7 +45,19 @@ from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
+def _captured(name):
+    """What an op here comes to while a program is captured."""
+
+    def by(*values):
+        return getattr(importlib.import_module("rushlight.ops.indexing.captured_items"), name)(
+            *values
+        )
+
+    return by
+
+
 @declare_view(
+    captured=_captured("slice_by"),
     linear=True,
     method=False,
     samples=lambda make: [
@@ -104,6 +116,7 @@ construction.slices_by(_slice.op)
 
 
 @op(
+    captured=_captured("index_by"),
     linear=True,
     meta=indexed,
     method=False,
@@ -170,6 +183,7 @@ _index.gradient(input=_index_gradient)
 
 
 @op(
+    captured=_captured("index_put_by"),
     linear="+input,values",
     meta=like,
     method=False,
@@ -222,6 +236,7 @@ _index_put.gradient(
 
 
 @op(
+    captured=_captured("index_rows_by"),
     linear=True,
     node="Index",
     meta=lambda input, index, dim=0: indexed(input, slices(dim, index)),

@@ -88,6 +88,10 @@ _masked_fill.gradient(input=lambda grad, mask: _masked_fill(grad, mask, 0))
 
 
 @composite(
+    schemas=(
+        "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+        "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    ),
     samples=lambda make: [
         ((make(3, 4), make.mask(3, 4), 2.0), {}),
         ((make(2, 3, 4), make.mask(4), -1.0), {}),

@@ -332,7 +332,10 @@ def nonzero_static(input: Tensor, *, size, fill_value=-1):
 
 
 @composite(
-    method=False, samples=lambda make: [(make.integers(0, 12, (3,)), (3, 4))], differentiable=False
+    in_aten=False,
+    method=False,
+    samples=lambda make: [(make.integers(0, 12, (3,)), (3, 4))],
+    differentiable=False,
 )
 def unravel_index(indices: Tensor, shape):
     """Places in a flattened tensor of a shape as a tuple of coordinates.

@@ -34,6 +34,7 @@ def _narrowed(input, dim, start, length):
 
 
 @declare_view(
+    schemas=("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",),
     linear=True,
     batching="dims",
     samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})],
@@ -85,6 +86,7 @@ def _selected(input, dim, index):
 
 
 @declare_view(
+    schemas=("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",),
     linear=True,
     batching="dims",
     samples=lambda make: [((make(3, 4), 1, 2), {}), ((make(3, 4), 0, -1), {})],
@@ -337,6 +339,7 @@ Tensor.as_strided_ = _as_strided_inplace
 
 
 @declare_view(
+    schemas=("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]",),
     linear=True,
     batching="dims",
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
@@ -380,7 +383,19 @@ unbind.gradient(input=unbind_gradient)
 unbind.op.outputs = 0  # as many as the dimension is long
 
 
+def _split_form(input, split_size_or_sections, dim=0):
+    given = {"self": input, "dim": dim}
+    if isinstance(split_size_or_sections, int):
+        return "split", given | {"split_size": split_size_or_sections}
+    return "split_with_sizes", given | {"split_sizes": split_size_or_sections}
+
+
 @declare_view(
+    aten_call=_split_form,
+    schemas=(
+        "split.Tensor(Tensor(a) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
+        "split_with_sizes(Tensor(a) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
+    ),
     linear=True,
     batching="dims",
     samples=lambda make: [
@@ -459,7 +474,10 @@ split.gradient(input=split_gradient)
 split.op.outputs = 0
 
 
-@composite(samples=[(2,), (3, -1)])
+@composite(
+    schemas=("chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor(a)[]",),
+    samples=[(2,), (3, -1)],
+)
 def chunk(input: Tensor, chunks, dim=0):
     """At most `chunks` pieces of equal size along `dim` (the last may be smaller)."""
     if chunks <= 0:
@@ -484,6 +502,10 @@ def _equal_parts(extent, count):
 
 
 @composite(
+    schemas=(
+        "tensor_split.sections(Tensor(a) self, SymInt sections, int dim=0) -> Tensor(a)[]",
+        "tensor_split.indices(Tensor(a) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
+    ),
     keywords={
         name: "indices_or_sections"
         for name in ("sections", "indices", "tensor_indices_or_sections")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops.linalg.products import bmm, mm
 from rushlight.tensor.overriding import overridable
 
@@ -184,6 +185,13 @@ def _pair(a, b, plan):
     return out if order is None else out.permute(order)
 
 
+def _form(equation, *operands):
+    if len(operands) == 1 and isinstance(operands[0], tuple | list):
+        operands = operands[0]
+    return "einsum", {"equation": equation, "tensors": list(operands)}
+
+
+@in_aten("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", call=_form)
 @overridable(as_given=True)
 def einsum(equation, *operands):
     """Sums of products of tensors, written with one letter per dimension.

@@ -387,7 +387,10 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data=True, unpack_pivot
     return Unpacked(order, lower, upper)
 
 
-@composite(samples=lambda make: [(make.invertible(3, 3),), (make.invertible(2, 2, 2), True, True)])
+@composite(
+    in_aten=False,
+    samples=lambda make: [(make.invertible(3, 3),), (make.invertible(2, 2, 2), True, True)],
+)
 def lu(A: Tensor, pivot=True, get_infos=False):
     """``(LU, pivots)``, or ``(LU, pivots, infos)`` with `get_infos`; see
     :func:`rushlight.linalg.lu_factor_ex`."""

@@ -44,6 +44,7 @@ def _product(function):
 
 
 @composite(
+    in_aten=False,
     method=False,
     samples=lambda make: [(make(5, 3), 3), (make(3, 4), 3, 1)],
     compared=_product,
@@ -64,6 +65,7 @@ def svd_lowrank(A: Tensor, q=6, niter=2, M: Tensor | None = None):
 
 
 @composite(
+    in_aten=False,
     method=False,
     samples=lambda make: [(make(5, 3),), (make(4, 3), 2, False)],
     compared=_product,
@@ -174,6 +176,7 @@ def _values_alone(function):
 
 
 @composite(
+    in_aten=False,
     method=False,
     samples=lambda make: [(make.definite(6, 6), 1)],
     compared=_values_alone,

@@ -72,6 +72,10 @@ def _vector_meta(x, ord=2, dim=None, keepdim=False, dtype=None):
 
 
 @op(
+    schemas=(
+        "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
+        "ScalarType? dtype=None) -> Tensor",
+    ),
     batching="dims",
     method=False,
     oracle="_C._linalg",

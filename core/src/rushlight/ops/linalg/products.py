@@ -125,6 +125,7 @@ bmm.gradient(
 
 
 @op(
+    aten_call=lambda input, vec: ("mv", {"self": input, "vec": vec}),
     linear="*input,vec",
     method=False,
     node="Mv",
@@ -146,6 +147,7 @@ _mv.gradient(
 
 
 @composite(
+    schemas=("matmul(Tensor self, Tensor other) -> Tensor",),
     operators=("__matmul__",),
     samples=lambda make: [
         (make(3), make(3)),
@@ -391,6 +393,7 @@ def _linear_meta(input, weight, bias=None):
 
 
 @op(
+    schemas=("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",),
     samples=_linear_samples,
     oracle="nn.functional",
     method=False,

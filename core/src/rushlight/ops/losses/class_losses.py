@@ -8,6 +8,7 @@ from rushlight.kernels.indexing import indices as places
 from rushlight.kernels.losses import cross_entropy as kernels
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.aten import in_aten, loss, loss_run
 from rushlight.ops._table.op import op
 from rushlight.ops._table.second_order import with_history
 from rushlight.ops.elementwise.comparison import where
@@ -65,6 +66,12 @@ _nll_mean.gradient(input=_nll_gradient)
 
 
 @in_float32
+@in_aten(
+    "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
+    "SymInt ignore_index=-100) -> Tensor",
+    run=loss_run("nll_loss_nd", lambda: nll_loss),
+    call=loss("nll_loss_nd", "weight", "size_average", "ignore_index", "reduce", "reduction"),
+)
 def nll_loss(
     input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
 ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
+from rushlight.ops._table.aten import RUNS, loss, loss_by_names
 from rushlight.ops._table.op import composite
 from rushlight.ops._table.second_order import with_history
 from rushlight.ops.creation.tensors import arange
@@ -54,6 +55,13 @@ def _check_classes(name, input, target, weight):
 
 
 @composite(
+    schemas=(
+        "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? "
+        "weight=None, int reduction=1) -> Tensor",
+    ),
+    aten_call=loss(
+        "multi_margin_loss", "p", "margin", "weight", "size_average", "reduce", "reduction"
+    ),
     samples=lambda make: [
         (make(3, 4), make.integers(0, 4, (3,))),
         (make(3, 4), make.integers(0, 4, (3,)), 2, 0.5, make(4).detach()),
@@ -92,6 +100,8 @@ def multi_margin_loss(
 
 
 @composite(
+    schemas=("multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",),
+    aten_call=loss("multilabel_margin_loss", "size_average", "reduce", "reduction"),
     samples=lambda make: [
         (make(3, 4), make.integers(0, 4, (3, 4), 1)),
         (make(4), make.integers(-1, 2, (4,)), {"reduction": "sum"}),
@@ -133,6 +143,7 @@ def multilabel_margin_loss(
 
 
 @composite(
+    in_aten=False,
     samples=lambda make: [
         (make(3, 4), make.mask(3, 4).to(make.dtype)),
         (make(3, 4), make.mask(3, 4).to(make.dtype), make(4).detach(), {"reduction": "none"}),
@@ -236,3 +247,7 @@ def linear_cross_entropy(
         reduction=reduction,
         label_smoothing=label_smoothing,
     )
+
+
+RUNS["multi_margin_loss"] = loss_by_names(multi_margin_loss, "p", "margin", "weight", "reduction")
+RUNS["multilabel_margin_loss"] = loss_by_names(multilabel_margin_loss, "reduction")

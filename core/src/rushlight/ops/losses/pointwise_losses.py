@@ -11,6 +11,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels.losses import cross_entropy as kernels
 from rushlight.machine import np
 from rushlight.ops._calls.direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
+from rushlight.ops._table.aten import in_aten, loss, loss_run
 from rushlight.ops._table.domains import away_from, probability, real
 from rushlight.ops._table.number_limits import OPERANDS, WIDE, check_factors
 from rushlight.ops._table.numpy_names import numpy_names
@@ -167,6 +168,13 @@ def _target_probabilities(input, target, weight, ignore_index, label_smoothing, 
 _cross_entropy.gradient(input=_cross_entropy_gradient)
 
 
+@in_aten(
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
+    "SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
+    run=loss_run("cross_entropy_loss", lambda: cross_entropy),
+    call=loss("cross_entropy_loss", "weight", "size_average", "ignore_index", "reduce",
+              "reduction", "label_smoothing"),
+)  # fmt: skip
 def cross_entropy(
     input,
     target,
@@ -331,6 +339,10 @@ def _same_shape(name, input, target):
 
 
 @in_float32
+@in_aten(
+    "l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    call=loss("l1_loss", "size_average", "reduce", "reduction", "weight"),
+)
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute difference."""
     if type(input) not in EXACT and (out := by_override(l1_loss, locals())) is not NotImplemented:
@@ -341,6 +353,11 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
+@in_aten(
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor",
+    run=loss_run("smooth_l1_loss", lambda: smooth_l1_loss),
+    call=loss("smooth_l1_loss", "size_average", "reduce", "reduction", "beta"),
+)
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Squared difference below `beta`, absolute above. (Girshick, 2015.)"""
     if type(input) not in EXACT:
@@ -356,6 +373,11 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return _reduce(_smooth_l1(input, target, float(beta)), reduction)
 
 
+@in_aten(
+    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor",
+    run=loss_run("huber_loss", lambda: huber_loss),
+    call=loss("huber_loss", "reduction", "delta", "weight"),
+)
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference below `delta`, linear above. (Huber, 1964.)"""
     if (
@@ -374,6 +396,12 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 @overridable
 @in_float32
+@in_aten(
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> "
+    "Tensor",
+    run=loss_run("binary_cross_entropy", lambda: binary_cross_entropy),
+    call=loss("binary_cross_entropy", "weight", "size_average", "reduce", "reduction"),
+)
 def binary_cross_entropy(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
@@ -390,6 +418,13 @@ def binary_cross_entropy(
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
+@in_aten(
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, "
+    "Tensor? pos_weight=None, int reduction=1) -> Tensor",
+    run=loss_run("binary_cross_entropy_with_logits", lambda: binary_cross_entropy_with_logits),
+    call=loss("binary_cross_entropy_with_logits", "weight", "size_average", "reduce", "reduction",
+              "pos_weight"),
+)  # fmt: skip
 def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
@@ -462,6 +497,7 @@ def margin_ranking_loss(
     return _reduce((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
+@in_aten("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
 @overridable(as_given=True)
 @numpy_names
 def cosine_similarity(x1, x2, dim=1, eps=1e-08):

@@ -8,6 +8,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels.launch.prepared import by_layouts, of_copies
 from rushlight.kernels.losses import squared_errors
 from rushlight.machine import np
+from rushlight.ops._table.aten import in_aten, loss
 from rushlight.ops._table.domains import real
 from rushlight.ops._table.op import op
 from rushlight.ops._table.rules import real_floating_only
@@ -38,6 +39,10 @@ _squared_error.gradient(
 )
 
 
+@in_aten(
+    "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    call=loss("mse_loss", "size_average", "reduce", "reduction", "weight"),
+)
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The squared difference."""
     if size_average is not None or reduce is not None:

@@ -185,6 +185,11 @@ def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
 
 
 @composite(
+    schemas=(
+        "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
+        "attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool "
+        "enable_gqa=False) -> Tensor",
+    ),
     method=False,
     oracle="nn.functional",
     samples=lambda make: [

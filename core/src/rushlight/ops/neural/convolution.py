@@ -10,6 +10,7 @@ from rushlight.kernels.launch.prepared import Remembered
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._calls.direct import on_arrays, on_cpu, tensor_of
+from rushlight.ops._table.aten_schemas import conv_schemas, conv_transpose_schemas
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.recording import note
 from rushlight.ops._table.second_order import with_history
@@ -321,6 +322,7 @@ def _convolve(name, count, input, weight, bias, stride, padding, dilation, group
 
 
 @composite(
+    schemas=conv_schemas(1),
     method=False,
     samples=lambda make: [
         (make(1, 2, 5), make(3, 2, 2)),
@@ -344,6 +346,7 @@ def conv1d(
 
 
 @composite(
+    schemas=conv_schemas(2),
     method=False,
     samples=lambda make: [
         (make(1, 2, 4, 3), make(2, 2, 2, 2)),
@@ -368,6 +371,7 @@ def conv2d(
 
 
 @composite(
+    schemas=conv_schemas(3),
     method=False,
     samples=lambda make: [
         (make(1, 1, 3, 2, 3), make(2, 1, 2, 2, 2)),
@@ -440,6 +444,7 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
 
 
 @composite(
+    schemas=conv_transpose_schemas(1),
     method=False,
     samples=lambda make: [
         (make(1, 2, 3), make(2, 3, 2)),
@@ -474,6 +479,7 @@ def conv_transpose1d(
 
 
 @composite(
+    schemas=conv_transpose_schemas(2),
     method=False,
     samples=lambda make: [
         (make(1, 2, 2, 3), make(2, 2, 2, 2)),
@@ -509,6 +515,7 @@ def conv_transpose2d(
 
 
 @composite(
+    schemas=conv_transpose_schemas(3),
     method=False,
     samples=lambda make: [
         (make(1, 1, 2, 2, 2), make(1, 2, 2, 2, 2)),

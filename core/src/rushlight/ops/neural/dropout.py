@@ -10,6 +10,7 @@ from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.dtypes import float32
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.op import op
 from rushlight.ops.creation.tensors import empty
 from rushlight.ops.elementwise.comparison import where
@@ -92,6 +93,20 @@ def _kept(input, shape, p):
     return empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
 
 
+def _form(name, trains):
+    """ATen's form of a dropout: `train` has no default there, and in place is a name of its own."""
+
+    def call(input, p=0.5, training=trains, inplace=False):
+        return name + "_" * inplace, {"input": input, "p": p, "train": training}
+
+    return call
+
+
+@in_aten(
+    "dropout(Tensor input, float p, bool train) -> Tensor",
+    "dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
+    call=_form("dropout", True),
+)
 def dropout(input, p=0.5, training=True, inplace=False):
     """In training each element is zeroed with probability `p`, the others divided by ``1 - p``."""
     if type(input) not in EXACT:
@@ -111,6 +126,11 @@ def _channels(input, p, training, inplace):
     return _apply(input, _channel_shape(input), p, training, inplace)
 
 
+@in_aten(
+    "feature_dropout(Tensor input, float p, bool train) -> Tensor",
+    "feature_dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
+    call=_form("feature_dropout", True),
+)
 def dropout1d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, L) or (C, L)."""
     if type(input) not in EXACT:
@@ -123,6 +143,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     return _channels(input, p, training, inplace)
 
 
+@in_aten(call=_form("feature_dropout", True))
 def dropout2d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, H, W)."""
     if type(input) not in EXACT:
@@ -132,6 +153,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     return _channels(input, p, training, inplace)
 
 
+@in_aten(call=_form("feature_dropout", True))
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
     if type(input) not in EXACT:
@@ -147,12 +169,22 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
 _ALPHA = 1.7580993408473766
 
 
+@in_aten(
+    "alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+    "alpha_dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
+    call=_form("alpha_dropout", False),
+)
 @overridable
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of self-normalising networks."""
     return _alpha(input, tuple(input.shape), p, training, inplace)
 
 
+@in_aten(
+    "feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+    "feature_alpha_dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
+    call=_form("feature_alpha_dropout", False),
+)
 @overridable
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """:func:`alpha_dropout` of whole channels of (N, C, ...)."""

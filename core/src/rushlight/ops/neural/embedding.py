@@ -12,6 +12,7 @@ from rushlight.kernels.indexing import embedding as kernels
 from rushlight.kernels.indexing import indices as index_kernels
 from rushlight.kernels.launch.prepared import Remembered
 from rushlight.ops._calls.direct import arrays_of, is_plain_float, on_cpu, tensor_of, unrecorded
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.op import op
 from rushlight.ops._table.recording import note
 from rushlight.ops._table.rules import refuse_complex
@@ -129,6 +130,28 @@ def _padding(padding_idx, weight):
     return padding_idx % count
 
 
+def _embedding_form(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
+                    scale_grad_by_freq=False, sparse=False):  # fmt: skip
+    if max_norm is not None:
+        raise NotImplementedError(
+            "embedding() with max_norm, which writes to the table, cannot be captured: renormalise "
+            "the table outside of the program"
+        )
+    if padding_idx is None:
+        padding_idx = -1
+    elif padding_idx < 0:
+        padding_idx += weight.shape[0]
+    return "embedding", {
+        "weight": weight, "indices": input, "padding_idx": padding_idx,
+        "scale_grad_by_freq": scale_grad_by_freq, "sparse": sparse,
+    }  # fmt: skip
+
+
+@in_aten(
+    "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, "
+    "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    call=_embedding_form,
+)
 def embedding(
     input,
     weight,
@@ -408,6 +431,10 @@ def _hot(classes, count):
     return None if found is NotImplemented or index_kernels.failures.value != before else found
 
 
+@in_aten(
+    "one_hot(Tensor self, int num_classes=-1) -> Tensor",
+    call=lambda tensor, num_classes=-1: ("one_hot", {"self": tensor, "num_classes": num_classes}),
+)
 @overridable
 def one_hot(tensor, num_classes=-1):
     """Integers (*) as rows (*, num_classes) with a single one."""

@@ -9,6 +9,7 @@ from rushlight.kernels.convolution import columns
 from rushlight.kernels.launch.prepared import by_layout
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.aten import RUNS
 from rushlight.ops._table.op import op
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
@@ -47,6 +48,20 @@ def _column_samples(make):
 
 
 @op(
+    schemas=(
+        "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) "
+        "-> Tensor",
+    ),
+    aten_call=lambda input, kernel_size, dilation, padding, stride: (
+        "im2col",
+        {
+            "self": input,
+            "kernel_size": kernel_size,
+            "dilation": dilation,
+            "padding": padding,
+            "stride": stride,
+        },
+    ),
     linear=True,
     batching="rows",
     method=False,
@@ -79,6 +94,21 @@ def _image_samples(make):
 
 
 @op(
+    schemas=(
+        "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] "
+        "padding, int[2] stride) -> Tensor",
+    ),
+    aten_call=lambda input, output_size, kernel_size, dilation, padding, stride: (
+        "col2im",
+        {
+            "self": input,
+            "output_size": output_size,
+            "kernel_size": kernel_size,
+            "dilation": dilation,
+            "padding": padding,
+            "stride": stride,
+        },
+    ),
     linear=True,
     batching="rows",
     method=False,
@@ -202,3 +232,6 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     batched = input if input.dim() == 3 else input.unsqueeze(0)
     out = _col2im(batched, size, *settings)
     return out if input.dim() == 3 else out.squeeze(0)
+
+
+RUNS["im2col"], RUNS["col2im"] = unfold, fold

@@ -229,6 +229,7 @@ def _is_plain(input, grid):
 
 
 @composite(
+    in_aten=False,
     method=False,
     oracle="nn.functional",
     samples=lambda make: [
@@ -271,6 +272,7 @@ def _base_positions(sizes, align_corners, dtype):
 
 
 @composite(
+    in_aten=False,
     method=False,
     oracle="nn.functional",
     samples=lambda make: [

@@ -6,6 +6,7 @@ from rushlight.autograd.mode import mode, no_grad
 from rushlight.errors import shape_text
 from rushlight.kernels.normalization import groups as kernels
 from rushlight.ops._calls.direct import arrays_of, on_arrays, tensor_of, tensors_of, unrecorded
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.op import op
 from rushlight.ops._table.second_order import with_history
 from rushlight.ops._table.shape_rules import batch_gradients, group_normalized
@@ -98,6 +99,14 @@ def _per_channel(name, input, **vectors):
             )
 
 
+@in_aten(
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "
+    "float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+    call=lambda input, num_groups, weight=None, bias=None, eps=1e-05: ("group_norm", {
+        "input": input, "num_groups": num_groups, "weight": weight, "bias": bias, "eps": eps,
+        "cudnn_enabled": False,
+    }),
+)  # fmt: skip
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     """Groups of channels of (N, C, ...) with mean 0 and variance 1. (Wu and He, 2018.)
 
@@ -135,6 +144,21 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     return in_format_of(input, _group_norm(input, num_groups, weight, bias, eps)[0])
 
 
+def _instance_form(input, running_mean=None, running_var=None, weight=None, bias=None,
+                   use_input_stats=True, momentum=0.1, eps=1e-05):  # fmt: skip
+    return "instance_norm", {
+        "input": input, "weight": weight, "bias": bias, "running_mean": running_mean,
+        "running_var": running_var, "use_input_stats": use_input_stats, "momentum": momentum,
+        "eps": eps, "cudnn_enabled": False,
+    }  # fmt: skip
+
+
+@in_aten(
+    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+    "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> "
+    "Tensor",
+    call=_instance_form,
+)
 def instance_norm(
     input,
     running_mean=None,

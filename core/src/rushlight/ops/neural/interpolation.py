@@ -11,6 +11,7 @@ from rushlight.kernels.resampling import taps as kernels
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._calls.array_calls import PLAIN_ITEMS
+from rushlight.ops._table.aten import RUNS
 from rushlight.ops._table.op import composite, op
 from rushlight.tensor.memory_format import channels_last, channels_last_3d
 from rushlight.tensor.tensor import Tensor
@@ -157,7 +158,75 @@ def _maps(input, sizes, factors, mode, align_corners, antialias):
 
 
 # Bytes are rounded between two passes in PyTorch where the processor has AVX2.
+_KINDS = {
+    ("nearest", 3): "upsample_nearest1d", ("nearest", 4): "upsample_nearest2d",
+    ("nearest", 5): "upsample_nearest3d", ("linear", 3): "upsample_linear1d",
+    ("bilinear", 4): "upsample_bilinear2d", ("bicubic", 4): "upsample_bicubic2d",
+    ("trilinear", 5): "upsample_trilinear3d", ("nearest-exact", 3): "_upsample_nearest_exact1d",
+    ("nearest-exact", 4): "_upsample_nearest_exact2d",
+    ("nearest-exact", 5): "_upsample_nearest_exact3d",
+}  # fmt: skip
+
+
+def _run_as(mode):
+    """ATen's op for a mode, by the public function."""
+
+    def run(input, output_size, *rest):
+        align = rest[0] if len(rest) > 1 else None
+        factors = rest[-1]
+        return interpolate(
+            input, None if output_size is None else tuple(output_size),
+            None if factors is None else tuple(factors), mode, align,
+        )  # fmt: skip
+
+    return run
+
+
+RUNS.update({name: _run_as(mode) for (mode, _), name in _KINDS.items()})
+
+
+def _resampled(input, size=None, scale_factor=None, mode="nearest", align_corners=None,
+               recompute_scale_factor=None, antialias=False):  # fmt: skip
+    """ATen's op for a way to resample; None for those that it has not."""
+    name = _KINDS.get((mode, input.dim()))
+    if name is None or antialias or recompute_scale_factor:
+        return None
+    count = input.dim() - 2
+    given = {"input": input, "output_size": None, "scale_factors": None}
+    if size is not None:
+        given["output_size"] = list(size) if isinstance(size, tuple | list) else [size] * count
+    else:
+        factors = scale_factor if isinstance(scale_factor, tuple | list) else [scale_factor] * count
+        given["scale_factors"] = [float(f) for f in factors]
+    if not mode.startswith("nearest"):
+        given["align_corners"] = bool(align_corners)
+    return name, given
+
+
 @composite(
+    schemas=(
+        "upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
+        "Tensor",
+        "upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
+        "Tensor",
+        "upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
+        "Tensor",
+        "upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+        "scale_factors) -> Tensor",
+        "upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
+        "float[]? scale_factors) -> Tensor",
+        "upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
+        "float[]? scale_factors) -> Tensor",
+        "upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
+        "float[]? scale_factors) -> Tensor",
+        "_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? "
+        "scale_factors) -> Tensor",
+        "_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? "
+        "scale_factors) -> Tensor",
+        "_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? "
+        "scale_factors) -> Tensor",
+    ),
+    aten_call=_resampled,
     differs=("uint8",),
     samples=lambda make: [
         (make(1, 2, 4), 6),

@@ -13,6 +13,7 @@ from rushlight.kernels.normalization import batch_and_layer as kernels
 from rushlight.kernels.normalization import root_mean_square as rms_kernels
 from rushlight.machine import np
 from rushlight.ops._calls.direct import arrays_of, on_arrays, tensor_of, tensors_of, unrecorded
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.op import op
 from rushlight.ops._table.shape_rules import (
     batch_gradients,
@@ -168,6 +169,20 @@ def check_dtypes(name, input, *vectors):
                 )
 
 
+def _batch_form(input, running_mean, running_var, weight=None, bias=None, training=False,
+                momentum=0.1, eps=1e-05):  # fmt: skip
+    return "batch_norm", {
+        "input": input, "weight": weight, "bias": bias, "running_mean": running_mean,
+        "running_var": running_var, "training": training,
+        "momentum": 0.0 if momentum is None else momentum, "eps": eps, "cudnn_enabled": False,
+    }  # fmt: skip
+
+
+@in_aten(
+    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+    "Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    call=_batch_form,
+)
 def batch_norm(
     input,
     running_mean,
@@ -478,6 +493,14 @@ def _normalized(name, input, normalized_shape, weight, bias=None):
     return math.prod(shape)
 
 
+@in_aten(
+    "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
+    "float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    call=lambda input, normalized_shape, weight=None, bias=None, eps=1e-05: ("layer_norm", {
+        "input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias,
+        "eps": eps, "cudnn_enable": False,
+    }),
+)  # fmt: skip
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """The last dimensions (`normalized_shape`) with mean 0 and variance 1, scaled and shifted.
 
@@ -544,6 +567,10 @@ def _rms_norm_gradient(grad, input, size, weight, eps, out1, needs):
     return (inner * rstd).reshape(shape), (grad * normal).sum(0) if needs[1] else None
 
 
+@in_aten(
+    "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> "
+    "Tensor"
+)
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """The last dimensions (`normalized_shape`) divided by their root mean square, and scaled.
 

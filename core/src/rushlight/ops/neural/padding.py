@@ -9,6 +9,7 @@ from rushlight.kernels.launch.prepared import Remembered
 from rushlight.kernels.resampling import padding as kernels
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.op import op
 from rushlight.ops._table.rules import number_dtype
 from rushlight.ops._table.second_order import with_history
@@ -22,6 +23,10 @@ _ndarray = np.ndarray
 
 
 @op(
+    aten_call=lambda input, pad, value: (
+        "constant_pad_nd",
+        {"self": input, "pad": list(pad), "value": value},
+    ),
     linear=True,
     batching="trailing",
     keeps_format=(4, 5),
@@ -181,6 +186,12 @@ def _padding_value(input, value):
     return held(float(value), input._dtype)
 
 
+@in_aten(
+    'pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
+    call=lambda input, pad, mode="constant", value=None: (
+        "pad", {"self": input, "pad": list(pad), "mode": mode, "value": value},
+    ),
+)  # fmt: skip
 def pad(input, pad, mode="constant", value=None):
     """Padding of the last dimensions: ``(before, after)`` of the last, then of the one before it.
 

@@ -107,7 +107,10 @@ def _is_plain(input):
 
 
 @composite(
-    method=False, limited=False, samples=lambda make: [(make(1, 4, 2, 3), 2), (make(9, 1, 2), 3)]
+    schemas=("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",),
+    method=False,
+    limited=False,
+    samples=lambda make: [(make(1, 4, 2, 3), 2), (make(9, 1, 2), 3)],
 )
 def pixel_shuffle(input: Tensor, upscale_factor):
     """(*, C * r * r, H, W) to (*, C, H * r, W * r). (Shi et al., 2016.)

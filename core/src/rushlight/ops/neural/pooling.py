@@ -9,6 +9,8 @@ from rushlight.errors import shape_text
 from rushlight.kernels.pooling import windows as kernels
 from rushlight.machine.arrays import dtype_of, meta_array
 from rushlight.ops._calls.direct import is_plain_float, tensor_of
+from rushlight.ops._table.aten import adaptively_pooled, pooled
+from rushlight.ops._table.aten_schemas import avg_pool_schemas, max_pool_schemas
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import refuse_complex, refuse_unordered
 from rushlight.ops._table.second_order import with_history
@@ -63,6 +65,10 @@ def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
 
 
 @op(
+    aten_call=lambda input, size: (
+        f"adaptive_max_pool{len(size)}d",
+        {"self": input, "output_size": list(size)},
+    ),
     second_zero=("input",),
     batching="rows",
     keeps_format=(4,),
@@ -344,7 +350,12 @@ def _avg(name, count, input, kernel_size, stride, padding, ceil_mode, include, d
     return out.squeeze(0) if added else out
 
 
-@composite(method=False, samples=lambda make: [(make(2, 6), 2), (make(1, 2, 9), 3, 2, 1, 1, True)])
+@composite(
+    schemas=max_pool_schemas(1),
+    aten_call=pooled("max_pool1d"),
+    method=False,
+    samples=lambda make: [(make(2, 6), 2), (make(1, 2, 9), 3, 2, 1, 1, True)],
+)
 def max_pool1d(
     input: Tensor,
     kernel_size,
@@ -361,6 +372,8 @@ def max_pool1d(
 
 
 @composite(
+    schemas=max_pool_schemas(2),
+    aten_call=pooled("max_pool2d"),
     method=False,
     samples=lambda make: [
         (make(1, 2, 6, 5), 2),
@@ -389,6 +402,8 @@ def max_pool2d(
 
 
 @composite(
+    schemas=max_pool_schemas(3),
+    aten_call=pooled("max_pool3d"),
     method=False,
     samples=lambda make: [(make(1, 2, 4, 4, 3), 2), (make(1, 5, 4, 3), (3, 2, 2), 1, (1, 0, 0))],
     autocast="float32",
@@ -409,7 +424,10 @@ def max_pool3d(
 
 
 @composite(
-    method=False, samples=lambda make: [(make(2, 6), 2), (make(1, 2, 9), 3, 2, 1, True, False)]
+    schemas=avg_pool_schemas(1),
+    aten_call=pooled("avg_pool1d"),
+    method=False,
+    samples=lambda make: [(make(2, 6), 2), (make(1, 2, 9), 3, 2, 1, True, False)],
 )
 def avg_pool1d(
     input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
@@ -421,6 +439,8 @@ def avg_pool1d(
 
 
 @composite(
+    schemas=avg_pool_schemas(2),
+    aten_call=pooled("avg_pool2d"),
     method=False,
     oracle="nn.functional",
     samples=lambda make: [
@@ -453,6 +473,8 @@ def avg_pool2d(
 
 
 @composite(
+    schemas=avg_pool_schemas(3),
+    aten_call=pooled("avg_pool3d"),
     method=False,
     oracle="nn.functional",
     samples=lambda make: [
@@ -535,13 +557,20 @@ def _adaptive(name, function, count, input, output_size):
     return tuple(t.squeeze(0) for t in found) if isinstance(found, tuple) else found.squeeze(0)
 
 
-@composite(method=False, samples=lambda make: [(make(2, 6), 4), (make(1, 2, 7), 3)])
+@composite(
+    schemas=("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",),
+    aten_call=adaptively_pooled("adaptive_avg_pool1d"),
+    method=False,
+    samples=lambda make: [(make(2, 6), 4), (make(1, 2, 7), 3)],
+)
 def adaptive_avg_pool1d(input: Tensor, output_size):
     """Means of `output_size` equal parts of (N, C, L) or (C, L)."""
     return _adaptive("adaptive_avg_pool1d", _adaptive_avg_pool, 1, input, output_size)
 
 
 @composite(
+    schemas=("adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",),
+    aten_call=adaptively_pooled("adaptive_avg_pool2d"),
     method=False,
     oracle="nn.functional",
     samples=lambda make: [(make(1, 2, 6, 5), (3, 2)), (make(2, 4, 5), (None, 3))],
@@ -552,6 +581,8 @@ def adaptive_avg_pool2d(input: Tensor, output_size):
 
 
 @composite(
+    schemas=("adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",),
+    aten_call=adaptively_pooled("adaptive_avg_pool3d"),
     method=False,
     oracle="nn.functional",
     samples=lambda make: [(make(1, 2, 4, 4, 3), (3, 2, 2)), (make(1, 4, 3, 3), 2)],
@@ -568,6 +599,8 @@ def _adaptive_max(name, count, input, output_size, return_indices):
 
 
 @composite(
+    schemas=("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",),
+    aten_call=adaptively_pooled("adaptive_max_pool1d"),
     method=False,
     oracle="nn.functional",
     samples=lambda make: [(make(2, 6), 4), (make(1, 2, 7), 3)],
@@ -578,6 +611,8 @@ def adaptive_max_pool1d(input: Tensor, output_size, return_indices=False):
 
 
 @composite(
+    schemas=("adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",),
+    aten_call=adaptively_pooled("adaptive_max_pool2d"),
     method=False,
     oracle="nn.functional",
     samples=lambda make: [(make(1, 2, 6, 5), (3, 2)), (make(2, 4, 5), (None, 3))],
@@ -588,6 +623,8 @@ def adaptive_max_pool2d(input: Tensor, output_size, return_indices=False):
 
 
 @composite(
+    schemas=("adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",),
+    aten_call=adaptively_pooled("adaptive_max_pool3d"),
     method=False,
     oracle="nn.functional",
     samples=lambda make: [(make(1, 2, 4, 4, 3), (3, 2, 2)), (make(1, 4, 3, 3), 2)],

@@ -12,6 +12,7 @@ from rushlight.kernels.reduction import folds
 from rushlight.kernels.reduction import softmax as kernels
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.aten import along
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import real_floating_only
 from rushlight.ops._table.shape_rules import like, reduced_shape
@@ -31,6 +32,8 @@ def _samples(make):
 
 
 @op(
+    schemas=("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",),
+    aten_call=lambda input, dim: ("_softmax", {"self": input, "dim": dim, "half_to_float": False}),
     batching="dims",
     rule=real_floating_only,
     samples=_samples,
@@ -43,6 +46,11 @@ def _softmax(input: Tensor, dim):
 
 
 @op(
+    schemas=("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",),
+    aten_call=lambda input, dim: (
+        "_log_softmax",
+        {"self": input, "dim": dim, "half_to_float": False},
+    ),
     batching="dims",
     rule=real_floating_only,
     samples=_samples,
@@ -117,7 +125,12 @@ def _default_dim(name, ndim):
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@composite(samples=[(1,), (0,)], aten="int int_out")
+@composite(
+    schemas=("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",),
+    aten_call=along("softmax"),
+    samples=[(1,), (0,)],
+    aten="int int_out",
+)
 def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``exp(input) / sum(exp(input))`` along `dim`: positive numbers that sum to one.
 
@@ -133,7 +146,12 @@ def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     return _softmax(input if dtype is None else input.to(dtype), dim)
 
 
-@composite(samples=[(1,), (0,)], aten="int int_out")
+@composite(
+    schemas=("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",),
+    aten_call=along("log_softmax"),
+    samples=[(1,), (0,)],
+    aten="int int_out",
+)
 def log_softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``log(softmax(input))`` along `dim`, without overflow."""
     if not isinstance(_stacklevel, int):
@@ -142,7 +160,7 @@ def log_softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     return _log_softmax(input if dtype is None else input.to(dtype), dim)
 
 
-@composite(method=False, samples=[(1,), (0,)])
+@composite(in_aten=False, method=False, samples=[(1,), (0,)])
 def softmin(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``softmax(-input)``."""
     return softmax(-input, dim, dtype=dtype)
@@ -183,7 +201,11 @@ _log_sum_exp.cpu(by_layout(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.bod
 _log_sum_exp.gradient(input=_log_sum_exp_gradient)
 
 
-@composite(samples=[(1,), ((0, 1), True)], autocast_on_gpu="float32")
+@composite(
+    schemas=("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",),
+    samples=[(1,), ((0, 1), True)],
+    autocast_on_gpu="float32",
+)
 def logsumexp(input: Tensor, dim, keepdim=False):
     """``log(sum(exp(input), dim))`` without overflow."""
     if input._dtype.category < FLOAT:

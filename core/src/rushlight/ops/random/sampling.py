@@ -13,10 +13,12 @@ from rushlight.kernels.random import sampled_indices as drawn_indices
 from rushlight.kernels.random.normals import box_muller
 from rushlight.machine import memory, np
 from rushlight.machine.arrays import BY_CODE, cast
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.inplace import check_writable, written
 from rushlight.ops._table.number_limits import check_uniform
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops._table.recording import record
+from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.creation.tensors import empty_like, finish, size_of
 from rushlight.ops.random import compiled_sampling as drawing
 from rushlight.ops.random.generators import (  # noqa: F401 - names that are looked for here
@@ -31,7 +33,7 @@ from rushlight.ops.random.generators import (  # noqa: F401 - names that are loo
     seed,
     set_rng_state,
 )
-from rushlight.tensor.dispatch import readable, stack, through_levels
+from rushlight.tensor.dispatch import STATE, captured, readable, stack, through_levels
 from rushlight.tensor.layout import only_strided
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import normalize_size
@@ -45,6 +47,9 @@ def transformable(function):
     @functools.wraps(function)
     def call(*args, **kwargs):
         if stack.levels:
+            found = captured(function, args, kwargs)
+            if found is not NotImplemented:
+                return found
             draw = importlib.import_module("rushlight.ops._transforms.batching_random").draw
             return draw(function, args, kwargs)
         try:
@@ -157,6 +162,7 @@ def _maker(name, sample, short, doc):
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
+    in_aten(forms.sized(name), call=forms.by_size(name))(make)
     transformed = transformable(make)
 
     @functools.wraps(make)
@@ -196,6 +202,11 @@ randn = _maker("randn", _normals, drawing.NORMAL, "Samples from the standard nor
 
 
 @transformable
+@in_aten(
+    forms.ranged("randint", "SymInt high, SymInt[] size"),
+    forms.ranged("randint.low", "SymInt low, SymInt high, SymInt[] size"),
+    call=forms.randint,
+)
 def randint(
     low=None, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None,
     device=None, requires_grad=False, pin_memory=False,
@@ -241,6 +252,10 @@ def _check_bounds(low, high, size=()):
 
 
 @transformable
+@in_aten(
+    forms.ranged("randperm", "SymInt n"),
+    call=lambda n, **named: ("randperm", {"n": n, **forms.options(**named)}),
+)
 def randperm(
     n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
     pin_memory=False,
@@ -337,6 +352,13 @@ def _check_std(std):
 
 @overridable(as_given=True)
 @transformable
+@in_aten(
+    "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
+    "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+    call=lambda input, p=None, **named: (
+        "bernoulli", {"self": input} | ({} if p is None else {"p": p}),
+    ),
+)  # fmt: skip
 def bernoulli(input, p=None, *, generator=None, out=None):
     """0 or 1, with the probabilities in `input` (or `p`)."""
     if not isinstance(input, Tensor):
@@ -376,6 +398,14 @@ def _with_chances(chances, shape):
 
 @overridable(as_given=True)
 @transformable
+@in_aten(
+    "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, "
+    "Generator? generator=None) -> "
+    "Tensor",
+    call=lambda input, num_samples, replacement=False, **named: ("multinomial", {
+        "self": input, "num_samples": num_samples, "replacement": replacement,
+    }),
+)  # fmt: skip
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Indices drawn with the (unnormalised) probabilities in each row of `input`."""
     _check_multinomial(input, num_samples)
@@ -458,11 +488,18 @@ def _memory_order(array):
     return tuple(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 
+@in_aten(
+    "uniform_(Tensor(a!) self, float from=0.0, float to=1.0, *, Generator? generator=None) -> "
+    "Tensor(a!)",
+    call=lambda self, low, to: ("uniform_", {"self": self, "from": low, "to": to}),
+)
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
     """Fill with uniforms from [from, to)."""
     low = named.pop("from", named.pop("a", from_))
     to = named.pop("b", to)
     low, to = float(low), float(to)
+    if STATE.levels and (found := captured(uniform_, (self, low, to), {})) is not NotImplemented:
+        return found
     check_uniform(self._dtype.to_real(), low, to)
     if drawing.filled(self, "between", generator, to - low, low):
         return self
@@ -479,8 +516,14 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
     return fill_with(self, lambda size: _uniforms(low, to, size, self._dtype, generator, place))
 
 
+@in_aten(
+    "normal_(Tensor(a!) self, float mean=0.0, float std=1.0, *, Generator? generator=None) -> "
+    "Tensor(a!)"
+)
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal samples."""
+    if STATE.levels and (found := captured(normal_, (self, mean, std), {})) is not NotImplemented:
+        return found
     if not std >= 0:
         raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
     if drawing.filled(self, "normal", generator, float(mean), float(std)):
@@ -497,8 +540,14 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     return fill_with(self, lambda size: _normals(mean, std, size, self._dtype, generator, place))
 
 
+@in_aten(
+    "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
+    "bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
+)
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, with probability `p` (a number or a tensor) of 1."""
+    if STATE.levels and (found := captured(bernoulli_, (self, p), {})) is not NotImplemented:
+        return found
     dtypes.refuse_limited("bernoulli_", self._dtype)
     if not isinstance(p, Tensor):
         draw = _with_chance(p)
@@ -518,8 +567,13 @@ def bernoulli_(self, p=0.5, *, generator=None):
     return _fill(self, _with_chances(chances, chances.shape), generator)
 
 
+@in_aten(
+    "exponential_(Tensor(a!) self, float lambd=1.0, *, Generator? generator=None) -> Tensor(a!)"
+)
 def exponential_(self, lambd=1.0, *, generator=None):
     """Fill with exponential samples of rate `lambd`."""
+    if STATE.levels and (found := captured(exponential_, (self, lambd), {})) is not NotImplemented:
+        return found
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     _float(self._dtype, "exponential_")

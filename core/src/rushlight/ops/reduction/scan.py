@@ -66,6 +66,7 @@ def _accumulate(function, input, dim, dtype):
 
 
 @op(
+    schemas=("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",),
     linear=True,
     batching="dims",
     samples=_samples,
@@ -86,6 +87,7 @@ cumsum.gradient(
 
 
 @op(
+    schemas=("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",),
     batching="dims",
     samples=_samples,
     domain="nonzero",

@@ -74,6 +74,11 @@ def _meta_sort(input, dim=-1, descending=False, stable=False):
 
 
 @op(
+    schemas=(
+        "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor, Tensor)",
+        "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> "
+        "(Tensor, Tensor)",
+    ),
     batching="dims", result=ValuesIndices, samples=_samples, meta=_meta_sort, limited="unsigned",
     barred="complex", aten="default stable values_stable values Tensor any",
 )  # fmt: skip
@@ -118,7 +123,15 @@ def _sort_gradient(grad, out1, input_shape, dim):
 sort.gradient(input=_sort_gradient)
 
 
-@composite(samples=[(), (0, True)], differentiable=False, aten="default stable stable_out")
+@composite(
+    schemas=(
+        "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+        "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    ),
+    samples=[(), (0, True)],
+    differentiable=False,
+    aten="default stable stable_out",
+)
 def argsort(input: Tensor, dim=-1, descending=False, stable=False):
     """The indices that sort along `dim`."""
     return sort(input, dim, descending, stable)[1]
@@ -135,6 +148,10 @@ def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
 
 
 @op(
+    schemas=(
+        "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> "
+        "(Tensor, Tensor)",
+    ),
     batching="dims", result=ValuesIndices, samples=_topk_samples, meta=_meta_topk, sweep=(2,),
     barred="complex", aten="default values",
 )  # fmt: skip

@@ -17,6 +17,8 @@ from rushlight.kernels.reduction import sums as kernels
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE, cast, dtype_of
 from rushlight.machine.quiet import quietly
+from rushlight.ops._table.aten import in_aten, reduced
+from rushlight.ops._table.aten_schemas import reduction_schemas, truth_schemas
 from rushlight.ops._table.numpy_names import first_by_keyword
 from rushlight.ops._table.op import TABLE, Whole, composite, op
 from rushlight.ops._table.rules import refuse_unordered
@@ -91,6 +93,8 @@ def _meta_same(input, dim=None, keepdim=False, dtype=None):
 
 
 @op(
+    schemas=reduction_schemas("sum", "dim_IntList", "int[1]?"),
+    aten_call=reduced("sum"),
     linear=True,
     batching="dims",
     samples=_sizes,
@@ -170,6 +174,8 @@ def _need_float(name, array, dtype):
 
 
 @op(
+    schemas=reduction_schemas("mean", "dim", "int[1]?"),
+    aten_call=reduced("mean"),
     linear=True,
     batching="dims",
     samples=_sizes,
@@ -233,6 +239,8 @@ def _prod_sizes(make):
 
 
 @op(
+    schemas=reduction_schemas("prod", "dim_int", "int"),
+    aten_call=reduced("prod"),
     batching="dims",
     meta=_meta_sum,
     samples=_prod_sizes,
@@ -304,7 +312,12 @@ def _share_ties(grad, input, out, dim, keepdim):
     return where(mask, restore(grad, shape, dim, keepdim) / count, 0.0 / count.to(grad.dtype))
 
 
-@op(batching="dims", samples=_extreme_sizes, meta=_meta_same)
+@op(
+    schemas=("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",),
+    batching="dims",
+    samples=_extreme_sizes,
+    meta=_meta_same,
+)
 def amax(input: Tensor, dim=(), keepdim=False):
     """The largest element over `dim` (all by default); ties share the gradient."""
     refuse_unordered("amax", input)
@@ -317,7 +330,12 @@ def amax(input: Tensor, dim=(), keepdim=False):
 amax.gradient(input=_share_ties)
 
 
-@op(batching="dims", samples=_extreme_sizes, meta=_meta_same)
+@op(
+    schemas=("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",),
+    batching="dims",
+    samples=_extreme_sizes,
+    meta=_meta_same,
+)
 def amin(input: Tensor, dim=(), keepdim=False):
     """The smallest element over `dim` (all by default); ties share the gradient."""
     refuse_unordered("amin", input)
@@ -367,13 +385,13 @@ _INDEX = {
 }  # fmt: skip
 
 
-@op(**_INDEX)
+@op(schemas=("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",), **_INDEX)
 def argmax(input: Tensor, dim=None, keepdim=False):
     """Index of the largest element, of all or over `dim`."""
     return _arg_extreme("argmax", np.argmax, input, dim, keepdim)
 
 
-@op(**_INDEX)
+@op(schemas=("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",), **_INDEX)
 def argmin(input: Tensor, dim=None, keepdim=False):
     """Index of the smallest element, of all or over `dim`."""
     return _arg_extreme("argmin", np.argmin, input, dim, keepdim)
@@ -405,6 +423,20 @@ def _extreme(kind):
         if not args and "dim" not in kwargs and "axis" not in kwargs:
             raise TypeError(f"{kind}() received {list(kwargs)}, expected dim, keepdim or other")
         return (_max_dim if kind == "max" else _min_dim)(input, *args, **kwargs)
+
+    return in_aten(
+        f"{kind}(Tensor self) -> Tensor",
+        f"{kind}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
+        f"{kind}.other(Tensor self, Tensor other) -> Tensor",
+        call=_extreme_form(kind),
+    )(call)
+
+
+def _extreme_form(kind):
+    def call(input, *args, **kwargs):
+        if args and isinstance(args[0], Tensor):
+            kwargs["other"], args = args[0], args[1:]
+        return kind, {"self": input, **dict(zip(("dim", "keepdim"), args, strict=False)), **kwargs}
 
     return call
 
@@ -456,13 +488,35 @@ _SELECTING = {
 }  # fmt: skip
 
 
-@op(batching="dims", node="Max", label="max", **_SELECTING, barred="complex")
+@op(
+    schemas=("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",),
+    aten_call=lambda input, dim, keepdim=False: (
+        "max",
+        {"self": input, "dim": dim, "keepdim": keepdim},
+    ),
+    batching="dims",
+    node="Max",
+    label="max",
+    **_SELECTING,
+    barred="complex",
+)
 def _max_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     """The largest elements over a dimension and where they are."""
     return _selected("max", amax, np.argmax, input, dim, keepdim)
 
 
-@op(batching="dims", node="Min", label="min", **_SELECTING, barred="complex")
+@op(
+    schemas=("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",),
+    aten_call=lambda input, dim, keepdim=False: (
+        "min",
+        {"self": input, "dim": dim, "keepdim": keepdim},
+    ),
+    batching="dims",
+    node="Min",
+    label="min",
+    **_SELECTING,
+    barred="complex",
+)
 def _min_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     """The smallest elements over a dimension and where they are."""
     return _selected("min", amin, np.argmin, input, dim, keepdim)
@@ -492,14 +546,22 @@ _TRUTHS = {
 }  # fmt: skip
 
 
-@op(**_TRUTHS)
+@op(
+    schemas=truth_schemas("all"),
+    aten_call=reduced("all"),
+    **_TRUTHS,
+)
 def all(input: Tensor, dim=None, keepdim=False):
     """Whether all elements are true (nonzero), of all or over `dim`."""
     found = (input != 0).all(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
     return by_rows(np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_))
 
 
-@op(**_TRUTHS)
+@op(
+    schemas=truth_schemas("any"),
+    aten_call=reduced("any"),
+    **_TRUTHS,
+)
 def any(input: Tensor, dim=None, keepdim=False):
     """Whether any element is true (nonzero), of all or over `dim`."""
     found = (input != 0).any(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
@@ -551,7 +613,10 @@ def _norm_power(x, p, dim, keepdim):
     samples=_sizes,
     autocast_on_gpu="float32",
     limited="complex",
-)
+    aten_call=lambda input, dim=None, keepdim=False: (
+        "linalg_vector_norm", {"self": input, "dim": dim, "keepdim": keepdim},
+    ),
+)  # fmt: skip
 def _norm2(input: Tensor, dim=None, keepdim=False):
     """The Euclidean norm over `dim`; its gradient at 0 is 0."""
     axes = wrap_dims(dim, input.ndim)

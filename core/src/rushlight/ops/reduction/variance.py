@@ -11,6 +11,8 @@ from rushlight.kernels.reduction import folds, totals
 from rushlight.kernels.reduction import sums as kernels
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
+from rushlight.ops._table.aten import spread
+from rushlight.ops._table.aten_schemas import spread_schemas
 from rushlight.ops._table.attributes import whole
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.shape_rules import reduced_shape
@@ -118,6 +120,8 @@ def _var(input, dim, unbiased, keepdim, correction):
 
 
 @composite(
+    schemas=spread_schemas("var"),
+    aten_call=spread("var"),
     samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}],
     aten="default dim correction correction_out out",
 )
@@ -142,6 +146,8 @@ def _correction(unbiased, correction):
 
 
 @composite(
+    schemas=spread_schemas("std"),
+    aten_call=spread("std"),
     samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}],
     aten="default dim correction correction_out out",
 )
@@ -158,6 +164,8 @@ def std(
 
 
 @composite(
+    schemas=spread_schemas("var_mean"),
+    aten_call=spread("var_mean"),
     samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}],
     aten="default dim correction correction_out",
 )
@@ -176,6 +184,8 @@ def var_mean(
 
 
 @composite(
+    schemas=spread_schemas("std_mean"),
+    aten_call=spread("std_mean"),
     samples=[(), (1,), ((0, 1), True, True), {"dim": 0, "correction": 0}],
     aten="default dim correction correction_out",
 )

@@ -26,6 +26,7 @@ _ndarray = np.ndarray
 
 
 @op(
+    schemas=("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",),
     linear=True,
     samples=lambda make: [((make(2, 3),), {})],
     meta=lambda input, memory_format=None: (input.shape, dtype_of(input)),
@@ -76,7 +77,17 @@ clone.cpu(_clone_kernel)
 clone.gradient(input=lambda grad: grad)
 
 
-@composite(itself=True, samples=lambda make: [(make(),), (make(0, 3),), (make(4, 3).t(),)])
+@composite(
+    schemas=(
+        "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
+    ),
+    aten_call=lambda input, memory_format=None: (
+        "contiguous",
+        {"self": input} | ({} if memory_format is None else {"memory_format": memory_format}),
+    ),
+    itself=True,
+    samples=lambda make: [(make(),), (make(0, 3),), (make(4, 3).t(),)],
+)
 def contiguous(input: Tensor, memory_format=None):
     """The tensor itself if its memory lies in the format (row-major by default), else a copy that
     does."""

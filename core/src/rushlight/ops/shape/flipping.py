@@ -15,6 +15,7 @@ from rushlight.tensor.tensor import Tensor
 
 
 @op(
+    schemas=("flip(Tensor self, int[] dims) -> Tensor",),
     linear=True,
     batching="dims",
     meta=like,
@@ -45,6 +46,7 @@ flip.gradient(input=lambda grad, dims: grad.flip(dims))
 
 
 @op(
+    schemas=("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",),
     linear=True,
     batching="dims",
     meta=like,

@@ -49,6 +49,7 @@ def _cat_samples(make):
 
 
 @op(
+    schemas=("cat(Tensor[] tensors, int dim=0) -> Tensor",),
     linear="+tensors",
     meta=joined,
     rule=same,
@@ -168,6 +169,7 @@ def _stack_samples(make):
 
 
 @op(
+    schemas=("stack(Tensor[] tensors, int dim=0) -> Tensor",),
     linear="+tensors",
     meta=stacked,
     rule=same,

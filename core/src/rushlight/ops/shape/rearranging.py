@@ -88,7 +88,11 @@ def fill(input: Tensor, value):
     return input.clone().fill_(value)
 
 
-@composite(method=False, samples=[((1, 2),), ((1, 0, -1, 2), 1.5)])
+@composite(
+    schemas=("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",),
+    method=False,
+    samples=[((1, 2),), ((1, 0, -1, 2), 1.5)],
+)
 def constant_pad_nd(input: Tensor, pad, value=0):
     """A constant around the last dimensions: ``(before, after)`` of the last first."""
     pad = tuple(pad)

@@ -14,6 +14,7 @@ from rushlight.tensor.tensor import Tensor
 
 
 @op(
+    schemas=("repeat(Tensor self, SymInt[] repeats) -> Tensor",),
     linear=True,
     meta=repeated,
     samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})],
@@ -58,13 +59,22 @@ def _repeat_gradient(grad, input_shape, repeats):
 repeat.gradient(input=_repeat_gradient)
 
 
-@composite(samples=[((2,),), ((2, 1, 3),)])
+@composite(schemas=("tile(Tensor self, SymInt[] dims) -> Tensor",), samples=[((2,),), ((2, 1, 3),)])
 def tile(input: Tensor, dims: Sizes):
     """`input` tiled; missing leading repeats are 1."""
     return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
 
 
-@composite(samples=[(2,), (2, 1), (3, -1)], aten="Tensor self_Tensor self_int Tensor_out")
+@composite(
+    schemas=(
+        "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
+        "output_size=None) -> Tensor",
+        "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? "
+        "output_size=None) -> Tensor",
+    ),
+    samples=[(2,), (2, 1), (3, -1)],
+    aten="Tensor self_Tensor self_int Tensor_out",
+)
 def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
     """Each element (or slice along `dim`) repeated in place."""
     from rushlight.ops.creation.tensors import arange, beside

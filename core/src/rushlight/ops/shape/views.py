@@ -69,6 +69,10 @@ def _view_samples(make):
 
 
 @declare_view(
+    schemas=(
+        "view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+        "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+    ),
     linear=True, samples=_view_samples, oracle="Tensor", made_by="reshaped", aten="default dtype",
     batching="view",
 )  # fmt: skip
@@ -160,7 +164,14 @@ def _shaped_as(made_by, general):
 Tensor.view_as = _shaped_as("reshaped", _view_op)
 
 
-@declare_view(linear=True, samples=_view_samples, made_by="reshaped", copies=True, batching="view")
+@declare_view(
+    schemas=("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",),
+    linear=True,
+    samples=_view_samples,
+    made_by="reshaped",
+    copies=True,
+    batching="view",
+)
 def reshape(input: Tensor, shape: Sizes):
     """`input` with another shape: a view where strides allow it, else a copy.
 
@@ -196,7 +207,12 @@ def _expand_samples(make):
 
 
 @declare_view(
-    linear=True, samples=_expand_samples, oracle="Tensor", made_by="expanded", batching="expand"
+    schemas=("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",),
+    linear=True,
+    samples=_expand_samples,
+    oracle="Tensor",
+    made_by="expanded",
+    batching="expand",
 )
 def expand(input: Tensor, size: Sizes, *, implicit=False):
     """`input` repeated along dimensions of extent one (and new leading ones) without copying."""
@@ -311,6 +327,7 @@ sum_to_size.gradient(input=lambda grad, input_shape: grad.expand(input_shape))
 
 
 @declare_view(
+    schemas=("permute(Tensor(a) self, int[] dims) -> Tensor(a)",),
     linear=True,
     made_by="permuted",
     samples=lambda make: [((make(2, 3, 4), (2, 0, 1)), {}), ((make(), ()), {})],
@@ -347,7 +364,7 @@ def _inverse(dims):
 permute.gradient(input=lambda grad, dims: grad.permute(_inverse(dims)))
 
 
-@declare_view(
+@declare_view(schemas=("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",),
     linear=True, batching="dims",
     samples=lambda make: [((make(2, 3), 0, 1), {}), ((make(2, 3, 4), -1, 0), {})],
     aliases=("swapaxes", "swapdims"), keywords={"axis0": "dim0", "axis1": "dim1"}, inplace=True,
@@ -416,6 +433,10 @@ _moved = ShortView()
 
 
 @composite(
+    schemas=(
+        "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+        "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+    ),
     aliases=("moveaxis",),
     samples=lambda make: [(make(3, 4), 0, 1), (make(2, 3, 4), (0, 2), (-1, 0))],
     aten="intlist",
@@ -456,6 +477,11 @@ def _squeezed(input, dim):
 
 
 @declare_view(
+    schemas=(
+        "squeeze(Tensor(a) self) -> Tensor(a)",
+        "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+        "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+    ),
     linear=True, samples=_squeeze_samples, inplace=True, made_by=_squeezed, known=ShortView(),
     spread=True, aten="default dim dims", aten_inplace="default dim dims", batching="squeeze",
 )  # fmt: skip
@@ -480,7 +506,7 @@ def _unsqueezed(input, dim):
     return construction.indexed(input, _NEW_AT[dim % (ndim + 1)], (unsqueeze.op, [dim]))
 
 
-@declare_view(
+@declare_view(schemas=("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",),
     linear=True,
     samples=lambda make: [((make(3), 0), {}), ((make(3, 2), -1), {}), ((make(), 0), {})],
     inplace=True, made_by=_unsqueezed, known=ShortView(), batching="unsqueeze",
@@ -507,7 +533,9 @@ _WHOLE = (-1,)
 
 
 @composite(
-    samples=lambda make: [(make(),), (make(2, 3, 4), 1), (make(2, 3, 4), 0, -2)], aten="using_ints"
+    schemas=("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",),
+    samples=lambda make: [(make(),), (make(2, 3, 4), 1), (make(2, 3, 4), 0, -2)],
+    aten="using_ints",
 )
 def flatten(input: Tensor, start_dim=0, end_dim=-1):
     """Dimensions `start_dim` to `end_dim` as one."""
@@ -538,14 +566,17 @@ def ravel(input: Tensor):
     return reshape(input.contiguous(), (-1,))
 
 
-@composite(samples=[(1, (2, 2)), (-1, (-1, 2))])
+@composite(
+    schemas=("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",),
+    samples=[(1, (2, 2)), (-1, (-1, 2))],
+)
 def unflatten(input: Tensor, dim, sizes):
     """One dimension split into several; one of `sizes` may be -1."""
     dim, shape = wrap_dim(dim, input.dim()), input._array.shape
     return reshape(input, (*shape[:dim], *infer_size(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
 
 
-@op(
+@op(in_aten=False,
     linear="+base,value", meta=like, method=False, samples=lambda make: [],
     tested_by="tests/autograd/test_inplace_views.py", limited="unsigned complex", moves=True,
     batching="view_scatter",

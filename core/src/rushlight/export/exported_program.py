@@ -1,0 +1,210 @@
+"""`ExportedProgram`: a graph of ATen ops with all that it needs to run."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from rushlight.export.graph_signature import ExportGraphSignature, InputKind
+from rushlight.export.unlifting import unlifted
+from rushlight.export.verifier import check, writes
+from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import GraphModule
+from rushlight.nn.parameter import Parameter
+from rushlight.utils import _pytree as pytree
+
+
+@dataclasses.dataclass
+class ModuleCallSignature:
+    """How a module is called: its arguments and result as structures."""
+
+    inputs: list
+    outputs: list
+    in_spec: pytree.TreeSpec
+    out_spec: pytree.TreeSpec
+    forward_arg_names: list[str] | None = None
+
+
+@dataclasses.dataclass
+class ModuleCallEntry:
+    """A module of the model, by its path; the signature is known of the model alone."""
+
+    fqn: str
+    signature: ModuleCallSignature | None = None
+
+
+@dataclasses.dataclass
+class CallSpec:
+    """The structures of arguments, ``(args, kwargs)``, and result."""
+
+    in_spec: pytree.TreeSpec
+    out_spec: pytree.TreeSpec
+
+
+class ExportedProgram:
+    """What :func:`rushlight.export.export` gives.
+
+    The graph has an input for each parameter, buffer, constant and leaf of the arguments; what is
+    what says `graph_signature`. It is called through :meth:`module`.
+    """
+
+    def __init__(
+        self,
+        root,
+        graph: Graph,
+        graph_signature: ExportGraphSignature,
+        state_dict: dict[str, Any],
+        range_constraints: dict,
+        module_call_graph: list[ModuleCallEntry],
+        example_inputs=None,
+        constants: dict[str, Any] | None = None,
+    ):
+        self._graph_module = GraphModule(root, graph)
+        self._graph_signature = graph_signature
+        self._state_dict, self._range_constraints = state_dict, range_constraints
+        self._module_call_graph = module_call_graph
+        self._example_inputs, self._constants = example_inputs, constants or {}
+        self.validate()
+
+    # ------------------------------------------------------------------------------------- parts
+    @property
+    def graph_module(self) -> GraphModule:
+        """The graph as a module of lifted inputs."""
+        return self._graph_module
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self._graph_module.graph
+
+    @property
+    def graph_signature(self) -> ExportGraphSignature:
+        """What its inputs and outputs are."""
+        return self._graph_signature
+
+    @property
+    def state_dict(self) -> dict[str, Any]:
+        """Parameters and persistent buffers by the model's names."""
+        return self._state_dict
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Other tensors that the graph needs, by name."""
+        return self._constants
+
+    @property
+    def tensor_constants(self) -> dict[str, Any]:
+        """The same as `constants`."""
+        return self._constants
+
+    @property
+    def example_inputs(self):
+        """The arguments of the export: ``(args, kwargs)``."""
+        return self._example_inputs
+
+    @example_inputs.setter
+    def example_inputs(self, value):
+        if value is not None:
+            pair = isinstance(value, tuple) and len(value) == 2
+            if not pair or not isinstance(value[0], tuple) or not isinstance(value[1], dict):
+                raise ValueError(
+                    "example_inputs: expected (args, kwargs), a tuple and a dict, got "
+                    f"{type(value).__name__}"
+                )
+        self._example_inputs = value
+
+    @property
+    def module_call_graph(self) -> list[ModuleCallEntry]:
+        """The model's modules; the first entry is the model, with its signature."""
+        return self._module_call_graph
+
+    @property
+    def call_spec(self) -> CallSpec:
+        """The structures of arguments and result."""
+        signature = self._module_call_graph[0].signature
+        if signature is None:
+            raise ValueError("call_spec: the first entry of module_call_graph has no signature")
+        return CallSpec(signature.in_spec, signature.out_spec)
+
+    @property
+    def range_constraints(self) -> dict:
+        """What is known of sizes that may differ: none may, in this version."""
+        return self._range_constraints
+
+    @property
+    def dialect(self) -> str:
+        """The name of the set of ops."""
+        return "ATEN" if self.functional else "TRAINING"
+
+    @property
+    def functional(self) -> bool:
+        """Whether no op of the graph writes to a tensor."""
+        return not any(writes(node) for node in self.graph.nodes)
+
+    def parameters(self):
+        """The model's parameters."""
+        for _, parameter in self.named_parameters():
+            yield parameter
+
+    def named_parameters(self):
+        """The model's parameters with their names."""
+        for name in self.graph_signature.parameters:
+            yield name, self.state_dict[name]
+
+    def buffers(self):
+        """The model's buffers."""
+        for _, buffer in self.named_buffers():
+            yield buffer
+
+    def named_buffers(self):
+        """The model's buffers with their names."""
+        absent = self.graph_signature.non_persistent_buffers
+        for name in self.graph_signature.buffers:
+            yield name, (self.constants if name in absent else self.state_dict)[name]
+
+    # ------------------------------------------------------------------------------------- acting
+    def module(self, check_guards: bool = True) -> GraphModule:
+        """A module with the model's names of parameters and buffers that takes and gives what the
+        model does. Its calls check their inputs, unless `check_guards` is False."""
+        return unlifted(self, check_guards)
+
+    def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
+        """The same program without ops that write: buffers that change are outputs, which
+        `graph_signature` names. `decomp_table` maps overloads to functions called instead;
+        by default composites such as ``linear`` and ``conv2d`` become their parts."""
+        from rushlight.export.decomposing import decomposed
+
+        return decomposed(self, decomp_table)
+
+    def validate(self) -> None:
+        """Raise :class:`~rushlight.export.verifier.SpecViolationError` where graph, signature and
+        state do not fit together."""
+        check(self)
+
+    def __call__(self, *args, **kwargs):
+        """Refused: :meth:`module` gives what is called."""
+        raise RuntimeError(
+            "Unable to call ExportedProgram directly. You should use `exported_program.module()` "
+            "instead."
+        )
+
+    def __str__(self):
+        code = self.graph_module.print_readable(print_output=False).replace("\n", "\n    ")
+        signature = str(self.graph_signature).replace("\n", "\n    ")
+        return (
+            f"ExportedProgram:\n    {code}\n\nGraph signature: {signature}\nRange constraints: "
+            f"{self.range_constraints}\n"
+        )
+
+    __repr__ = __str__
+
+
+def state_of(signature, module):
+    """The model's tensors that the state dict has: those in it, by their first names."""
+    state = {}
+    tensors = dict(module.named_parameters()) | dict(module.named_buffers())
+    for spec in signature.input_specs:
+        if spec.kind is InputKind.PARAMETER or spec.persistent:
+            value = tensors[spec.target]
+            state[spec.target] = value if isinstance(value, Parameter) else value.detach()
+    return state

@@ -1,0 +1,183 @@
+"""What the inputs and outputs of an exported graph are: parameters, buffers, constants, the user's.
+
+The names are those of the graph's nodes; a `target` is the name in the model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import Enum, auto
+
+
+@dataclasses.dataclass
+class TensorArgument:
+    """A tensor, by the name of its node."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class SymIntArgument:
+    """A size that may differ from call to call, by the name of its node."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class ConstantArgument:
+    """A number, string or None, which is the same in every call."""
+
+    name: str
+    value: int | float | bool | str | None
+
+
+class InputKind(Enum):
+    """What an input is."""
+
+    USER_INPUT = auto()
+    PARAMETER = auto()
+    BUFFER = auto()
+    CONSTANT_TENSOR = auto()
+
+
+class OutputKind(Enum):
+    """What an output is."""
+
+    USER_OUTPUT = auto()
+    BUFFER_MUTATION = auto()
+    USER_INPUT_MUTATION = auto()
+    PARAMETER_MUTATION = auto()
+
+
+@dataclasses.dataclass
+class InputSpec:
+    """One input; `persistent` is known of buffers: whether the state dict has it."""
+
+    kind: InputKind
+    arg: TensorArgument | SymIntArgument | ConstantArgument
+    target: str | None
+    persistent: bool | None = None
+
+    def __str__(self):
+        words = [f"{self.arg.name}: {self.kind.name}"]
+        if self.target is not None:
+            words.append(f"target='{self.target}'")
+        if self.persistent is not None:
+            words.append(f"persistent={self.persistent}")
+        return " ".join(words)
+
+
+@dataclasses.dataclass
+class OutputSpec:
+    """One output; `target` is what a mutation is of."""
+
+    kind: OutputKind
+    arg: TensorArgument | SymIntArgument | ConstantArgument
+    target: str | None
+
+    def __str__(self):
+        of = "" if self.target is None else f" target='{self.target}'"
+        return f"{self.arg.name}: {self.kind.name}{of}"
+
+
+@dataclasses.dataclass
+class ExportGraphSignature:
+    """The inputs and outputs of a graph in order, and what follows from them."""
+
+    input_specs: list[InputSpec]
+    output_specs: list[OutputSpec]
+
+    def _inputs(self, kind):
+        return [spec for spec in self.input_specs if spec.kind is kind]
+
+    def _outputs(self, kind):
+        return [spec for spec in self.output_specs if spec.kind is kind]
+
+    def _targets(self, kind):
+        return {spec.arg.name: spec.target for spec in self._inputs(kind)}
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the model's parameters."""
+        return tuple(spec.target for spec in self._inputs(InputKind.PARAMETER))
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """The names of the model's buffers."""
+        return tuple(spec.target for spec in self._inputs(InputKind.BUFFER))
+
+    @property
+    def non_persistent_buffers(self) -> set[str]:
+        """The names of buffers that the state dict has not."""
+        return {s.target for s in self._inputs(InputKind.BUFFER) if s.persistent is False}
+
+    @property
+    def lifted_tensor_constants(self) -> tuple[str, ...]:
+        """The names of tensors that the model holds or makes from numbers."""
+        return tuple(spec.target for spec in self._inputs(InputKind.CONSTANT_TENSOR))
+
+    @property
+    def user_inputs(self) -> tuple:
+        """The names of the user's inputs; the values of those that are constant."""
+        return tuple(map(_shown, self._inputs(InputKind.USER_INPUT)))
+
+    @property
+    def user_outputs(self) -> tuple:
+        """The names of the nodes that are returned; the values of those that are constant."""
+        return tuple(map(_shown, self._outputs(OutputKind.USER_OUTPUT)))
+
+    @property
+    def inputs_to_parameters(self) -> dict[str, str]:
+        """Parameters by the name of their input."""
+        return self._targets(InputKind.PARAMETER)
+
+    @property
+    def inputs_to_buffers(self) -> dict[str, str]:
+        """Buffers by the name of their input."""
+        return self._targets(InputKind.BUFFER)
+
+    @property
+    def inputs_to_lifted_tensor_constants(self) -> dict[str, str]:
+        """Constants by the name of their input."""
+        return self._targets(InputKind.CONSTANT_TENSOR)
+
+    @property
+    def buffers_to_mutate(self) -> dict[str, str]:
+        """Buffers by the name of the output that is their new value."""
+        return {s.arg.name: s.target for s in self._outputs(OutputKind.BUFFER_MUTATION)}
+
+    @property
+    def user_inputs_to_mutate(self) -> dict[str, str]:
+        """The user's inputs by the name of the output that is their new value."""
+        return {s.arg.name: s.target for s in self._outputs(OutputKind.USER_INPUT_MUTATION)}
+
+    @property
+    def parameters_to_mutate(self) -> dict[str, str]:
+        """Parameters by the name of the output that is their new value."""
+        return {s.arg.name: s.target for s in self._outputs(OutputKind.PARAMETER_MUTATION)}
+
+    def replace_all_uses(self, old: str, new: str) -> None:
+        """Call a node `new` that was called `old`."""
+        for spec in (*self.input_specs, *self.output_specs):
+            if isinstance(spec.arg, TensorArgument) and spec.arg.name == old:
+                spec.arg.name = new
+
+    def __str__(self):
+        lines = ["", "# inputs", *map(str, self.input_specs)]
+        return "\n".join([*lines, "", "# outputs", *map(str, self.output_specs), ""])
+
+
+def _shown(spec):
+    return spec.arg.value if isinstance(spec.arg, ConstantArgument) else spec.arg.name
+
+
+__all__ = [
+    "ConstantArgument",
+    "ExportGraphSignature",
+    "InputKind",
+    "InputSpec",
+    "OutputKind",
+    "OutputSpec",
+    "SymIntArgument",
+    "TensorArgument",
+]

@@ -1,0 +1,200 @@
+"""From a module to the graph of one call of it: inputs, constants, outputs."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+
+from rushlight.autograd.mode import no_grad
+from rushlight.export.graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from rushlight.fx.experimental.recorder import Recorder
+from rushlight.fx.graph_module import GraphModule
+from rushlight.nn import global_hooks
+from rushlight.nn.module import Module
+from rushlight.nn.utils.stateless import _reparametrize_module
+from rushlight.tensor.tensor import Tensor
+from rushlight.utils import _pytree as pytree
+
+_PREFIX = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
+_CONSTANTS = (int, float, bool, str, complex, type(None))
+
+
+class Tracing:
+    """One run of a module on tensors without values."""
+
+    def __init__(self, module):
+        self.module, self.recorder = module, Recorder(True, constant=self._constant)
+        self.inputs: list = []  # (node, InputSpec) of what is lifted
+        self.user: list = []
+        self.constants: dict = {}
+        self._by_identity: dict = {}
+        self._paths = {m: name for name, m in module.named_modules()}
+        self._stack: dict = {}
+
+    # ------------------------------------------------------------------------------------- inputs
+    def lift(self, kind, name, tensor, persistent=None):
+        """A placeholder for a tensor of the model, and the tensor of the program."""
+        label = _PREFIX[kind] + re.sub(r"\W", "_", name)
+        before = self.user[0][0] if self.user else None
+        with self.recorder.graph.inserting_before(before) if before else contextlib.nullcontext():
+            node, entered = self.recorder.placeholder(label, tensor)
+        spec = InputSpec(kind, TensorArgument(node.name), name, persistent)
+        self.inputs.append((node, spec))
+        return entered
+
+    def state(self):
+        """Parameters and buffers of the model as tensors of the program, by name."""
+        found = {}
+        for name, value in self.module.named_parameters():
+            found[name] = self.lift(InputKind.PARAMETER, name, value)
+        kept = self.module.state_dict().keys()
+        for name, value in self.module.named_buffers():
+            found[name] = self.lift(InputKind.BUFFER, name, value, name in kept)
+            if name not in kept:
+                self.constants[name] = value
+        return found
+
+    def _constant(self, tensor):
+        """The node of a tensor that is neither the model's state nor an input."""
+        found = self._by_identity.get(id(tensor))
+        if found is None:
+            name = self._attribute(tensor)
+            if name is None:
+                name = f"lifted_tensor_{sum(n.startswith('lifted_') for n in self.constants)}"
+            entered = self.lift(InputKind.CONSTANT_TENSOR, name, tensor)
+            self.constants[name] = tensor
+            found = self._by_identity[id(tensor)] = entered, tensor
+        return found[0]._fx_node
+
+    def _attribute(self, tensor):
+        """The name of a plain attribute of the model, or of its modules."""
+        for prefix, module in self.module.named_modules():
+            for name, value in module.__dict__.items():
+                if value is tensor:
+                    return f"{prefix}.{name}" if prefix else name
+        return None
+
+    def user_input(self, name, value):
+        """A placeholder for an argument, or one of its leaves."""
+        if isinstance(value, Tensor):
+            node, value = self.recorder.placeholder(name, value)
+            argument = TensorArgument(node.name)
+        elif isinstance(value, _CONSTANTS):
+            node = self.recorder.node("placeholder", name, (), {}, name)
+            node.meta["val"], argument = value, ConstantArgument(node.name, value)
+        else:
+            raise ValueError(
+                f"export(): Unsupported input type {type(value)} of input '{name}': expected "
+                "tensors, numbers, strings, None or structures of them; register other classes "
+                "with rushlight.utils._pytree.register_pytree_node"
+            )
+        self.user.append((node, InputSpec(InputKind.USER_INPUT, argument, None)))
+        return value
+
+    # ------------------------------------------------------------------------------------ running
+    def run(self, args, kwargs):
+        """Call the module and return ``(graph module, signature, in_spec, out_spec)``."""
+        leaves, in_spec = pytree.tree_flatten((args, kwargs))
+        names = leaf_names(self.module.forward, args, kwargs)
+        with self.recorder.level as level, no_grad(), self._watched():
+            state = self.state()
+            given = [self.user_input(n, v) for n, v in zip(names, leaves, strict=True)]
+            given_args, given_kwargs = pytree.tree_unflatten(given, in_spec)
+            with _reparametrize_module(self.module, state, tie_weights=True):
+                result = self.module(*given_args, **given_kwargs)
+                self._write_assigned(state)
+            outputs, out_spec = pytree.tree_flatten(result)
+            self.recorder.node("output", "output", (tuple(self._output(o) for o in outputs),), {})
+        del level
+        specs = [self._output_spec(n) for n in self.recorder.graph.output_node().args[0]]
+        inputs = [spec for _, spec in (*_in_order(self.inputs), *self.user)]
+        signature = ExportGraphSignature(inputs, specs)
+        graph_module = GraphModule(Module(), self.recorder.graph, "GraphModule")
+        return graph_module, signature, in_spec, out_spec
+
+    def _output(self, value):
+        if isinstance(value, Tensor) or isinstance(value, _CONSTANTS):
+            return value
+        raise ValueError(
+            f"export(): the model returns an object of type {type(value)}: expected tensors, "
+            "numbers, strings, None or structures of them"
+        )
+
+    @staticmethod
+    def _output_spec(value):
+        if hasattr(value, "users"):
+            return OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(value.name), None)
+        return OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument("", value), None)
+
+    def _write_assigned(self, state):
+        """A buffer that the program replaced (``self.count = self.count + 1``) is written to."""
+        for name, entered in state.items():
+            path, _, leaf = name.rpartition(".")
+            value = self.module.get_submodule(path)._buffers.get(leaf, entered)
+            if value is not entered and isinstance(value, Tensor):
+                entered.copy_(value)
+
+    @contextlib.contextmanager
+    def _watched(self):
+        """Nodes know the modules that are being called."""
+        self.recorder.scope = self._stack
+        before = global_hooks.register_module_forward_pre_hook(self._enter)
+        after = global_hooks.register_module_forward_hook(self._leave, always_call=True)
+        try:
+            yield
+        finally:
+            before.remove()
+            after.remove()
+
+    def _enter(self, module, args):
+        kind = f"{type(module).__module__}.{type(module).__qualname__}"
+        self._stack[f"{len(self._stack)}"] = self._paths.get(module, ""), kind
+
+    def _leave(self, module, args, output):
+        self._stack.popitem()
+
+
+def _in_order(inputs):
+    """Parameters, buffers, constants, each in the order in which the program reads them."""
+    order = list(_PREFIX)
+    return sorted(inputs, key=lambda pair: order.index(pair[1].kind))
+
+
+def leaf_names(function, args, kwargs):
+    """A name for every leaf of the arguments: the parameter's, and the way to the leaf."""
+    found: list[str] = []
+    for name, value in (*_positional(function, args), *kwargs.items()):
+        _name_leaves(name, value, found)
+    return found
+
+
+def _positional(function, args):
+    parameters = list(inspect.signature(function).parameters.values())
+    names = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}_{i}" for i in range(len(args) - len(names))]
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+    return zip(names, args, strict=False)
+
+
+def _name_leaves(name, value, found):
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _name_leaves(f"{name}_{key}", item, found)
+    elif isinstance(value, tuple | list):
+        for i, item in enumerate(value):
+            _name_leaves(f"{name}_{i}", item, found)
+    else:
+        count = pytree.tree_structure(value).num_leaves
+        found += [name] if count == 1 else [f"{name}_{i}" for i in range(count)]

@@ -1,0 +1,171 @@
+"""From an exported program to a module that is called as the model is."""
+
+from __future__ import annotations
+
+import copy
+
+from rushlight.errors import shape_text
+from rushlight.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
+from rushlight.fx.graph_module import GraphModule, _assign_attr
+from rushlight.library.operators import lookup
+from rushlight.nn.module import Module
+from rushlight.tensor.tensor import Tensor
+from rushlight.utils import _pytree as pytree
+
+
+def unlifted(program, check_guards=True) -> GraphModule:
+    """The program as a module with the model's names; see :meth:`ExportedProgram.module`."""
+    signature, root = program.graph_signature, Module()
+    graph = copy.deepcopy(program.graph)
+    by_name = {node.name: node for node in graph.nodes if node.op == "placeholder"}
+    for spec in signature.input_specs:
+        if spec.kind is not InputKind.USER_INPUT:
+            _assign_attr(_tensor_of(program, spec), root, spec.target)
+            _read_attribute(graph, by_name[spec.arg.name], spec.target)
+    _write_back(graph, signature, by_name)
+    info = program.module_call_graph[0].signature
+    names = _argument_names(info)
+    graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, info.in_spec, info.out_spec))
+    graph._codegen = _KeywordCodeGen(graph._codegen.pytree_info)
+    module = GraphModule(root, graph, type(program.graph_module).__name__)
+    if check_guards:
+        guard = InputGuard(program)
+        module.register_forward_pre_hook(guard, with_kwargs=True)
+    return module
+
+
+def _tensor_of(program, spec):
+    name = spec.target
+    return program.state_dict[name] if name in program.state_dict else program.constants[name]
+
+
+def _read_attribute(graph, node, target):
+    """Replace a lifted input by a read of an attribute."""
+    with graph.inserting_before(node):
+        name = target.replace(".", "_")
+        read = graph.create_node("get_attr", target, (), {}, name)
+    read.meta = dict(node.meta)
+    node.replace_all_uses_with(read)
+    graph.erase_node(node)
+
+
+def _write_back(graph, signature, inputs):
+    """Copy new values of buffers and inputs into them, and return only what the user gets."""
+    output = graph.output_node()
+    results, kept = output.args[0], []
+    targets = {s.target: s.arg.name for s in signature.input_specs if s.target is not None}
+    reads = {node.target: node for node in graph.nodes if node.op == "get_attr"}
+    copy_ = lookup("aten").copy_.default
+    with graph.inserting_before(output):
+        for value, spec in zip(results, signature.output_specs, strict=True):
+            if spec.kind is OutputKind.USER_OUTPUT:
+                kept.append(value)
+            else:
+                home = reads[spec.target] if spec.target in targets else inputs[spec.target]
+                graph.call_function(copy_, (home, value))
+    output.args = (tuple(kept),)
+
+
+def _argument_names(info):
+    count = info.in_spec.children_specs[0].num_children
+    names = list(info.forward_arg_names or [])
+    return [names[i] if i < len(names) else f"arg_{i}" for i in range(count)] + list(
+        info.in_spec.children_specs[1].context or []
+    )
+
+
+class _KeywordCodeGen(_PyTreeCodeGen):
+    """Writes functions whose last arguments may be keywords."""
+
+    def process_inputs(self, *inputs):
+        """The leaves of the arguments, keywords given as the last of them."""
+        return pytree.tree_flatten(inputs)[0]
+
+    def gen_fn_def(self, free_vars, maybe_return_annotation):
+        """The line with ``def``, and the one that flattens the arguments."""
+        spec = self.pytree_info.in_spec
+        count = spec.children_specs[0].num_children
+        names = self.pytree_info.orig_args
+        leaves = [name.split(":")[0].split("=")[0].strip() for name in free_vars if name != "self"]
+        head = f"def {self._func_name}({', '.join(['self', *names])}){maybe_return_annotation}:"
+        if not leaves:
+            return head
+        keywords = ", ".join(f"{name!r}: {name}" for name in names[count:])
+        given = f"(({', '.join(names[:count])}{',' if count else ''}), {{{keywords}}})"
+        flat = f"fx_pytree.tree_flatten_spec({given}, self._in_spec)"
+        return f"{head}\n    {', '.join(leaves)}, = {flat}"
+
+
+class InputGuard:
+    """Checks the arguments of a call against those of the export."""
+
+    def __init__(self, program):
+        info = program.module_call_graph[0].signature
+        self.spec, self.names = info.in_spec, _argument_names(info)
+        nodes = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
+        self.inputs = [
+            (spec.arg, _form(nodes[spec.arg.name]))
+            for spec in program.graph_signature.input_specs
+            if spec.kind is InputKind.USER_INPUT
+        ]
+
+    def __call__(self, module, args, kwargs):
+        """Raise for arguments that the program does not take."""
+        leaves = pytree.tree_leaves(self._arranged(args, kwargs))
+        for (argument, form), value in zip(self.inputs, leaves, strict=True):
+            if isinstance(argument, ConstantArgument):
+                self._check_constant(argument, value)
+            else:
+                self._check_tensor(argument.name, form, value)
+
+    def _arranged(self, args, kwargs):
+        """The arguments as they were given to the export."""
+        count = self.spec.children_specs[0].num_children
+        given = dict(zip(self.names, args, strict=False)) | kwargs
+        missing = [name for name in self.names if name not in given]
+        unknown = [name for name in given if name not in self.names]
+        if missing or unknown or len(args) > len(self.names):
+            raise TypeError(
+                f"the exported module takes the arguments {self.names}; missing: {missing}, "
+                f"unknown: {unknown or args[len(self.names) :]}"
+            )
+        found = (
+            tuple(given[name] for name in self.names[:count]),
+            {name: given[name] for name in self.names[count:]},
+        )
+        if pytree.tree_structure(found) != self.spec:
+            raise ValueError(
+                f"the exported module takes arguments of the structure {self.spec}, not "
+                f"{pytree.tree_structure(found)}"
+            )
+        return found
+
+    @staticmethod
+    def _check_constant(argument, value):
+        if type(value) is not type(argument.value) or value != argument.value:
+            raise AssertionError(
+                f"input '{argument.name}' was {argument.value!r} when the module was exported, "
+                f"and is part of the program; got {value!r}. Export again with that value"
+            )
+
+    @staticmethod
+    def _check_tensor(name, form, value):
+        shape, dtype = form
+        if not isinstance(value, Tensor):
+            raise TypeError(f"input '{name}' must be a Tensor, not {type(value).__name__}")
+        if value.dtype is not dtype:
+            raise AssertionError(
+                f"input '{name}' must be of dtype {dtype}, as exported, not {value.dtype}"
+            )
+        if tuple(value.shape) != shape:
+            raise AssertionError(
+                f"input '{name}' must have the shape {shape_text(shape)}, with which the module "
+                f"was exported, not {shape_text(value.shape)}"
+            )
+
+
+def _form(node):
+    """The shape and dtype of a tensor's input; None of a constant's."""
+    value = node.meta["val"]
+    return (tuple(value.shape), value.dtype) if isinstance(value, Tensor) else None

@@ -1,0 +1,181 @@
+"""`make_fx`: run a function on tensors and write down the ATen ops that it runs.
+
+Where :func:`rushlight.fx.symbolic_trace` writes down what a program *calls*, this writes down what
+runs: gradients (``func.grad``, ``autograd.grad``) and ``vmap`` inside the function appear as the
+ops they come to.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+from rushlight import nn
+from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
+from rushlight.fx.experimental.decompositions import implicit
+from rushlight.fx.experimental.recorder import Recorder
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import map_aggregate
+from rushlight.ops._transforms.differentiation import grad_level
+from rushlight.ops._transforms.wrappers import shed
+from rushlight.refusals import rest_of
+from rushlight.tensor.tensor import Tensor
+from rushlight.utils import _pytree as pytree
+
+_MODES = ("real", "fake", "symbolic")
+
+
+def make_fx(
+    f,
+    decomposition_table=None,
+    tracing_mode: str = "real",
+    _allow_non_fake_inputs: bool = False,
+    *,
+    pre_dispatch: bool = False,
+    record_module_stack: bool = False,
+    _allow_fake_constant: bool = False,
+    _error_on_data_dependent_ops: bool = True,
+):
+    """A function that runs `f` on its arguments, tensors or structures of them, and returns a
+    :class:`~rushlight.fx.GraphModule` of the ATen ops that ran.
+
+    Nodes call overloads such as ``rushlight.ops.aten.add.Tensor`` with ATen's arguments; their
+    ``meta["val"]`` is a tensor without values (device meta), ``meta["tensor_meta"]`` its shape,
+    dtype and strides, and ``stack_trace`` the lines that led there. Ops that write stay. An
+    op that ATen lacks is a call of the public function.
+
+    Args:
+        f: a function of tensors, numbers and structures of them.
+        decomposition_table: overload -> function that is called instead.
+        tracing_mode: ``"real"`` runs on the values, ``"fake"`` on shapes alone.
+        pre_dispatch: keep ops that are made of others (``linear``, ``conv2d``, ``reshape``) whole.
+
+    Raises:
+        GuardOnDataDependentSymNode: `f` asks for the value of a tensor (``if x.sum() > 0``).
+        NotImplementedError: for ``tracing_mode="symbolic"``.
+
+    Example:
+        >>> import rushlight
+        >>> from rushlight.fx.experimental.proxy_tensor import make_fx
+        >>> module = make_fx(lambda x: rushlight.relu(x) + 1)(rushlight.ones(2))
+        >>> [str(node.target) for node in module.graph.nodes if node.op == "call_function"]
+        ['aten.relu.default', 'aten.add.Tensor']
+    """
+    if tracing_mode not in _MODES:
+        raise ValueError(f"make_fx(): tracing_mode must be one of {_MODES}, not {tracing_mode!r}")
+    if tracing_mode == "symbolic":
+        raise NotImplementedError(
+            "make_fx(): tracing_mode='symbolic' is not available; use 'fake', which fixes the sizes"
+        )
+    table = {} if pre_dispatch else implicit()
+    table |= decomposition_table or {}
+
+    @functools.wraps(f)
+    def wrapped(*args):
+        return _Trace(f, table, tracing_mode == "fake").trace(args)
+
+    return wrapped
+
+
+class _Trace:
+    """One run of a function."""
+
+    def __init__(self, function, table, fake):
+        self.function, self.root = function, nn.Module()
+        self.recorder = Recorder(fake, table, self._constant)
+        self.constants: dict = {}
+
+    def _constant(self, tensor):
+        """The node that reads a tensor of the function's own."""
+        found = self.constants.get(id(tensor))
+        if found is None:
+            name = f"_tensor_constant{len(self.constants)}"
+            self.root.register_buffer(name, tensor.detach(), persistent=True)
+            found = self.constants[id(tensor)] = name, tensor
+        node = self.recorder.graph.get_attr(found[0])
+        self.recorder.entering(node, tensor)
+        return node
+
+    def trace(self, args):
+        recorder = self.recorder
+        leaves, spec = pytree.tree_flatten(args)
+        names = _names(self.function, args)
+        with recorder.level as level:
+            given = [self._input(n, leaf) for n, leaf in zip(names, leaves, strict=True)]
+            result = self._run(pytree.tree_unflatten(given, spec))
+            result = map_aggregate(_plain(result), lambda v: _bare(v, level))
+            recorder.node("output", "output", (result,), {})
+        graph = recorder.graph
+        if any(not pytree_is_flat(arg) for arg in args):
+            names = [n for n in _parameters(self.function, len(args))]
+            graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, spec, None))
+        return GraphModule(self.root, graph, getattr(self.function, "__name__", "GraphModule"))
+
+    def _input(self, name, leaf):
+        if isinstance(leaf, Tensor):
+            return self.recorder.placeholder(name, leaf)[1]
+        node = self.recorder.node("placeholder", name, (), {}, name)
+        node.meta["val"] = leaf
+        return leaf
+
+    def _run(self, args):
+        """The function's result; where an input asks for gradients, on tensors that record."""
+        asked = [t for t in pytree.tree_leaves(args) if isinstance(t, Tensor) and t.requires_grad]
+        if not asked:
+            return self.function(*args)
+        level = grad_level()
+        level.stripping = True  # autograd.grad gives tensors of the program
+        with level:
+            tracked = pytree.tree_map_only(
+                Tensor, lambda t: level.track(t) if t.requires_grad else t, args
+            )
+            result = self.function(*tracked)
+            return map_aggregate(result, lambda v: shed(v, level) if isinstance(v, Tensor) else v)
+
+
+def pytree_is_flat(value):
+    """Whether a structure is a single value."""
+    return pytree.tree_structure(value).is_leaf()
+
+
+def _plain(value):
+    """A result with named tuples of functions (``max(dim)``) as tuples."""
+    if type(value) is dict:
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        items = [_plain(item) for item in value]
+        ours = type(value).__module__.startswith("rushlight.")
+        if hasattr(value, "_fields") and not ours:
+            return type(value)(*items)
+        return items if isinstance(value, list) else tuple(items)
+    return value
+
+
+def _bare(value, level):
+    """A result as the capture's own tensor."""
+    while isinstance(value, Tensor) and getattr(value, "_level", level) is not level:
+        value = value._inner
+    return value
+
+
+def _parameters(function, count):
+    """The names of the first parameters of a function; ``arg0``, ... where it has none."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [names[i] if i < len(names) else f"arg{i}" for i in range(count)]
+
+
+def _names(function, args):
+    """A name for each leaf of the arguments: its parameter's, numbered."""
+    found = []
+    for name, arg in zip(_parameters(function, len(args)), args, strict=True):
+        count = pytree.tree_structure(arg).num_leaves
+        found += [f"{name}_{i + 1}" for i in range(count)]
+    return found
+
+
+__getattr__ = rest_of(__name__)
+__all__ = ["make_fx"]

@@ -1,0 +1,173 @@
+"""What a capture writes down: calls as nodes of a graph, tensors as the nodes that made them."""
+
+from __future__ import annotations
+
+import operator
+from typing import NamedTuple
+
+from rushlight import devices
+from rushlight.errors import shape_text
+from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from rushlight.fx.graph import Graph
+from rushlight.fx.locations import at_user_line, user_stack
+from rushlight.fx.node import Node, map_aggregate
+from rushlight.fx.passes.shape_prop import _extract_tensor_metadata
+from rushlight.library.aten_calls import aten_call
+from rushlight.ops._transforms.capturing import Captured, CaptureLevel
+from rushlight.tensor.tensor import Tensor
+
+
+class Step(NamedTuple):
+    """A call as a graph has it. `decomposed`, if there is one, is called instead."""
+
+    target: object
+    args: tuple
+    kwargs: dict
+    writes: bool = False
+    decomposed: object = None
+
+
+class Recorder:
+    """Adds the calls that a :class:`CaptureLevel` sees to a graph.
+
+    Args: `fake` as for the level; `decompositions` maps overloads of ATen to functions that are
+    called instead; `constant(tensor)` gives the node of a tensor that the program neither
+    made nor got.
+    """
+
+    def __init__(self, fake: bool, decompositions=None, constant=None, stacks: bool = True):
+        self.graph, self.level = Graph(), CaptureLevel(self, fake)
+        self.decompositions = decompositions or {}
+        self.constant, self.stacks = constant, stacks
+        self.scope = None  # the modules that are being called, for ``meta["nn_module_stack"]``
+
+    # -------------------------------------------------------------------------------- the level's
+    def step(self, function, args, kwargs):
+        """The step that a call is; None where it is one of several others."""
+        call = aten_call(function, args, kwargs)
+        if call is not None:
+            return Step(*call, self.decompositions.get(call.target))
+        op = getattr(function, "op", None)
+        if op is None:
+            raise NotImplementedError(
+                f"{function.__name__}() cannot be captured yet: compute it outside of the program, "
+                "or with other functions"
+            )
+        if op.kind == "composite" or "captured" in op.options:
+            return None
+        return Step(function, tuple(args), kwargs, getattr(function, "variant", None) is not None)
+
+    def record(self, step, result):
+        """The tensors of the program that a step gives: a node, and one for each of several
+        results."""
+        node = self.node("call_function", step.target, step.args, step.kwargs)
+        if isinstance(result, Tensor):
+            return self.made(node, result)
+        if not isinstance(result, tuple | list):
+            return result
+        node.meta["val"] = tuple(_value(r) for r in result)
+        items = [
+            self.made(self.node("call_function", operator.getitem, (node, i), {}), r)
+            if isinstance(r, Tensor)
+            else r
+            for i, r in enumerate(result)
+        ]
+        return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+
+    def written(self, target, step):
+        """A step that wrote to its first argument: whoever reads that now reads the step."""
+        node = self.node("call_function", step.target, step.args, step.kwargs)
+        target._fx_node = node
+        target._array = self.level.wrapped(target._inner)._array
+        self._describe(node, target._inner)
+
+    def value_needed(self, tensor, name):
+        """The error for a program that looks at an element."""
+        raise GuardOnDataDependentSymNode(
+            at_user_line(
+                f"{name.strip('_')}() of a {tensor._dtype} tensor of shape "
+                f"{shape_text(tensor.shape)}, which '{self.name(tensor)}' computes, asks for a "
+                "value while the program is captured; what the program does must not depend on it: "
+                "write the choice with rushlight.cond or rushlight.where, and keep numbers in "
+                "tensors"
+            )
+        )
+
+    def name(self, tensor):
+        """The name of the node that made a tensor."""
+        return tensor._fx_node.name
+
+    # --------------------------------------------------------------------------------------- nodes
+    def made(self, node, inner):
+        """The tensor of the program that a node gives; `inner` is the one below."""
+        device = None
+        if self.level.fake:
+            device = self._device_of(node)
+        out = self.level.wrapped(inner, device)
+        out._fx_node = node
+        self._describe(node, inner)
+        return out
+
+    def _device_of(self, node):
+        found = node.kwargs.get("device")
+        if found is not None:
+            return devices.as_device(found)
+        for read in node.all_input_nodes:
+            if "device" in read.meta:
+                return read.meta["device"]
+        return devices.cpu
+
+    def _describe(self, node, inner):
+        node.meta["val"] = _value(inner)
+        node.meta["tensor_meta"] = _extract_tensor_metadata(node.meta["val"])
+        node.meta["device"] = self._device_of(node) if self.level.fake else inner._device
+
+    def node(self, kind, target, args, kwargs, name=None):
+        """Add a node; tensors among the arguments become nodes."""
+        node = self.graph.create_node(
+            kind, target, self.argument(args), self.argument(kwargs), name
+        )
+        if kind == "call_function":
+            if self.stacks:
+                node.stack_trace = user_stack()
+            if self.scope:
+                node.meta["nn_module_stack"] = dict(self.scope)
+        return node
+
+    def argument(self, value):
+        """A value as an argument of a node."""
+        return map_aggregate(value, self._leaf)
+
+    def _leaf(self, value):
+        if isinstance(value, Captured):
+            if value._level is not self.level:
+                raise RuntimeError("a tensor escaped from a program that was captured before")
+            return value._fx_node
+        if isinstance(value, Tensor) and not isinstance(value, Node):
+            return self.constant(value)
+        return value
+
+    def placeholder(self, name, tensor):
+        """An input of the program, and the tensor that the program gets for it."""
+        node = self.node("placeholder", name, (), {}, name)
+        return node, self.entering(node, tensor)
+
+    def entering(self, node, tensor):
+        """The tensor of the program for one from outside, which `node` stands for."""
+        level = self.level
+        inner = tensor.detach()
+        if level.fake:
+            inner = inner.to(devices.meta)
+        out = level.wrapped(inner, tensor._device)
+        out._fx_node, out._asks_gradient = node, tensor.requires_grad
+        node.meta["device"] = tensor._device
+        node.meta["val"] = _value(inner)
+        node.meta["tensor_meta"] = _extract_tensor_metadata(node.meta["val"])
+        return out
+
+
+def _value(value):
+    """What ``meta["val"]`` keeps: a tensor without values."""
+    if not isinstance(value, Tensor):
+        return value
+    return value.detach() if value._device is devices.meta else value.detach().to(devices.meta)

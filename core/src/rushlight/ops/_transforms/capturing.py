@@ -1,0 +1,179 @@
+"""Capture: a level whose wrappers write down what is done with them.
+
+The tensor below a :class:`Captured` is on the meta device (a shape, a dtype, strides) or holds
+values; a call that reaches the level runs there, and `CaptureLevel.recorder` is told the call and
+its result. Which calls count as one step, and under which name, is the recorder's to say
+(:mod:`rushlight.fx.experimental.proxy_tensor`): the others are opened, a composite by running its
+body, so that its parts reach the level in their turn.
+"""
+
+from __future__ import annotations
+
+from rushlight import devices
+from rushlight.ops._transforms.wrappers import Level, Wrapped, below, take_out, wrap, write_out
+from rushlight.ops.random.generators import get_rng_state, set_rng_state
+from rushlight.tensor.tensor import Tensor
+
+
+def _needs_value(name):
+    def method(self, *args, **kwargs):
+        self._level.recorder.value_needed(self, name)
+
+    method.__name__ = name
+    method.__doc__ = "Refused: the values are not known while a program is captured."
+    return method
+
+
+def _items():
+    """Reading and writing parts; loaded when a program does."""
+    from rushlight.ops.indexing import captured_items
+
+    return captured_items
+
+
+class Captured(Wrapped):
+    """A tensor of a program that is being captured."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def takes(function):
+        """Whether a function that is no op is one step, not what it calls."""
+        return hasattr(function, "aten_call")
+
+    @property
+    def device(self):
+        """Where the tensor is when the program runs."""
+        return self._device
+
+    @property
+    def requires_grad(self):
+        """Whether the tensor of the program does."""
+        return self._node is not None or self.__dict__.get("_asks_gradient", False)
+
+    def requires_grad_(self, requires_grad=True):
+        """Gradients are no matter of a graph of calls: the tensor itself."""
+        return self
+
+    def detach(self):
+        """A step of its own."""
+        return self._level.process(self._level, Tensor.detach, (self,), {})
+
+    def _alias(self):
+        return self.detach()
+
+    def _made_like(self, made):
+        return made
+
+    def __getitem__(self, index):
+        """Part of the tensor, by the steps that ATen has for it."""
+        return _items().getitem(self, index)
+
+    def __setitem__(self, index, value):
+        _items().setitem(self, index, value)
+
+    def index_put_(self, indices, values, accumulate=False):
+        """Write (or add) `values` at a tuple of index tensors, into the tensor itself."""
+        return _items().recorded(_items().put, self, list(indices), values, accumulate)
+
+    def index_put(self, indices, values, accumulate=False):
+        """A copy with `values` written (or added) at a tuple of index tensors."""
+        return self.clone().index_put_(indices, values, accumulate)
+
+    def __deepcopy__(self, memo):
+        return self.clone()
+
+    def __repr__(self):
+        return f"Captured({tuple(self.shape)}, {self._dtype}, {self._level.recorder.name(self)})"
+
+    item, tolist, numpy = map(_needs_value, ("item", "tolist", "numpy"))
+    __bool__, __int__, __float__ = map(_needs_value, ("__bool__", "__int__", "__float__"))
+    __complex__, __index__, __array__ = map(_needs_value, ("__complex__", "__index__", "__array__"))
+
+
+class CaptureLevel(Level):
+    """A capture in progress; with `fake` the tensors below have no values."""
+
+    __slots__ = ("fake", "recorder", "sampled")
+    wrapper = Captured
+
+    def __init__(self, recorder, fake):
+        super().__init__("capture", process)
+        self.recorder, self.fake = recorder, fake
+
+    def __enter__(self):
+        self.sampled = get_rng_state() if self.fake else None
+        return super().__enter__()
+
+    def __exit__(self, *exc):
+        super().__exit__(*exc)
+        if self.fake:  # what was drawn for shapes alone was not drawn
+            set_rng_state(self.sampled)
+
+    def wrapped(self, inner, device=None):
+        """A tensor of the program with the shape (and values) of `inner`."""
+        out = wrap(Captured, inner, self)
+        device = inner._device if device is None else device
+        if device is not devices.cpu:
+            out._device = device
+        elif inner._device is not devices.cpu:
+            out._device = devices.cpu
+        return out
+
+    def outside(self):
+        """Inside of ``with``, what runs is no part of the program."""
+        return below(self)
+
+    def lowered(self, value):
+        """The tensor below; others than the level's are constants of the program."""
+        if getattr(value, "_level", None) is self:
+            return value._inner
+        if self.fake and value._device is not devices.meta:
+            with below(self):
+                return value.detach().to(devices.meta)
+        return value
+
+
+def process(level, function, args, kwargs):
+    """Write down a call, or open it."""
+    op, variant = getattr(function, "op", None), getattr(function, "variant", None)
+    out = take_out(op, kwargs)
+    step = level.recorder.step(function, args, kwargs)
+    if step is None:
+        result = opened(level, function, op, variant, args, kwargs)
+    else:
+        result = run(level, step, function, args, kwargs)
+    return result if out is None else write_out(out, result)
+
+
+def opened(level, function, op, variant, args, kwargs):
+    """The same call by other steps: those that the declaration names, or the body."""
+    values = op.bind(args, kwargs)
+    if variant is not None:
+        return args[0].copy_(op.function(*args, **kwargs))
+    by = op.options.get("captured")
+    return op.run(values) if by is None else by(*values)
+
+
+def run(level, step, function, args, kwargs):
+    """Run a call below the level, and write it down with its result."""
+    if step.decomposed is not None:
+        return step.decomposed(*step.args, **step.kwargs)
+    lowered = [_lowered(level, value) for value in args]
+    named = {k: _lowered(level, v) for k, v in kwargs.items()}
+    if level.fake and "device" in step.kwargs:
+        named["device"] = devices.meta
+    with below(level):
+        result = function(*lowered, **named)
+    if step.writes and result is lowered[0]:
+        level.recorder.written(args[0], step)
+        return args[0]
+    return level.recorder.record(step, result)
+
+
+def _lowered(level, value):
+    if isinstance(value, Tensor):
+        return level.lowered(value)
+    if type(value) in (tuple, list):
+        return type(value)(_lowered(level, v) for v in value)
+    return value

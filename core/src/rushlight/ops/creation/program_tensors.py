@@ -1,0 +1,49 @@
+"""New tensors in a program that is captured."""
+
+from __future__ import annotations
+
+from rushlight.ops._table.aten import in_aten
+from rushlight.ops.creation import aten_forms as forms
+from rushlight.tensor.dispatch import captured, stack
+from rushlight.tensor.tensor import Tensor
+
+
+@in_aten("lift_fresh_copy(Tensor self) -> Tensor")
+def lift_fresh_copy(self):
+    """A copy of a constant of a program, which it may write to."""
+    return self.clone()
+
+
+def of_program(function, args, given):
+    """The new tensor of a program that is captured; None where none is. `given` are all parameters
+    of the call, `args` those that go by position."""
+    if given.get("out") is not None or given["requires_grad"]:
+        return None
+    if any(isinstance(value, Tensor) for value in args):
+        return None
+    names = ("dtype", "device") if args else ("size", "dtype", "device")
+    made = captured(function, args, {k: given[k] for k in names if given.get(k) is not None})
+    return None if made is NotImplemented else made
+
+
+def constant(tensor, data, dtype, device):
+    """What ``tensor(data)`` gives in a program that is captured; None where none is."""
+    level = next((x for x in reversed(stack.levels) if x.kind == "capture"), None)
+    if level is None:
+        return None
+    with level.outside():
+        made = tensor(data, dtype=dtype, device=device)
+    return captured(lift_fresh_copy, (made,), {})
+
+
+@in_aten(forms.like("full_like", "Scalar fill_value, "), call=forms.full_like)
+def _full_like(input, fill_value, dtype=None):
+    return input.new_full(tuple(input.shape), fill_value, dtype=dtype)
+
+
+def full_like_of_program(input, fill_value, dtype):
+    """:func:`full_like` in a program that is captured; None where none is."""
+    if isinstance(fill_value, Tensor):
+        return None
+    made = captured(_full_like, (input, fill_value, dtype), {})
+    return None if made is NotImplemented else made

@@ -1,0 +1,159 @@
+"""``tensor[index]`` while a program is captured: by the steps that ATen has for it."""
+
+from __future__ import annotations
+
+from rushlight.dtypes import bool_, int64, uint8
+from rushlight.machine import np
+from rushlight.machine.arrays import is_array
+from rushlight.ops._table.aten import in_aten
+from rushlight.ops.creation.tensors import tensor
+from rushlight.ops.former.private_names import sliced
+from rushlight.ops.indexing import items as indexing
+from rushlight.ops.indexing.slicing import select
+from rushlight.tensor.dispatch import captured
+from rushlight.tensor.tensor import Tensor
+
+_END = 9223372036854775807  # what ATen's slices end at that go to the end
+_WHOLE = slice(None)
+
+
+def getitem(input, index):
+    """The part of a captured tensor, or of a tensor by a captured index."""
+    found, tensors = _by_views(input, index)
+    if any(t is not None for t in tensors):
+        return recorded(picked, found, _without_end(tensors))
+    return recorded(alias, input) if found is input else found
+
+
+def setitem(input, index, value):
+    """``input[index] = value``."""
+    target, tensors = _by_views(input, index)
+    if any(t is not None for t in tensors):
+        value = value if isinstance(value, Tensor) else _constant(value, input)
+        target.index_put_(tuple(_without_end(tensors)), value)
+    elif isinstance(value, Tensor):
+        target.copy_(indexing._drop_leading(value, target))
+    else:
+        target.fill_(value)
+
+
+@in_aten("alias(Tensor(a) self) -> Tensor(a)")
+def alias(self):
+    """Another tensor that is the same."""
+    return self.view_as(self)
+
+
+@in_aten("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor")
+def picked(self, indices):
+    """The elements at index tensors, one for each dimension or None."""
+    return self[tuple(_WHOLE if i is None else i for i in indices)]
+
+
+@in_aten(
+    "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
+    "Tensor(a!)"
+)
+def put(self, indices, values, accumulate=False):
+    """Write elements at index tensors, one for each dimension or None."""
+    if self._device.type == "meta":
+        return self
+    return indexing.put(self, tuple(_plain(i) for i in indices), values, accumulate)
+
+
+def _plain(index):
+    return _WHOLE if index is None else index._array
+
+
+def recorded(function, *args):
+    """A call as a step of the program that is captured."""
+    found = captured(function, args, {})
+    if found is NotImplemented:
+        raise RuntimeError(f"{function.__name__}: no program is captured here")
+    return found
+
+
+def slice_by(input, index):
+    """``input[index]`` for ints, slices and None."""
+    return getitem(input, index)
+
+
+def index_by(input, index):
+    """``input[index]`` for arrays among slices."""
+    return getitem(input, tuple(index))
+
+
+def index_put_by(input, values, index, accumulate):
+    """A copy of `input` with `values` written, or added, at an index of arrays."""
+    out, tensors = input.clone(), _by_views(input, tuple(index))[1]
+    return recorded(put, out, _without_end(tensors), values, accumulate)
+
+
+def index_rows_by(input, index, dim=0):
+    """``input[index]`` for an index of int64 at a dimension."""
+    return recorded(picked, input, [*[None] * dim, index])
+
+
+def _constant(value, like):
+    return tensor(value, dtype=like._dtype, device=like._device)
+
+
+def _by_views(input, index):
+    """The view that ints, slices and None take, and the index tensors by dimension of it."""
+    items = _expanded(input, index if isinstance(index, tuple) else (index,))
+    dim, tensors = 0, []
+    for item in items:
+        if item is None or isinstance(item, bool):
+            input = input.unsqueeze(dim)
+            tensors.append(_as_index(item) if isinstance(item, bool) else None)
+            dim += 1
+        elif isinstance(item, slice):
+            input = _sliced(input, dim, item)
+            tensors.append(None)
+            dim += 1
+        elif isinstance(item, Tensor) or is_array(item) or isinstance(item, list | tuple | range):
+            item = _as_index(item)
+            tensors.append(item)
+            dim += _width(item)
+        else:
+            input = select(input, dim, item)
+    return input, tensors
+
+
+def _expanded(input, items):
+    """The items, with an ellipsis as whole slices."""
+    items = list(items)
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    if not dots:
+        return items
+    used = sum(_width(item) for item in items)
+    at = dots[0]
+    return [*items[:at], *[_WHOLE] * (input.dim() - used), *items[at + 1 :]]
+
+
+def _width(item):
+    """How many dimensions an item of an index takes."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    masks = isinstance(item, Tensor) and item._dtype in (bool_, uint8)
+    return item.dim() if masks else 1
+
+
+def _sliced(input, dim, item):
+    if item == _WHOLE:
+        return input
+    start = 0 if item.start is None else item.start
+    end = _END if item.stop is None else item.stop
+    return recorded(sliced, input, dim, start, end, 1 if item.step is None else item.step)
+
+
+def _as_index(item):
+    if isinstance(item, Tensor):
+        return item
+    array = np.asarray(item)
+    return tensor(array if array.dtype == bool else array.astype(np.int64))
+
+
+def _without_end(tensors):
+    last = max(i for i, t in enumerate(tensors) if t is not None)
+    tensors = tensors[: last + 1]
+    return [t if t is None or t._dtype in (bool_, uint8, int64) else t.long() for t in tensors]
