@@ -115,9 +115,19 @@ def worst(found: measured.Arrays, expected: measured.Arrays) -> dict[str, float]
     return table
 
 
+def by_package(models: Any, rows: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Measurements of networks by package, of the packages all of whose networks are there."""
+    found = {}
+    for package in ("", *MEASURES):
+        every = models.list_models(module=getattr(models, package) if package else models)
+        if all(name in rows for name in every):
+            found[package] = {name: rows[name] for name in every}
+    return found
+
+
 def compare(path: str, names: list[str], write: bool) -> int:
-    """Measure the same networks with Rushlight; print what differs, `write` the page of the docs
-    where nothing does."""
+    """Measure the same networks with Rushlight; print what differs, `write` the page of the docs,
+    of packages that were measured whole, where nothing does."""
     import rushlight
     from rushlight_vision import models
 
@@ -134,9 +144,7 @@ def compare(path: str, names: list[str], write: bool) -> int:
         print(f"{name}: {'; '.join(lines) or 'equal'} ({figures}, {seconds:.0f} s)")
     print(f"{len(rows)} networks: {failed} differ")
     if write and not failed:
-        others = (*measured.VARIANTS, *(name for name in rows if ":" in name))
-        plain = {name: row for name, row in rows.items() if name not in others}
-        vision_models_page.write(models, plain)
+        vision_models_page.write(models, by_package(models, rows))
     return 1 if failed else 0
 
 

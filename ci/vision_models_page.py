@@ -1,33 +1,81 @@
-"""The docs' page of networks that classify: what there is, and how far from torchvision's it is."""
+"""The docs' page of networks: what there is, and how far from torchvision's it is."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "pages" / "vision_models.md"
-HEAD = """# Networks that classify images
+HEAD = """# Networks of vision
 
-All {count} networks of torchvision 0.24.1, by its names, with the same names and shapes in the
-state dict, and {weights} published files of weights. The table is generated:
+The networks of torchvision 0.24.1 by its names, with the same names and shapes in the state dict,
+and its published files of weights. The tables are generated:
 
 ```bash
 python3 -m nox -s family
 ```
 
 Each row compares one network with torchvision's: the first weights from the same seed, and, from
-the same weights, the scores in training (with the same draws of dropout and of left out blocks) and
-in evaluation, in float64. The numbers are the largest difference as a part of the largest value,
-over all networks at most **{init} for first weights, {train} in training, {eval} in evaluation**.
-Truncated normal values are drawn as PyTorch does since version 2.13; the one beside torchvision is
-older. In float32 networks are as near to these scores as torchvision's own.
+the same weights, what it gives in training (with the same draws of dropout and of left out blocks)
+and in evaluation, in float64. The numbers are the largest difference as a part of the largest
+value. Truncated normal values are drawn as PyTorch does since version 2.13; the one beside
+torchvision is older.
 
-"Top 1" is the published accuracy on ImageNet of the entry that is the default. Weights that cannot
-be downloaded are taken from a folder or server of yours, which `RUSHLIGHT_MIRRORS` names.
-
-| network | parameters | published weights | top 1 | first weights | training | evaluation |
-| --- | --- | --- | --- | --- | --- | --- |
+Weights that cannot be downloaded are taken from a folder or server of yours, which
+`RUSHLIGHT_MIRRORS` names.
 """
+CLASSIFICATION = """## Classification
+
+All {count} networks, {weights} files of weights; over all networks at most **{init} for first
+weights, {train} in training, {eval} in evaluation**. In float32 networks are as near to these scores
+as torchvision's own. "Top 1" is the published accuracy on ImageNet of the entry that is the default.
+"""
+DETECTION = """## Detection
+
+All {count} networks of `models.detection`, {weights} files of weights; over all networks at most
+**{init} for first weights, {train} for losses, {grad} for gradients, {eval} for detections**. Images
+have three sizes, one of them no boxes; torchvision computes the loss of proposals and key points in
+float32 whatever the network. "mAP" is the published precision of boxes on COCO of the default.
+"""
+SEGMENTATION = """## Segmentation
+
+All {count} networks of `models.segmentation`, {weights} files of weights; over all networks at most
+**{init} for first weights, {train} in training, {grad} for gradients, {eval} in evaluation**. "mIoU"
+is the published mean intersection over union, on the classes of VOC, of the entry that is the
+default.
+"""
+Figure = Callable[[dict[str, Any]], str]
+
+
+def published(metrics: str, name: str) -> Figure:
+    """A published figure out of the facts of an entry."""
+    return lambda meta: f"{meta['_metrics'][metrics][name]:.1f}"
+
+
+COCO_VOC = "COCO-val2017-VOC-labels"
+# Of every package: its text, the published figure, and the measurements that are shown.
+SECTIONS: dict[str, tuple[str, str, Figure, dict[str, str]]] = {
+    "": (
+        CLASSIFICATION,
+        "top 1",
+        published("ImageNet-1K", "acc@1"),
+        {"init": "first weights", "train": "training", "eval": "evaluation"},
+    ),
+    "detection": (
+        DETECTION,
+        "mAP",
+        published("COCO-val2017", "box_map"),
+        {"init": "first weights", "train": "losses", "grad": "gradients", "eval": "detections"},
+    ),
+    "segmentation": (
+        SEGMENTATION,
+        "mIoU",
+        published(COCO_VOC, "miou"),
+        {"init": "first weights", "train": "training", "grad": "gradients", "eval": "evaluation"},
+    ),
+}
 
 
 def bound(value: float) -> str:
@@ -40,22 +88,43 @@ def bound(value: float) -> str:
     return f"1e{exponent}"
 
 
-def row(models: Any, name: str, figures: dict[str, float]) -> str:
+def row(models: Any, package: str, name: str, figures: dict[str, float]) -> str:
     """One network."""
+    _, _, figure, kinds = SECTIONS[package]
     enum = models.get_model_weights(name)
-    published = ", ".join(f"`{entry.name}`" for entry in enum)
+    entries = ", ".join(f"`{entry.name}`" for entry in enum)
     meta = enum["DEFAULT"].meta
-    accuracy = meta["_metrics"]["ImageNet-1K"]["acc@1"]
-    shown = [bound(figures[kind]) for kind in ("init", "train", "eval")]
-    cells = [f"`{name}`", f"{meta['num_params']:,}", published, f"{accuracy:.1f}", *shown]
+    shown = [bound(figures[kind]) for kind in kinds]
+    cells = [f"`{name}`", f"{meta['num_params']:,}", entries, figure(meta), *shown]
     return f"| {' | '.join(cells)} |"
 
 
-def write(models: Any, rows: dict[str, dict[str, float]]) -> None:
-    """Write the page; `rows` has the differences of each network."""
-    largest = {k: bound(max(r[k] for r in rows.values())) for k in ("init", "train", "eval")}
+def section(models: Any, package: str, rows: dict[str, dict[str, float]]) -> str:
+    """The part of the page on one package."""
+    text, figure, _, kinds = SECTIONS[package]
+    largest = {kind: bound(max(each[kind] for each in rows.values())) for kind in kinds}
     weights = sum(len(models.get_model_weights(name)) for name in rows)
-    head = HEAD.format(count=len(rows), weights=weights, **largest)
-    lines = [row(models, name, rows[name]) for name in sorted(rows)]
-    PAGE.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    columns = ["network", "parameters", "published weights", figure, *kinds.values()]
+    table = [f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|"]
+    table += [row(models, package, name, rows[name]) for name in sorted(rows)]
+    return text.format(count=len(rows), weights=weights, **largest) + "\n" + "\n".join(table) + "\n"
+
+
+def title(text: str) -> str:
+    """The heading of a part."""
+    return text.partition("\n")[0]
+
+
+def write(models: Any, packages: dict[str, dict[str, dict[str, float]]]) -> None:
+    """Write the parts of the page on some packages; others stay as they are.
+
+    `packages` has the differences of each network of each package.
+    """
+    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    parts = {title(each): each for each in re.split(r"(?m)^(?=## )", before)[1:]}
+    for package, rows in packages.items():
+        made = section(models, package, rows)
+        parts[title(made)] = made
+    ordered = [parts[title(text)] for text, *_ in SECTIONS.values() if title(text) in parts]
+    PAGE.write_text("\n".join([HEAD, *(part.rstrip() + "\n" for part in ordered)]))
     print(f"wrote {PAGE}")
