@@ -1,0 +1,57 @@
+"""Which function translates which overload of ATen."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+_FAMILIES = (
+    "comparing creating elementwise indexing layers linalg normalizing pooling reducing shaping "
+    "sorting windowing"
+).split()
+_TRANSLATIONS: dict[str, object] = {}
+
+
+def aten(*names):
+    """Register a function for overloads, ``"add.Tensor"``; ``"relu"`` is ``"relu.default"``.
+
+    The function gets the :class:`~rushlight.onnx._builder.Builder` and, by ATen's names, those
+    arguments that it declares: tensors as values of the graph. In-place forms use it too.
+    """
+
+    def keep(function):
+        for name in names:
+            full = name if "." in name else f"{name}.default"
+            if full in _TRANSLATIONS:
+                raise ValueError(f"aten.{full} is translated twice")
+            _TRANSLATIONS[full] = function
+        return function
+
+    return keep
+
+
+def table():
+    """Overload -> function, all families loaded."""
+    if not _TRANSLATIONS:
+        for family in _FAMILIES:
+            importlib.import_module(f"rushlight.onnx.translations.{family}")
+    return _TRANSLATIONS
+
+
+def translation(target):
+    """The function for an overload, or None. The in-place form of an op has that of the op."""
+    name = str(target)
+    if not name.startswith("aten."):
+        return None
+    name = name.removeprefix("aten.")
+    found = table().get(name)
+    if found is None:
+        base, _, overload = name.partition(".")
+        found = table().get(f"{base.removesuffix('_')}.{overload}") if base.endswith("_") else None
+    return found
+
+
+def called(function, builder, values):
+    """A translation's result; `values` by ATen's argument names, of which it gets what it takes."""
+    names = inspect.signature(function).parameters
+    return function(builder, **{k: v for k, v in values.items() if k in names})

@@ -1,0 +1,1 @@
+"""What ATen's ops are in ONNX's operators, by family."""

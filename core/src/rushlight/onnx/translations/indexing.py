@@ -1,0 +1,263 @@
+"""Reading and writing at places that tensors name."""
+
+from __future__ import annotations
+
+import rushlight
+from rushlight.onnx._registry import aten
+
+
+@aten("index_select")
+def index_select(g, self, dim, index):
+    if self.rank == 0:
+        return self
+    return g.op("Gather", self, flat(g, index), axis=dim % self.rank)
+
+
+def flat(g, index):
+    """Indices as a list."""
+    return index if index.rank == 1 else g.reshape(index, [-1])
+
+
+@aten("gather")
+def gather(g, self, dim, index):
+    if self.rank == 0:
+        return self
+    return g.op("GatherElements", self, index, axis=dim % self.rank)
+
+
+@aten("take_along_dim")
+def take_along_dim(g, self, indices, dim=None):
+    if dim is None:
+        return g.op("GatherElements", g.reshape(self, [-1]), g.reshape(indices, [-1]), axis=0)
+    dim %= self.rank
+    wide = [1 if n == dim else max(a, b) for n, (a, b) in enumerate(zip(self.shape, indices.shape, strict=True))]
+    data = g.op("Expand", self, g.integers(wide))
+    places = g.op("Expand", indices, g.integers([1 if n == dim else s for n, s in enumerate(wide)]))
+    return g.op("GatherElements", data, places, axis=dim)
+
+
+@aten("take")
+def take(g, self, index):
+    return g.op("Gather", g.reshape(self, [-1]), index, axis=0)
+
+
+@aten("embedding")
+def embedding(g, weight, indices):
+    return g.op("Gather", weight, indices, axis=0)
+
+
+@aten("index.Tensor")
+def index(g, self, indices):
+    """Advanced indexing: chosen dimensions come to the front, are gathered, and go where they belong."""
+    if any(i is not None and i.dtype in (rushlight.bool, rushlight.uint8) for i in indices):
+        return _by_mask(g, self, indices)
+    chosen = [d for d, i in enumerate(indices) if i is not None]
+    if len(chosen) == 1:
+        dim = chosen[0]
+        return g.op("Gather", self, indices[dim], axis=dim)
+    places, rank = _together(g, [indices[d] for d in chosen])
+    rest = [d for d in range(self.rank) if d not in chosen]
+    found = g.op("GatherND", g.transpose(self, chosen + rest), places)
+    if chosen[-1] - chosen[0] != len(chosen) - 1:
+        return found  # indices that do not stand side by side stay in front
+    before = chosen[0]
+    total = rank + len(rest)
+    order = [*range(rank, rank + before), *range(rank), *range(rank + before, total)]
+    return g.transpose(found, order)
+
+
+def _together(g, indices):
+    """Indices broadcast and joined, (..., how many); with their rank."""
+    rank = max(i.rank for i in indices)
+    wide = indices
+    if len({i.shape for i in indices}) > 1:
+        shape = rushlight.broadcast_shapes(*(i.shape for i in indices))
+        wide = [g.op("Expand", i, g.integers(shape)) for i in indices]
+    wide = [g.unsqueeze(g.cast(i, rushlight.int64), rank) for i in wide]
+    return g.op("Concat", *wide, axis=rank), rank
+
+
+def _by_mask(g, x, indices):
+    if len([i for i in indices if i is not None]) != 1:
+        raise NotImplementedError("a mask beside other indices")
+    dim = next(d for d, i in enumerate(indices) if i is not None)
+    if dim:
+        raise NotImplementedError("a mask behind other dimensions")
+    places = g.transpose(g.op("NonZero", indices[dim], dtype=rushlight.int64, shape=(indices[dim].rank, None)), [1, 0])
+    return g.op("GatherND", x, places)
+
+
+@aten("index_put", "_unsafe_index_put")
+def index_put(g, self, indices, values, accumulate=False):
+    values = g.cast(values, g.dtype)
+    if len(indices) == 1 and indices[0] is not None and indices[0].dtype is rushlight.bool:
+        return _put_by_mask(g, self, indices[0], values, accumulate)
+    if any(i is None for i in indices):
+        return _put_behind(g, self, indices, values, accumulate)
+    places, rank = _together(g, indices)
+    shape = [*_broadcast(indices), *self.shape[len(indices) :]]
+    values = g.op("Expand", values, g.integers(shape))
+    return _scatter_nd(g, self, places, values, accumulate)
+
+
+def _broadcast(indices):
+    return rushlight.broadcast_shapes(*(i.shape for i in indices))
+
+
+def _put_by_mask(g, x, mask, values, accumulate):
+    if values.rank == 0 or values.shape == (1,):
+        rank = x.rank - mask.rank
+        wide = g.reshape(mask, [*mask.shape, *[1] * rank]) if rank else mask
+        new = g.op("Add", x, values) if accumulate else values
+        return g.op("Where", wide, new, x, dtype=x.dtype)
+    places = g.transpose(g.op("NonZero", mask, dtype=rushlight.int64, shape=(mask.rank, None)), [1, 0])
+    return _scatter_nd(g, x, places, values, accumulate)
+
+
+def _put_behind(g, x, indices, values, accumulate):
+    """Indices behind dimensions that stay: those go to the back and return."""
+    chosen = [d for d, i in enumerate(indices) if i is not None]
+    if chosen[-1] - chosen[0] != len(chosen) - 1:
+        raise NotImplementedError("index_put at indices that do not stand side by side")
+    rest = [d for d in range(x.rank) if d not in chosen]
+    order = chosen + rest
+    moved = [indices[d] for d in chosen]
+    rank = len(_broadcast(moved))
+    before = chosen[0]
+    shape = [*x.shape[:before], *_broadcast(moved), *x.shape[before + len(chosen) :]]
+    values = g.op("Expand", values, g.integers(shape))
+    there = [*range(before, before + rank), *range(before), *range(before + rank, len(shape))]
+    values = g.transpose(values, there)
+    places, _ = _together(g, moved)
+    found = _scatter_nd(g, g.transpose(x, order), places, values, accumulate)
+    return g.transpose(found, [order.index(d) for d in range(x.rank)])
+
+
+def _scatter_nd(g, x, places, values, accumulate):
+    if accumulate:
+        _reduction_needs(g)
+    return g.op("ScatterND", x, places, values, **({"reduction": "add"} if accumulate else {}))
+
+
+def _reduction_needs(g, opset=16):
+    if g.opset < opset:
+        raise NotImplementedError(f"adding at places needs opset_version={opset} or later")
+
+
+@aten("scatter.src", "scatter.value")
+def scatter(g, self, dim, index, src=None, value=None):
+    if src is None:
+        src = g.op("Expand", *g.to(g.dtype, value), g.shape_of(index))
+    else:
+        src = _cut(g, src, index)
+    return g.op("ScatterElements", self, index, g.cast(src, g.dtype), axis=dim % max(1, self.rank))
+
+
+def _cut(g, src, index):
+    """The part of the source that has an index."""
+    for dim, (has, wants) in enumerate(zip(src.shape, index.shape, strict=True)):
+        if has != wants:
+            src = g.slice(src, dim, 0, wants)
+    return src
+
+
+@aten("scatter_add")
+def scatter_add(g, self, dim, index, src):
+    _reduction_needs(g)
+    return g.op("ScatterElements", self, index, _cut(g, src, index), axis=dim % max(1, self.rank), reduction="add")
+
+
+@aten("scatter_reduce.two")
+def scatter_reduce(g, self, dim, index, src, reduce, include_self=True):
+    kinds = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
+    if reduce not in kinds or not include_self:
+        raise NotImplementedError(f"scatter_reduce with reduce={reduce!r}, include_self={include_self}")
+    _reduction_needs(g, 18 if reduce in ("amax", "amin") else 16)
+    return g.op("ScatterElements", self, index, _cut(g, src, index), axis=dim % self.rank, reduction=kinds[reduce])
+
+
+def _rows(g, x, dim, index):
+    """Indices along one dimension as indices of elements."""
+    dim %= x.rank
+    shape = [1] * x.rank
+    shape[dim] = -1
+    sizes = list(x.shape)
+    sizes[dim] = index.meta.numel()
+    return g.op("Expand", g.reshape(index, shape), g.integers(sizes)), sizes
+
+
+@aten("index_add")
+def index_add(g, self, dim, index, source, alpha=1):
+    _reduction_needs(g)
+    places, sizes = _rows(g, self, dim, index)
+    source = g.op("Expand", g.cast(source, g.dtype), g.integers(sizes))
+    if alpha != 1:
+        source = g.op("Mul", source, g.like(alpha, source))
+    return g.op("ScatterElements", self, places, source, axis=dim % self.rank, reduction="add")
+
+
+@aten("index_copy")
+def index_copy(g, self, dim, index, source):
+    places, _ = _rows(g, self, dim, index)
+    return g.op("ScatterElements", self, places, source, axis=dim % self.rank)
+
+
+@aten("index_fill.int_Scalar", "index_fill.int_Tensor")
+def index_fill(g, self, dim, index, value):
+    places, sizes = _rows(g, self, dim, index)
+    values = g.op("Expand", *g.to(g.dtype, value), g.integers(sizes))
+    return g.op("ScatterElements", self, places, values, axis=dim % self.rank)
+
+
+@aten("masked_scatter")
+def masked_scatter(g, self, mask, source):
+    shape = rushlight.broadcast_shapes(self.shape, mask.shape)
+    mask = g.op("Expand", mask, g.integers(shape))
+    whole = g.op("Expand", self, g.integers(shape))
+    places = g.transpose(g.op("NonZero", mask, dtype=rushlight.int64, shape=(len(shape), None)), [1, 0])
+    count = g.op("Gather", g.shape_of(places), g.constant(0, rushlight.int64), axis=0, shape=())
+    values = g.slice(g.reshape(source, [-1]), 0, 0, count)
+    return g.op("ScatterND", whole, places, values)
+
+
+@aten("select_scatter")
+def select_scatter(g, self, src, dim, index):
+    dim %= self.rank
+    index %= self.shape[dim]
+    return slice_scatter(g, self, g.unsqueeze(src, dim), dim, index, index + 1)
+
+
+@aten("slice_scatter")
+def slice_scatter(g, self, src, dim=0, start=None, end=None, step=1):
+    dim %= self.rank
+    size = self.shape[dim]
+    first, last, _ = slice(start, end, step).indices(size)
+    inside = range(first, last, step)
+    src = g.op("Expand", g.cast(src, self.dtype), g.integers([len(inside) if d == dim else s for d, s in enumerate(self.shape)]))
+    order = [dim, *(d for d in range(self.rank) if d != dim)]
+    places = g.constant([[n] for n in inside], rushlight.int64)
+    if not inside:
+        return self
+    found = g.op("ScatterND", g.transpose(self, order), places, g.transpose(src, order))
+    return g.transpose(found, [order.index(d) for d in range(self.rank)])
+
+
+@aten("diagonal_scatter")
+def diagonal_scatter(g, self, src, offset=0, dim1=0, dim2=1):
+    first, second = dim1 % self.rank, dim2 % self.rank
+    rest = [d for d in range(self.rank) if d not in (first, second)]
+    order = [first, second, *rest]
+    rows, columns = max(0, -offset), max(0, offset)
+    count = src.shape[-1]
+    places = g.constant([[n + rows, n + columns] for n in range(count)], rushlight.int64)
+    values = g.transpose(src, [len(rest), *range(len(rest))])
+    found = g.op("ScatterND", g.transpose(self, order), places, values)
+    return g.transpose(found, [order.index(d) for d in range(self.rank)])
+
+
+@aten("nonzero")
+def nonzero(g, self):
+    found = g.op("NonZero", self, dtype=rushlight.int64, shape=(self.rank, None))
+    return g.transpose(found, [1, 0])
+
+

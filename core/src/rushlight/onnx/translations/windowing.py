@@ -1,0 +1,79 @@
+"""Losses, distances, and what looks at windows."""
+
+from __future__ import annotations
+
+import rushlight
+from rushlight.onnx._registry import aten
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def reduced(g, x, reduction):
+    """Values, their mean or their sum."""
+    if reduction == 0:
+        return x
+    return g.reduce("ReduceMean" if reduction == 1 else "ReduceSum", x, None, False)
+
+
+@aten("mse_loss")
+def mse_loss(g, self, target, reduction=1):
+    gap = g.op("Sub", self, target)
+    return reduced(g, g.op("Mul", gap, gap), reduction)
+
+
+@aten("l1_loss")
+def l1_loss(g, self, target, reduction=1):
+    return reduced(g, g.op("Abs", g.op("Sub", self, target)), reduction)
+
+
+@aten("cross_entropy_loss")
+def cross_entropy(g, self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
+    if label_smoothing or target.dtype.is_floating_point:
+        raise NotImplementedError("cross_entropy with label_smoothing or shares as target")
+    return g.op(
+        "SoftmaxCrossEntropyLoss", self, target, weight, ignore_index=ignore_index,
+        reduction=_REDUCTIONS[reduction],
+    )  # fmt: skip
+
+
+@aten("nll_loss", "nll_loss_nd", "nll_loss2d")
+def nll_loss(g, self, target, weight=None, reduction=1, ignore_index=-100):
+    return g.op(
+        "NegativeLogLikelihoodLoss", self, target, weight, ignore_index=ignore_index,
+        reduction=_REDUCTIONS[reduction],
+    )  # fmt: skip
+
+
+@aten("binary_cross_entropy_with_logits")
+def bce_logits(g, self, target, weight=None, pos_weight=None, reduction=1):
+    if pos_weight is not None:
+        raise NotImplementedError("binary_cross_entropy_with_logits with pos_weight")
+    product = g.op("Mul", self, g.op("Sub", g.like(1, self), target))
+    tail = g.op("Softplus", g.op("Neg", self))
+    loss = g.op("Add", product, tail)
+    loss = loss if weight is None else g.op("Mul", loss, weight)
+    return reduced(g, loss, reduction)
+
+
+@aten("im2col")
+def im2col(g, self, kernel_size, dilation, padding, stride):
+    from rushlight.onnx.translations.shaping import padded
+
+    single = self.rank == 3
+    x = g.unsqueeze(self, 0) if single else self
+    n, channels, height, width = ([1, *self.shape] if single else self.shape)
+    top, left = padding
+    if top or left:
+        rank, g.out = g.out, rushlight.empty(n, channels, height, width, device="meta")
+        x = padded(g, x, [left, left, top, top], "constant")
+        g.out = rank
+    places = []
+    for length, size, gap, pad, step in zip((height, width), kernel_size, dilation, padding, stride, strict=True):
+        count = (length + 2 * pad - gap * (size - 1) - 1) // step + 1
+        places.append([[k * gap + c * step for c in range(count)] for k in range(size)])
+    rows = g.op("Gather", x, g.constant(places[0], rushlight.int64), axis=2)
+    both = g.op("Gather", rows, g.constant(places[1], rushlight.int64), axis=4)
+    turned = g.transpose(both, [0, 1, 2, 4, 3, 5])
+    size = channels * len(places[0]) * len(places[1])
+    found = g.reshape(turned, [n, size, len(places[0][0]) * len(places[1][0])])
+    return g.squeeze(found, 0) if single else found
