@@ -87,10 +87,10 @@ class ExportGraphSignature:
     input_specs: list[InputSpec]
     output_specs: list[OutputSpec]
 
-    def _inputs(self, kind):
+    def _inputs(self, kind) -> list[InputSpec]:
         return [spec for spec in self.input_specs if spec.kind is kind]
 
-    def _outputs(self, kind):
+    def _outputs(self, kind) -> list[OutputSpec]:
         return [spec for spec in self.output_specs if spec.kind is kind]
 
     def _targets(self, kind):
@@ -167,7 +167,7 @@ class ExportGraphSignature:
         return "\n".join([*lines, "", "# outputs", *map(str, self.output_specs), ""])
 
 
-def _shown(spec):
+def _shown(spec: InputSpec | OutputSpec):
     return spec.arg.value if isinstance(spec.arg, ConstantArgument) else spec.arg.name
 
 

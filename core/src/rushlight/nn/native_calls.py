@@ -82,6 +82,7 @@ def _chance(p):
     return p
 
 
+@in_aten("dropout(Tensor input, float p, bool train) -> Tensor")
 @overridable(as_given=True)
 @numpy_names
 def dropout(input, p, train):
@@ -96,6 +97,7 @@ def dropout_(input, p, train):
     return F.dropout(input, _chance(p), train, True)
 
 
+@in_aten("alpha_dropout(Tensor input, float p, bool train) -> Tensor")
 @overridable(as_given=True)
 @numpy_names
 def alpha_dropout(input, p, train):
@@ -110,6 +112,7 @@ def alpha_dropout_(input, p, train):
     return F.alpha_dropout(input, _chance(p), train, True)
 
 
+@in_aten("feature_dropout(Tensor input, float p, bool train) -> Tensor")
 @overridable(as_given=True)
 @numpy_names
 def feature_dropout(input, p, train):
@@ -124,6 +127,7 @@ def feature_dropout_(input, p, train):
     return noise._channels(input, _chance(p), train, True)
 
 
+@in_aten("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor")
 @overridable(as_given=True)
 @numpy_names
 def feature_alpha_dropout(input, p, train):
@@ -233,6 +237,10 @@ def adaptive_max_pool1d(input, output_size):
     return F.adaptive_max_pool1d(input, output_size, True)
 
 
+@in_aten(
+    "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
+    "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor"
+)
 @overridable(as_given=True)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """A convolution, transposed or not, of as many dimensions as `weight` has behind two."""
@@ -284,11 +292,11 @@ def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectio
     return called(module, dict(zip(names, params, strict=True)), (input, hx))
 
 
-@overridable(as_given=True)
 @in_aten(
     "lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, "
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)"
 )
+@overridable(as_given=True)
 def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """A long short-term memory: output, hidden and cell state; see :class:`rushlight.nn.LSTM`.
     `params` are its weights and biases, layer by layer."""
@@ -299,11 +307,11 @@ def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectiona
     return out, hidden, cell
 
 
-@overridable(as_given=True)
 @in_aten(
     "gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
 )
+@overridable(as_given=True)
 def gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """A gated recurrent unit: output and hidden state; see :class:`rushlight.nn.GRU`."""
     return _recurrent(
@@ -311,11 +319,11 @@ def gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional
     )
 
 
-@overridable(as_given=True)
 @in_aten(
     "rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
 )
+@overridable(as_given=True)
 def rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """An Elman network with tanh: output and hidden state; see :class:`rushlight.nn.RNN`."""
     return _recurrent(
@@ -324,11 +332,11 @@ def rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirect
     )  # fmt: skip
 
 
-@overridable(as_given=True)
 @in_aten(
     "rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
 )
+@overridable(as_given=True)
 def rnn_relu(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """An Elman network with relu: output and hidden state; see :class:`rushlight.nn.RNN`."""
     return _recurrent(

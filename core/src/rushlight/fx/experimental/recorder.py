@@ -152,15 +152,17 @@ class Recorder:
         node = self.node("placeholder", name, (), {}, name)
         return node, self.entering(node, tensor)
 
-    def entering(self, node, tensor):
-        """The tensor of the program for one from outside, which `node` stands for."""
+    def entering(self, node, tensor, device=None):
+        """The tensor of the program for one from outside, which `node` stands for; its device, if
+        it is not the tensor's."""
         level = self.level
         inner = tensor.detach()
         if level.fake:
             inner = inner.to(devices.meta)
-        out = level.wrapped(inner, tensor._device)
+        device = tensor._device if device is None else device
+        out = level.wrapped(inner, device)
         out._fx_node, out._asks_gradient = node, tensor.requires_grad
-        node.meta["device"] = tensor._device
+        node.meta["device"] = device
         node.meta["val"] = _value(inner)
         node.meta["tensor_meta"] = _extract_tensor_metadata(node.meta["val"])
         return out

@@ -20,12 +20,13 @@ def name_in(text: str) -> str:
     return text.partition("(")[0].partition(".")[0].strip()
 
 
-def in_aten(*schemas, call=None, run=None):
+def in_aten(*schemas, call=None, run=None, functional=None):
     """Declare the schemas of a function in ATen; the first that takes a call's values counts.
 
     ``call(*args, **kwargs)`` gives ``(name, values by argument)``; without it the function has
     ATen's name and arguments. `run` maps ATen's names to functions of ATen's arguments; without it
-    and `call` the function itself is what ``ops.aten`` calls.
+    and `call` the function itself is what ``ops.aten`` calls. `functional` does the same by values,
+    where the function writes; NotImplemented where this call of it does not.
     """
 
     def decorate(function):
@@ -36,6 +37,8 @@ def in_aten(*schemas, call=None, run=None):
         if call is None:
             RUNS.update({name_in(text): function for text in schemas})
         RUNS.update(run or {})
+        if functional is not None:
+            function.functional = functional
         return function
 
     return decorate

@@ -9,6 +9,8 @@ body, so that its parts reach the level in their turn.
 
 from __future__ import annotations
 
+from typing import Any
+
 from rushlight import devices
 from rushlight.ops._transforms.wrappers import Level, Wrapped, below, take_out, wrap, write_out
 from rushlight.ops.random.generators import get_rng_state, set_rng_state
@@ -35,6 +37,8 @@ class Captured(Wrapped):
     """A tensor of a program that is being captured."""
 
     __slots__ = ()
+    _level: CaptureLevel
+    _fx_node: Any  # what made it, in the recorder's graph
 
     @staticmethod
     def takes(function):
@@ -78,7 +82,7 @@ class Captured(Wrapped):
 
     def index_put(self, indices, values, accumulate=False):
         """A copy with `values` written (or added) at a tuple of index tensors."""
-        return self.clone().index_put_(indices, values, accumulate)
+        return _items().recorded(_items().index_put, self, list(indices), values, accumulate)
 
     def __deepcopy__(self, memo):
         return self.clone()
@@ -158,7 +162,9 @@ def opened(level, function, op, variant, args, kwargs):
 def run(level, step, function, args, kwargs):
     """Run a call below the level, and write it down with its result."""
     if step.decomposed is not None:
-        return step.decomposed(*step.args, **step.kwargs)
+        found = step.decomposed(*step.args, **step.kwargs)
+        if found is not NotImplemented:
+            return found
     lowered = [_lowered(level, value) for value in args]
     named = {k: _lowered(level, v) for k, v in kwargs.items()}
     if level.fake and "device" in step.kwargs:

@@ -14,7 +14,7 @@ from rushlight.kernels.gemm import vectors
 from rushlight.kernels.launch.prepared import by_layout
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE, cast, dtype_of, meta_array
-from rushlight.ops._table.aten import in_aten
+from rushlight.ops._table.aten import RUNS, in_aten
 from rushlight.ops._table.inplace import check_writable, is_free, written
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.recording import record
@@ -282,12 +282,15 @@ Tensor.type_as = lambda self, other: self.to(other._dtype)
     limited="unsigned complex",
     moves=True,
     batching="copy",
+    schemas=("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",),
+    aten_call=lambda input, src: ("copy", {"self": input, "src": src}),
 )
 def _copy(input: Tensor, src: Tensor):
     """The values of `src` in the shape and dtype of `input`."""
     return np.broadcast_to(cast(src, dtype_of(input).code), input.shape)
 
 
+RUNS["copy"] = _copy
 _copy.gradient(input=lambda grad: grad * 0, src=lambda grad: grad)
 _copy.op.node_name = "CopyBackwards"
 
@@ -374,6 +377,7 @@ def copy_(self, other, non_blocking=False):
     moves=True,
     batching="fill",
     fills=True,
+    aten_call=lambda input, value: ("fill", {"self": input, "value": value}),
 )
 def _fill(input: Tensor, value):
     """Every element replaced by a number."""

@@ -9,8 +9,12 @@ from rushlight.ops._table.aten import in_aten
 from rushlight.ops.creation.tensors import tensor
 from rushlight.ops.former.private_names import sliced
 from rushlight.ops.indexing import items as indexing
-from rushlight.ops.indexing.slicing import select
-from rushlight.tensor.dispatch import captured
+from rushlight.ops.indexing.items import _slice
+from rushlight.ops.indexing.slicing import narrow, select
+from rushlight.ops.shape.view_copies import select_scatter, slice_scatter
+from rushlight.ops.shape.views import permute, t, transpose
+from rushlight.tensor.dispatch import captured, stack
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 _END = 9223372036854775807  # what ATen's slices end at that go to the end
@@ -55,9 +59,27 @@ def picked(self, indices):
 )
 def put(self, indices, values, accumulate=False):
     """Write elements at index tensors, one for each dimension or None."""
+    if stack.levels and _is_wrapped(self, values, *indices):
+        found = captured(put, (self, indices, values, accumulate), {})
+        if found is not NotImplemented:
+            return found
+        return self.copy_(index_put(self, indices, values, accumulate))
     if self._device.type == "meta":
         return self
     return indexing.put(self, tuple(_plain(i) for i in indices), values, accumulate)
+
+
+def _is_wrapped(*values):
+    return any(getattr(value, "_level", None) is not None for value in values)
+
+
+@in_aten(
+    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"
+)
+@overridable(as_given=True)
+def index_put(self, indices, values, accumulate=False):
+    """A copy with elements written at index tensors, one for each dimension or None."""
+    return put(self.clone(), indices, values, accumulate)
 
 
 def _plain(index):
@@ -84,8 +106,8 @@ def index_by(input, index):
 
 def index_put_by(input, values, index, accumulate):
     """A copy of `input` with `values` written, or added, at an index of arrays."""
-    out, tensors = input.clone(), _by_views(input, tuple(index))[1]
-    return recorded(put, out, _without_end(tensors), values, accumulate)
+    tensors = _by_views(input, tuple(index))[1]
+    return recorded(index_put, input, _without_end(tensors), values, accumulate)
 
 
 def index_rows_by(input, index, dim=0):
@@ -157,3 +179,51 @@ def _without_end(tensors):
     last = max(i for i, t in enumerate(tensors) if t is not None)
     tensors = tensors[: last + 1]
     return [t if t is None or t._dtype in (bool_, uint8, int64) else t.long() for t in tensors]
+
+
+def scattered(base, value, path):
+    """A copy of `base` in which the view that `path` describes holds `value`."""
+    if not path:
+        return value
+    (step, values), rest = path[0], path[1:]
+    inner = step.replay(base, values)
+    value = scattered(inner, value, rest)
+    if step is _slice.op:
+        return _with_part(base, value, values[0])
+    if step is select.op:
+        return select_scatter(base, value, *values)
+    if step is narrow.op:
+        dim, start, length = values
+        return slice_scatter(base, value, dim, start, start + length)
+    back = _BACK.get(step)
+    return value.reshape(base.shape) if back is None else back(value, *values)
+
+
+def _with_part(base, value, index):
+    """A copy of `base` in which ``base[index]``, of ints, slices and None, is `value`."""
+    items, dim = _expanded(base, index if isinstance(index, tuple) else (index,)), 0
+    for at, item in enumerate(items):
+        if item is None:
+            return _with_part(base, value.squeeze(dim), (*items[:at], *items[at + 1 :]))
+        if isinstance(item, slice) and item == _WHOLE:
+            dim += 1
+            continue
+        before = (_WHOLE,) * dim
+        inner = getitem(base, (*before, item))
+        left = items[at + 1 :]
+        if isinstance(item, slice):
+            value = _with_part(inner, value, (*before, _WHOLE, *left))
+            return slice_scatter(base, value, dim, item.start, item.stop, item.step or 1)
+        value = _with_part(inner, value, (*before, *left))
+        return select_scatter(base, value, dim, item)
+    return value
+
+
+# Views whose inverse is no reshape.
+_BACK = {
+    permute.op: lambda value, dims: value.permute(
+        [sorted(range(len(dims)), key=lambda i: dims[i] % len(dims))[d] for d in range(len(dims))]
+    ),
+    transpose.op: lambda value, dim0, dim1: value.transpose(dim0, dim1),
+    t.op: lambda value: value.t(),
+}

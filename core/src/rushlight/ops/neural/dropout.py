@@ -103,7 +103,6 @@ def _form(name, trains):
 
 
 @in_aten(
-    "dropout(Tensor input, float p, bool train) -> Tensor",
     "dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
     call=_form("dropout", True),
 )
@@ -127,7 +126,6 @@ def _channels(input, p, training, inplace):
 
 
 @in_aten(
-    "feature_dropout(Tensor input, float p, bool train) -> Tensor",
     "feature_dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
     call=_form("feature_dropout", True),
 )
@@ -170,7 +168,6 @@ _ALPHA = 1.7580993408473766
 
 
 @in_aten(
-    "alpha_dropout(Tensor input, float p, bool train) -> Tensor",
     "alpha_dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
     call=_form("alpha_dropout", False),
 )
@@ -181,7 +178,6 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 
 @in_aten(
-    "feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
     "feature_alpha_dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
     call=_form("feature_alpha_dropout", False),
 )

@@ -26,7 +26,7 @@ from rushlight.ops._table.shape_rules import (
 )
 from rushlight.ops.elementwise.weighted_sums import addcmul
 from rushlight.tensor.dispatch import STATE, innermost, readable, stack
-from rushlight.tensor.overriding import by_override
+from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -169,6 +169,38 @@ def check_dtypes(name, input, *vectors):
                 )
 
 
+@in_aten(
+    "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, "
+    "Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> "
+    "(Tensor, Tensor, Tensor, Tensor, Tensor)"
+)
+@overridable(as_given=True)
+def _native_batch_norm_legit_functional(
+    input, weight, bias, running_mean, running_var, training, momentum, eps
+):
+    """:func:`batch_norm` that gives the new running statistics and writes nothing: the result, the
+    batch's mean and inverse deviation, and both statistics."""
+    mean, var = running_mean.clone(), running_var.clone()
+    out = batch_norm(input, mean, var, weight, bias, training, momentum, eps)
+    dims = [d for d in range(input.dim()) if d != 1]
+    center = input.mean(dims)
+    spread = (input.var(dims, unbiased=False) + eps).rsqrt()
+    return out, center, spread, mean, var
+
+
+def _functional(input, running_mean, running_var, weight=None, bias=None, training=False,
+                momentum=0.1, eps=1e-05):  # fmt: skip
+    """In a program without writes the new statistics are values that the buffers get."""
+    if not training or running_mean is None:
+        return NotImplemented
+    out, _, _, mean, var = _native_batch_norm_legit_functional(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
+    running_mean.copy_(mean)
+    running_var.copy_(var)
+    return out
+
+
 def _batch_form(input, running_mean, running_var, weight=None, bias=None, training=False,
                 momentum=0.1, eps=1e-05):  # fmt: skip
     return "batch_norm", {
@@ -182,6 +214,7 @@ def _batch_form(input, running_mean, running_var, weight=None, bias=None, traini
     "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
     "Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
     call=_batch_form,
+    functional=_functional,
 )
 def batch_norm(
     input,

@@ -81,7 +81,13 @@ def diagflat(input: Tensor, offset=0):
 
 
 @composite(
-    samples=[(2,), (1.5,)], aten="Scalar Scalar_out Tensor Tensor_out", aten_inplace="Scalar Tensor"
+    samples=[(2,), (1.5,)],
+    schemas=(
+        "fill.Scalar(Tensor self, Scalar value) -> Tensor",
+        "fill.Tensor(Tensor self, Tensor value) -> Tensor",
+    ),
+    aten="Scalar Scalar_out Tensor Tensor_out",
+    aten_inplace="Scalar Tensor",
 )
 def fill(input: Tensor, value):
     """`input`'s shape and dtype filled with `value`, a number or 0-d tensor."""

@@ -1,0 +1,120 @@
+"""A program without writes, whose composites are their parts."""
+
+from __future__ import annotations
+
+import copy
+
+from rushlight.autograd.mode import no_grad
+from rushlight.export.functional import FunctionalLevel
+from rushlight.export.graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from rushlight.export.verifier import schema_of
+from rushlight.fx.experimental.decompositions import implicit
+from rushlight.fx.experimental.recorder import Recorder
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.interpreter import Interpreter
+from rushlight.nn.module import Module
+from rushlight.ops._transforms.wrappers import replace
+from rushlight.tensor.tensor import Tensor
+
+_MUTATIONS = {
+    InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
+    InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
+    InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
+}
+
+
+def decomposed(program, table=None):
+    """See :meth:`ExportedProgram.run_decompositions`."""
+    recorder = Recorder(True, implicit() if table is None else dict(table), _no_constant)
+    with recorder.level, no_grad(), FunctionalLevel() as level:
+        given = [_input(recorder, level, node) for node in _placeholders(program)]
+        before = [getattr(t, "_inner", None) for t in given]
+        outputs = _Run(program.graph_module, level).run(*given)
+        changed = [
+            (spec, tensor._inner)
+            for spec, tensor, inner in zip(
+                program.graph_signature.input_specs, given, before, strict=True
+            )
+            if inner is not None and tensor._inner is not inner
+        ]
+        results = [t for _, t in changed] + [_below(o, level) for o in outputs]
+        recorder.node("output", "output", (tuple(results),), {})
+    recorder.graph.eliminate_dead_code(_is_needed)
+    signature = _signature(program, recorder.graph, changed)
+    graph_module = GraphModule(Module(), recorder.graph, "GraphModule")
+    return type(program)(
+        graph_module, graph_module.graph, signature, dict(program.state_dict),
+        dict(program.range_constraints), copy.deepcopy(program.module_call_graph),
+        program.example_inputs, dict(program.constants),
+    )  # fmt: skip
+
+
+class _Run(Interpreter):
+    """Runs the graph; what its nodes make is written to as values too."""
+
+    def __init__(self, module, level):
+        super().__init__(module)
+        self.level = level
+
+    def run_node(self, n):
+        """The value of a node, as a tensor of the level."""
+        return replace(super().run_node(n), self._lifted)
+
+    def _lifted(self, tensor):
+        inside = getattr(tensor, "_level", None) is self.level
+        return tensor if inside else self.level.lifted(tensor)
+
+
+def _no_constant(tensor):
+    raise RuntimeError(f"run_decompositions(): a decomposition made a constant, {tensor!r}")
+
+
+def _is_needed(node):
+    """Whether a node that nobody reads stays: inputs, the output, and what draws numbers."""
+    if node.op != "call_function":
+        return True
+    schema = schema_of(node.target)
+    return schema is not None and any(a.type == "Generator" for a in schema.arguments)
+
+
+def _placeholders(program):
+    return [node for node in program.graph.nodes if node.op == "placeholder"]
+
+
+def _input(recorder, level, node):
+    value = node.meta["val"]
+    if not isinstance(value, Tensor):
+        made = recorder.node("placeholder", node.target, (), {}, node.name)
+        made.meta["val"] = value
+        return value
+    made = recorder.node("placeholder", node.target, (), {}, node.name)
+    entered = recorder.entering(made, value, node.meta["device"])
+    return level.lifted(entered)
+
+
+def _below(value, level):
+    return value._inner if getattr(value, "_level", None) is level else value
+
+
+def _signature(program, graph, changed):
+    before = program.graph_signature
+    results = list(graph.output_node().args[0])
+    specs = []
+    for (spec, _), node in zip(changed, results, strict=False):
+        target = spec.arg.name if spec.kind is InputKind.USER_INPUT else spec.target
+        specs.append(OutputSpec(_MUTATIONS[spec.kind], TensorArgument(node.name), target))
+    users = zip(
+        results[len(changed) :], before.output_specs[-len(results) + len(changed) :], strict=True
+    )
+    for node, spec in users:
+        constant = isinstance(spec.arg, ConstantArgument)
+        argument = spec.arg if constant else TensorArgument(node.name)
+        specs.append(OutputSpec(OutputKind.USER_OUTPUT, argument, None))
+    return ExportGraphSignature(copy.deepcopy(before.input_specs), specs)

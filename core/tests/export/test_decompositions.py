@@ -1,0 +1,141 @@
+"""`ExportedProgram.run_decompositions`: programs without writes."""
+
+import copy
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import rushlight
+from rushlight import nn
+from rushlight.export import export
+from rushlight.export.verifier import writes
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from capture_agreement import TABLE, build, detached, inputs_for, same_values, seeded  # noqa: E402
+from test_layers import _is_refused  # noqa: E402
+
+ROWS = [pytest.param(*row, id=f"{i}-{row[0]}") for i, row in enumerate(TABLE)]
+
+
+def same_run(model, program, *args):
+    """Check that a program's module does what the model does, to its arguments and buffers too."""
+    module, model = copy.deepcopy(program.module()), copy.deepcopy(model)
+    ours, theirs = copy.deepcopy(args), copy.deepcopy(args)
+    same_values(seeded(module, ours), seeded(model, theirs), exact=False)
+    same_values(list(ours), list(theirs), exact=False)
+    state = module.state_dict()
+    for name, value in model.state_dict().items():
+        same_values(state[name], value, exact=False)
+
+
+@pytest.mark.parametrize("name, args, kwargs, specs", ROWS)
+def test_layers_without_writes_do_the_same(name, args, kwargs, specs):
+    if _is_refused(name, kwargs):
+        return
+    layer = build(rushlight, name, args, kwargs)
+    inputs = detached(inputs_for(rushlight, specs))
+    seeded(layer, inputs)
+    program = export(layer, tuple(inputs)).run_decompositions()
+    assert program.functional and program.dialect == "ATEN"
+    same_run(layer, program, *inputs)
+
+
+class Writing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", rushlight.zeros(2, 3))
+
+    def forward(self, x):
+        self.kept[0] = x[0]
+        self.kept.t()[1].add_(1)
+        self.kept.view(-1)[2:4] = 7
+        self.kept.transpose(0, 1).unsqueeze(0).permute(2, 0, 1)[1, 0, 0] = 4
+        x.mul_(2)
+        y = x.clone()
+        y[:, 1:][:, 0] = 5
+        y[rushlight.tensor([0])] = rushlight.zeros(1)
+        z = rushlight.zeros(2)
+        z[0] = 3
+        self.kept = self.kept + z.sum()
+        return y + self.kept
+
+
+def test_writes_through_views_become_values():
+    rushlight.manual_seed(0)
+    x = rushlight.randn(2, 3)
+    before = export(Writing(), (x.clone(),))
+    assert before.dialect == "TRAINING" and any(map(writes, before.graph.nodes))
+    program = before.run_decompositions()
+    assert not any(map(writes, program.graph.nodes))
+    signature = program.graph_signature
+    assert list(signature.buffers_to_mutate.values()) == ["kept"]
+    assert list(signature.user_inputs_to_mutate.values()) == ["x"]
+    same_run(Writing(), program, x)
+    assert [str(n.target) for n in program.graph.nodes if "scatter" in n.name][0] == (
+        "aten.select_scatter.default"
+    )
+
+
+def test_running_statistics_are_outputs():
+    model = nn.Sequential(nn.Conv1d(3, 4, 1), nn.BatchNorm1d(4))
+    x = rushlight.randn(2, 3, 5)
+    program = export(model, (x,)).run_decompositions()
+    assert set(program.graph_signature.buffers_to_mutate.values()) == {
+        "1.running_mean", "1.running_var", "1.num_batches_tracked",
+    }  # fmt: skip
+    targets = [str(n.target) for n in program.graph.nodes]
+    assert "aten._native_batch_norm_legit_functional.default" in targets
+    assert "aten.convolution.default" in targets
+    same_run(model, program, x)
+
+
+def test_a_table_chooses_what_is_taken_apart():
+    model, x = nn.Sequential(nn.Linear(3, 4), nn.ReLU()), rushlight.randn(2, 3)
+    program = export(model, (x,))
+
+    def targets(found):
+        return [str(n.target) for n in found.graph.nodes if n.op == "call_function"]
+
+    assert targets(program.run_decompositions({})) == ["aten.linear.default", "aten.relu.default"]
+    relu = rushlight.ops.aten.relu.default
+    taken = program.run_decompositions({relu: lambda x: x.clamp(min=0)})
+    assert targets(taken) == ["aten.linear.default", "aten.clamp.default"]
+    apart = program.run_decompositions()
+    assert targets(apart) == ["aten.t.default", "aten.addmm.default", "aten.relu.default"]
+    for each in (taken, apart):
+        same_run(model, each, x)
+
+
+def test_the_targets_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    import torch.export as _  # noqa: F401
+    from capture_agreement import targets
+
+    def model(library):
+        class Net(library.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = library.nn.Conv2d(3, 4, 3)
+                self.norm = library.nn.BatchNorm2d(4)
+                self.head = library.nn.Linear(4, 2)
+
+            def forward(self, x):
+                x = library.nn.functional.relu(self.norm(self.conv(x)))
+                return self.head(x.mean((2, 3)))
+
+        return Net()
+
+    ours = export(model(rushlight), (rushlight.ones(2, 3, 5, 5),)).run_decompositions()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = torch.export.export(model(torch), (torch.ones(2, 3, 5, 5),)).run_decompositions()
+    assert sorted(ours.graph_signature.buffers_to_mutate.values()) == sorted(
+        theirs.graph_signature.buffers_to_mutate.values()
+    )
+    silent = {"aten.copy.default", "<built-in function getitem>", "aten.t.default"}
+    silent |= {"aten.permute.default"}  # the weight's transpose there
+    names = [[t for t in targets(p.graph) if t not in silent] for p in (ours, theirs)]
+    assert sorted(names[0]) == sorted(names[1])
