@@ -23,6 +23,13 @@ class Functional(Tracked):
         """A new tensor of the program."""
         return wrap(Functional, self._inner.detach(), self._level)
 
+    def __getitem__(self, index):
+        """A new tensor where the index has tensors, else a view."""
+        items = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(item, Tensor) for item in items):
+            return _whole(self._level, Tensor.__getitem__, (self, index), {})
+        return super().__getitem__(index)
+
 
 class FunctionalLevel(TrackingLevel):
     """A program without writes in progress."""

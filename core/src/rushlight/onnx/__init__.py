@@ -1,13 +1,232 @@
-"""ONNX: there is no exporter in this version, so nothing is ever being exported."""
+"""ONNX: models as files that other engines read.
+
+:func:`export` captures a model by :mod:`rushlight.export` and writes the graph of ATen's ops in ONNX's
+operators. It needs the package onnx (``pip install "rushlight[onnx]"``).
+"""
 
 from __future__ import annotations
 
+import enum
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rushlight.onnx import errors
+from rushlight.onnx.errors import OnnxExporterError
 from rushlight.refusals import rest_of
+
+__all__ = [
+    "ONNXProgram",
+    "OnnxExporterError",
+    "OperatorExportTypes",
+    "TrainingMode",
+    "errors",
+    "export",
+    "is_in_onnx_export",
+    "supported_ops",
+]
+
+DEFAULT_OPSET = 20
+_exporting = False
+
+
+class TrainingMode(enum.Enum):
+    """Former choices of a mode; :func:`export` takes the model as it is."""
+
+    EVAL = 0
+    PRESERVE = 1
+    TRAINING = 2
+
+
+class OperatorExportTypes(enum.Enum):
+    """Former choices of operators."""
+
+    ONNX = 0
+    ONNX_ATEN = 1
+    ONNX_ATEN_FALLBACK = 2
+    ONNX_FALLTHROUGH = 3
 
 
 def is_in_onnx_export() -> bool:
-    """Whether a model is being exported just now: never."""
-    return False
+    """Whether a model is being exported just now."""
+    return _exporting
 
 
-__getattr__ = rest_of(__name__)
+def supported_ops() -> list[str]:
+    """The overloads of ATen that have a translation, as ``"add.Tensor"``; ops that are made of others
+    need none."""
+    from rushlight.onnx._registry import table
+
+    return sorted(table())
+
+
+def export(
+    model: Any,
+    args: tuple[Any, ...] = (),
+    f: str | os.PathLike | None = None,
+    *,
+    kwargs: dict[str, Any] | None = None,
+    verbose: bool | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    opset_version: int | None = None,
+    dynamo: bool = True,
+    external_data: bool = True,
+    dynamic_shapes: Any = None,
+    custom_translation_table: dict[Callable, Callable] | None = None,
+    report: bool = False,
+    optimize: bool = True,
+    verify: bool = False,
+    profile: bool = False,
+    dump_exported_program: bool = False,
+    artifacts_dir: str | os.PathLike = ".",
+    export_params: bool = True,
+    keep_initializers_as_inputs: bool = False,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    training: TrainingMode = TrainingMode.EVAL,
+    operator_export_type: OperatorExportTypes = OperatorExportTypes.ONNX,
+    do_constant_folding: bool = True,
+    custom_opsets: Mapping[str, int] | None = None,
+    export_modules_as_functions: Any = False,
+    autograd_inlining: bool = True,
+):
+    """Write a model in ONNX's form.
+
+    `model` is a module, with `args` and `kwargs` to call it with, or an
+    :class:`~rushlight.export.ExportedProgram`. It is taken in the mode it is in: call ``eval()``
+    first. With `f` the model is written there, its weights beside it in ``f + ".data"`` unless
+    `external_data` is False.
+
+    Args:
+        input_names, output_names: names in order; the others keep those of the program.
+        opset_version: 13 to 23, by default 20.
+        dynamic_shapes: sizes that may differ, as for :func:`rushlight.export.export`.
+        custom_translation_table: overload of ATen (``rushlight.ops.aten.NAME.OVERLOAD``) ->
+            function of the builder and of ATen's arguments, by their names, that gives the result.
+        verify: check the file and compare ONNX Runtime's outputs with the model's.
+        verbose: print the model.
+
+    Returns:
+        An :class:`ONNXProgram`.
+
+    Raises:
+        UnsupportedOperatorError: an op has no translation; the text names op and line.
+        ImportError: onnx is not installed.
+
+    Example:
+        >>> import rushlight
+        >>> layer = rushlight.nn.Linear(3, 2).eval()
+        >>> program = rushlight.onnx.export(layer, (rushlight.ones(1, 3),))  # doctest: +SKIP
+        >>> program.save("linear.onnx")  # doctest: +SKIP
+    """
+    global _exporting
+    _check_library()
+    _refuse(report=report, profile=profile, dump_exported_program=dump_exported_program,
+            export_modules_as_functions=export_modules_as_functions)  # fmt: skip
+    opset = DEFAULT_OPSET if opset_version is None else opset_version
+    from rushlight.onnx._exporter import OPSETS, Exporter
+
+    if opset not in OPSETS:
+        raise ValueError(f"opset_version must be {OPSETS[0]} to {OPSETS[-1]}, got {opset_version!r}")
+    _exporting = True
+    try:
+        program = _captured(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
+        exporter = Exporter(program, opset, custom_translation_table, input_names, output_names)
+        exporter.builder.domains.update(custom_opsets or {})
+        proto = exporter.model()
+    finally:
+        _exporting = False
+    result = importlib.import_module("rushlight.onnx._program").ONNXProgram(proto, program)
+    if verify:
+        _verify(result, model, args, kwargs)
+    if verbose:
+        print(importlib.import_module("onnx").printer.to_text(proto))
+    if f is not None:
+        result.save(
+            f,
+            include_initializers=export_params,
+            keep_initializers_as_inputs=keep_initializers_as_inputs,
+            external_data=external_data,
+        )
+    return result
+
+
+def _check_library():
+    try:
+        importlib.import_module("onnx")
+    except ImportError:
+        raise ImportError(
+            "onnx.export() needs the package onnx: pip install 'rushlight[onnx]'"
+        ) from None
+
+
+def _refuse(**options):
+    for name, value in options.items():
+        if value:
+            raise NotImplementedError(
+                f"onnx.export(): {name}={value!r} is not available; leave it out and look at "
+                "ONNXProgram.model_proto and exported_program"
+            )
+
+
+def _captured(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names):
+    from rushlight.export import ExportedProgram, export as captured
+
+    if isinstance(model, ExportedProgram):
+        return model
+    if not isinstance(args, tuple):
+        args = (args,)
+    if args and isinstance(args[-1], dict) and kwargs is None:
+        args, kwargs = args[:-1], args[-1]
+    if getattr(model, "training", False):
+        warnings.warn(
+            "the model is in training mode, so dropout and batch statistics are exported: call "
+            "eval() first if that is not meant",
+            UserWarning,
+            stacklevel=3,
+        )
+    if dynamic_axes and dynamic_shapes is None:
+        dynamic_shapes = _from_axes(dynamic_axes, model, args, input_names)
+    return captured(model, args, kwargs, dynamic_shapes=dynamic_shapes)
+
+
+def _from_axes(dynamic_axes, model, args, input_names):
+    """Sizes that may differ by the former argument, which names inputs: one entry for each."""
+    from rushlight.export import Dim
+
+    names = list(input_names or ())
+    found = []
+    for place in range(len(args)):
+        axes = dynamic_axes.get(names[place]) if place < len(names) else None
+        axes = dict.fromkeys(axes) if isinstance(axes, list | tuple) else axes
+        found.append({d: Dim(n) if n else Dim.AUTO for d, n in axes.items()} if axes else None)
+    return tuple(found)
+
+
+def _verify(result, model, args, kwargs):
+    """Compare the outputs of ONNX Runtime with the model's."""
+    import onnx
+
+    import rushlight
+    from rushlight.utils import _pytree as pytree
+
+    onnx.checker.check_model(result.model_proto, full_check=True)
+    with rushlight.no_grad():
+        call = model if callable(model) and not hasattr(model, "graph_signature") else model.module()
+        expected = pytree.tree_leaves(call(*args, **(kwargs or {})))
+    found = result(*args, **(kwargs or {}))
+    tensors = [v for v in expected if isinstance(v, rushlight.Tensor)]
+    for place, (ours, theirs) in enumerate(zip(tensors, found, strict=True)):
+        if not rushlight.allclose(ours, theirs.to(ours.dtype), rtol=1e-4, atol=1e-5, equal_nan=True):
+            raise OnnxExporterError(f"output {place} of the exported model differs from the model's")
+
+
+_rest = rest_of(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ONNXProgram":
+        return importlib.import_module("rushlight.onnx._program").ONNXProgram
+    return _rest(name)

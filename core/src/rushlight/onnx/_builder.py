@@ -218,6 +218,8 @@ class Builder:
     def reduce(self, kind, value, dims, keepdim):
         """A reduction over dimensions (None or none: all)."""
         attributes = {"keepdims": int(keepdim)}
+        if value.rank == 0 if value.shape is not None else False:
+            dims = None
         axes = None if not dims and dims != 0 else [dims] if isinstance(dims, int) else list(dims)
         if axes is not None and value.shape is not None:
             axes = [axis % max(1, value.rank) for axis in axes]

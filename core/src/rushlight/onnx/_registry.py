@@ -6,9 +6,10 @@ import importlib
 import inspect
 
 _FAMILIES = (
-    "comparing creating elementwise indexing layers linalg normalizing pooling reducing shaping "
-    "sorting windowing"
+    "comparing creating elementwise indexing layers linalg normalizing pooling recurrent reducing "
+    "shaping sorting windowing"
 ).split()
+_NONE = inspect.Parameter.empty
 _TRANSLATIONS: dict[str, object] = {}
 
 
@@ -53,5 +54,8 @@ def translation(target):
 
 def called(function, builder, values):
     """A translation's result; `values` by ATen's argument names, of which it gets what it takes."""
-    names = inspect.signature(function).parameters
+    names = list(inspect.signature(function).parameters)[1:]
+    needed = [n for n in names if inspect.signature(function).parameters[n].default is _NONE]
+    if any(name not in values for name in needed):  # ATen's overloads call an argument otherwise
+        return function(builder, *values.values())
     return function(builder, **{k: v for k, v in values.items() if k in names})

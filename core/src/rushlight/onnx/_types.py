@@ -37,8 +37,8 @@ def array_of(tensor):
     """The values of a tensor as a contiguous array (of bfloat16 the upper halves of float32)."""
     tensor = tensor.detach().cpu()
     if tensor.dtype is rushlight.bfloat16:
-        return np.ascontiguousarray(tensor.contiguous().view(rushlight.int16).numpy())
-    return np.ascontiguousarray(tensor.resolve_conj().numpy())
+        return np.asarray(tensor.contiguous().view(rushlight.int16).numpy(), order="C")
+    return np.asarray(tensor.resolve_conj().numpy(), order="C")
 
 
 def numpy_dtype(dtype):

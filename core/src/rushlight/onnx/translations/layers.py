@@ -222,12 +222,16 @@ def bilinear(g, input1, input2, weight, bias=None):
 
 
 @aten("tensordot")
-def tensordot(g, self, other, dims_self, dims_other):
+def tensordot(g, a, b, dims=2):
+    self, other = a, b
+    if isinstance(dims, int):
+        dims = list(range(self.rank - dims, self.rank)), list(range(dims))
+    dims_self, dims_other = dims
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     first = [next(letters) for _ in range(self.rank)]
     second = [next(letters) for _ in range(other.rank)]
-    for a, b in zip(dims_self, dims_other, strict=True):
-        second[b % other.rank] = first[a % self.rank]
+    for one, two in zip(dims_self, dims_other, strict=True):
+        second[two % other.rank] = first[one % self.rank]
     shared = {first[d % self.rank] for d in dims_self}
     result = [c for c in first + second if c not in shared]
     equation = f"{''.join(first)},{''.join(second)}->{''.join(result)}"

@@ -84,10 +84,10 @@ def expand(g, self, size):
     return g.op("Expand", self, g.sizes(ones), shape=None)
 
 
-@aten("broadcast_to", "expand_as", "view_as", "reshape_as", "resize_as")
+@aten("broadcast_to", "expand_as", "view_as", "reshape_as")
 def broadcast_to(g, self, size=None, other=None):
     if other is None:
-        return g.op("Expand", self, g.sizes(list(size)))
+        return expand(g, self, size)
     kind = "Expand" if self.rank != other.rank or g.out.numel() != self.meta.numel() else "Reshape"
     return g.op(kind, self, g.shape_of(other))
 
@@ -205,7 +205,7 @@ def _rolled(g, x, shift, dim, size):
 
 
 @aten("diagonal", "linalg_diagonal", "diagonal_copy")
-def diagonal(g, self, offset=0, dim1=0, dim2=1, A=None):  # noqa: N803 - ATen's name
+def diagonal(g, self=None, offset=0, dim1=0, dim2=1, A=None):  # noqa: N803 - ATen's name
     x = self if A is None else A
     first, second = dim1 % x.rank, dim2 % x.rank
     order = [d for d in range(x.rank) if d not in (first, second)] + [first, second]

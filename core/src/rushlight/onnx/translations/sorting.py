@@ -53,9 +53,10 @@ def _at(g, x, place, dim, keepdim):
 
 
 @aten("median.dim")
-def median_dim(g, self, dim, keepdim=False):
+def median_dim(g, self, dim=None, keepdim=False):
     if self.rank == 0:
         return self, g.constant(0, rushlight.int64)
+    dim = dim[0] if isinstance(dim, list | tuple) else dim
     return kthvalue(g, self, (self.shape[dim] + 1) // 2, dim, keepdim)
 
 

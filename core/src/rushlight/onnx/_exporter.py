@@ -1,0 +1,268 @@
+"""From an exported program to an ONNX model."""
+
+from __future__ import annotations
+
+import operator
+
+import rushlight
+from rushlight.export.graph_signature import InputKind, OutputKind
+from rushlight.fx.node import Node, map_aggregate
+from rushlight.machine import np
+from rushlight.onnx._builder import Builder, Value
+from rushlight.onnx._opening import opened
+from rushlight.onnx._registry import called, translation
+from rushlight.onnx._types import number_of
+from rushlight.onnx.errors import UnsupportedOperatorError
+
+PRODUCER = "rushlight"
+# The version of the file format that came with an opset, for readers of that time.
+_FORMATS = {13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
+OPSETS = range(13, 24)
+# Python's operators on sizes -> what ONNX calls them.
+_SIZES = {
+    operator.add: "Add", operator.sub: "Sub", operator.mul: "Mul", operator.floordiv: "Div",
+    operator.mod: "Mod",
+}  # fmt: skip
+
+
+class Exporter:
+    """One export: walks the graph of a program and builds the model."""
+
+    def __init__(self, program, opset, custom=None, input_names=None, output_names=None):
+        self.program = program if program.functional else program.run_decompositions({})
+        self.custom = custom or {}
+        self.builder = Builder(opset)
+        self.input_names = list(input_names or ())
+        self.output_names = list(output_names or ())
+        self.values: dict[Node, object] = {}
+
+    def model(self):
+        """The model, with its weights inside."""
+        graph = self.program.graph
+        nodes = list(graph.nodes)
+        self._enter([n for n in nodes if n.op == "placeholder"])
+        for node in nodes:
+            if node.op in ("call_function", "get_attr"):
+                self._translate(node)
+        results = self._results(nodes[-1])
+        return self._assembled(results)
+
+    # ------------------------------------------------------------------------------------ inputs
+    def _enter(self, placeholders):
+        specs = self.program.graph_signature.input_specs
+        names = iter(self.input_names)
+        for node, spec in zip(placeholders, specs, strict=True):
+            if spec.kind is InputKind.USER_INPUT:
+                self._enter_input(node, next(names, None))
+            else:
+                self.values[node] = self._stored(spec, node)
+        rest = list(names)
+        if rest:
+            raise ValueError(f"input_names: the model has no input for {rest[0]!r}")
+
+    def _enter_input(self, node, name):
+        sample = node.meta["val"]
+        if not isinstance(sample, rushlight.Tensor):
+            self.values[node] = sample
+            return
+        value = Value(self.builder.name(name or node.name), sample.dtype, _shape(sample), meta=sample)
+        self.values[node] = value
+        self.builder.inputs.append(value)
+
+    def _stored(self, spec, node):
+        """A parameter, a buffer or a constant of the program."""
+        program = self.program
+        where = program.constants if spec.target in program.constants else program.state_dict
+        value = self.builder.tensor(where[spec.target], spec.target)
+        value.meta = node.meta["val"]
+        return value
+
+    # --------------------------------------------------------------------------------------- ops
+    def _translate(self, node):
+        if node in self.values or not node.users:
+            return
+        if node.target is operator.getitem and isinstance(node.args[0], Node):
+            self.values[node] = self._marked(self._value(node.args[0])[node.args[1]], node.meta)
+        elif node.op == "get_attr":
+            self.values[node] = self.builder.tensor(getattr(self.program, node.target), node.target)
+        elif node.target in _SIZES:
+            self.values[node] = self._size(node)
+        else:
+            self.values[node] = self._called(node)
+
+    def _size(self, node):
+        values = [self._value(a) for a in node.args]
+        if not any(isinstance(v, Value) for v in values):
+            return node.target(*values)
+        values = [self.builder.constant(v, rushlight.int64) for v in values]
+        return self.builder.op(_SIZES[node.target], *values)
+
+    def _called(self, node):
+        function = self.custom.get(node.target) or translation(node.target)
+        if function is not None:
+            try:
+                return self._with(function, node)
+            except NotImplementedError as error:
+                found = self._by_parts(node)
+                if found is None:
+                    raise self._unsupported(node, str(error)) from None
+                return found
+        found = self._by_parts(node)
+        if found is None:
+            raise self._unsupported(node, "there is no translation of it")
+        return found
+
+    def _with(self, function, node):
+        """The result of a translation, of which nothing stays if it refuses."""
+        builder = self.builder
+        builder.out = node.meta["val"]
+        first = builder.out[0] if isinstance(builder.out, tuple | list) else builder.out
+        builder.dtype = getattr(first, "dtype", None)
+        builder.origin = node.name
+        before = len(builder.nodes)
+        try:
+            result = called(function, builder, self._arguments(node))
+        except NotImplementedError:
+            del builder.nodes[before:]
+            raise
+        return self._marked(result, node.meta)
+
+    def _marked(self, value, meta):
+        """A result with what the program knows of it."""
+        sample = meta.get("val")
+        if isinstance(value, tuple | list) and isinstance(sample, tuple | list):
+            pairs = zip(value, sample, strict=True)
+            return tuple(self._marked(v, {"val": s}) for v, s in pairs)
+        if isinstance(value, Value) and isinstance(sample, rushlight.Tensor):
+            known = value.array is not None
+            marked = Value(value.name, sample.dtype, _shape(sample), value.array if known else None, sample)
+            if value.dtype is not sample.dtype:
+                marked.dtype = value.dtype
+                return self._marked(self.builder.cast(marked, sample.dtype), meta)
+            return marked
+        return value
+
+    def _arguments(self, node):
+        """The arguments by ATen's names, defaults filled in."""
+        found = {}
+        for place, argument in enumerate(node.target._schema.arguments):
+            if place < len(node.args):
+                found[argument.name] = self._value(node.args[place])
+            elif argument.name in node.kwargs:
+                found[argument.name] = self._value(node.kwargs[argument.name])
+            elif argument.has_default_value():
+                found[argument.name] = argument.default
+        return found
+
+    def _value(self, value):
+        if isinstance(value, Node):
+            return self.values[value]
+        if isinstance(value, tuple | list):
+            return [self._value(v) for v in value]
+        return map_aggregate(value, lambda v: v)
+
+    def _by_parts(self, node):
+        """The result of the ops that an op is made of; None if it is not."""
+        found = opened(node, self.custom)
+        if found is None:
+            return None
+        graph, inputs, constants = found
+        places = [n for n in graph.nodes if n.op == "placeholder"]
+        tensors = [n for n in inputs if isinstance(n.meta["val"], rushlight.Tensor)]
+        for place, outer in zip(places, tensors, strict=True):
+            self.values[place] = self.values[outer]
+        for place, tensor in constants.items():
+            self.values[place] = self._marked(self.builder.tensor(tensor, "constant"), place.meta)
+        last = None
+        for inner in graph.nodes:
+            if inner.op == "call_function":
+                inner.stack_trace = node.stack_trace
+                self._translate(inner)
+            elif inner.op == "output":
+                last = self._value(inner.args[0])
+        return tuple(last) if isinstance(last, list) else last
+
+    @staticmethod
+    def _unsupported(node, reason):
+        line = (node.stack_trace or "").strip().splitlines()
+        where = "\n".join(line[-2:])
+        return UnsupportedOperatorError(
+            f"{node.target}, node {node.name!r}, cannot be written as ONNX: {reason}."
+            + (f"\n{where}" if where else "")
+            + "\nWrite it with other ops, or give a translation in custom_translation_table."
+        )
+
+    # ----------------------------------------------------------------------------------- results
+    def _results(self, output):
+        specs = self.program.graph_signature.output_specs
+        nodes = [
+            node
+            for node, spec in zip(output.args[0], specs, strict=True)
+            if spec.kind is OutputKind.USER_OUTPUT
+        ]
+        names = iter(self.output_names)
+        results, seen = [], {v.name for v in self.builder.inputs} | set(self.builder.constants)
+        for node in nodes:
+            value = self._value(node)
+            if value is None:
+                continue
+            value = self.builder.constant(value)
+            name = next(names, None)
+            if name is not None or value.name in seen or value.name in self.builder.constants:
+                value = self._renamed(value, name or f"{value.name}_output")
+            seen.add(value.name)
+            results.append(value)
+        if rest := list(names):
+            raise ValueError(f"output_names: the model has no output for {rest[0]!r}")
+        return results
+
+    def _renamed(self, value, name):
+        builder = self.builder
+        name = builder.name(name)
+        builder.nodes.append(builder.onnx.helper.make_node("Identity", [value.name], [name]))
+        return Value(name, value.dtype, value.shape, meta=value.meta)
+
+    def _assembled(self, results):
+        onnx, builder = self.builder.onnx, self.builder
+        nodes = _needed(builder.nodes, [v.name for v in results])
+        used = {name for node in nodes for name in node.input}
+        constants = [v for name, v in builder.constants.items() if name in used]
+        graph = onnx.helper.make_graph(
+            nodes,
+            "main_graph",
+            [_described(onnx, v) for v in builder.inputs],
+            [_described(onnx, v) for v in results],
+            [_initializer(onnx, v) for v in constants],
+        )
+        domains = [onnx.helper.make_opsetid("", builder.opset)]
+        domains += [onnx.helper.make_opsetid(d, v) for d, v in sorted(builder.domains.items())]
+        model = onnx.helper.make_model(graph, producer_name=PRODUCER, opset_imports=domains)
+        model.producer_version = rushlight.__version__
+        model.ir_version = _FORMATS[builder.opset]
+        return model
+
+
+def _needed(nodes, results):
+    """The nodes that the results come from, in order."""
+    wanted, kept = set(results), []
+    for node in reversed(nodes):
+        if wanted.intersection(node.output):
+            kept.append(node)
+            wanted.update(node.input)
+    return kept[::-1]
+
+
+def _shape(tensor):
+    return tuple(tensor.shape)
+
+
+def _described(onnx, value):
+    sizes = None if value.shape is None else [s if isinstance(s, int) else str(s) for s in value.shape]
+    return onnx.helper.make_tensor_value_info(value.name, number_of(value.dtype), sizes)
+
+
+def _initializer(onnx, value):
+    array = np.asarray(value.array, order="C")
+    proto = onnx.TensorProto(name=value.name, data_type=number_of(value.dtype), dims=array.shape)
+    proto.raw_data = array.tobytes()
+    return proto
