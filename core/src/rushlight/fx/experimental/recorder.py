@@ -89,8 +89,7 @@ class Recorder:
                 f"{name.strip('_')}() of a {tensor._dtype} tensor of shape "
                 f"{shape_text(tensor.shape)}, which '{self.name(tensor)}' computes, asks for a "
                 "value while the program is captured; what the program does must not depend on it: "
-                "write the choice with rushlight.cond or rushlight.where, and keep numbers in "
-                "tensors"
+                "write the choice with rushlight.where, and keep numbers in tensors"
             )
         )
 
