@@ -28,9 +28,9 @@ _FLAT = "use rushlight.autograd.Function on the tensors of the nested arguments 
 # a module is looked up with find_advice.
 ADVICE = {
     "jit": _EAGER + "; with PYTORCH_JIT=0 in the environment jit.script returns what it is given",
-    "jit.save": "use rushlight.save(model.state_dict(), path)",
+    "jit.save": "use rushlight.export.save, or rushlight.save(model.state_dict(), path)",
     "jit.load": "build the model in Python and load its state dict with rushlight.load",
-    "onnx": "save the state dict with rushlight.save, which PyTorch reads, and export there",
+    "onnx": "write a .pt2 file with rushlight.export.save, which PyTorch reads, and export there",
     "fx": "use fx.symbolic_trace, fx.Interpreter and the passes that are there",
     "fx.experimental.proxy_tensor": "use make_fx, or fx.symbolic_trace",
     "fx.experimental.symbolic_shapes": "sizes are Python's numbers here",
@@ -94,7 +94,7 @@ ADVICE = {
     "none is left out of its policy",
     "_dynamo": _EAGER,
     "_inductor": _EAGER,
-    "_export": "save the state dict with rushlight.save and call the model itself",
+    "_export": "use rushlight.export, whose programs are saved as .pt2 files",
     "_functorch": _FUNCTIONAL,
     "_higher_order_ops": "write the loop or the condition in Python",
     "_logging": "use the logging module",

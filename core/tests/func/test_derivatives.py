@@ -207,6 +207,19 @@ def test_autograd_grad_inside_of_vmap_and_jvp():
     assert rushlight.allclose(slope(X), 3 * X**2)
 
 
+def test_functionalize_renews_several_views():
+    def f(x):
+        y = x.clone()
+        first, second = y.unbind()
+        left, right = y.split(2, 1)
+        y.mul_(3)
+        return first + second, left.sum() - right.sum()
+
+    x = rushlight.arange(6.0).reshape(2, 3)
+    for ours, theirs in zip(functionalize(f)(x), f(x), strict=True):
+        assert ours.tolist() == theirs.tolist()
+
+
 def test_functionalize_writes_to_arguments_once():
     def f(x):
         x.add_(1)

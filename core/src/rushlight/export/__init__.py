@@ -25,6 +25,7 @@ from rushlight.export.exported_program import (
     state_of,
 )
 from rushlight.export.graph_signature import ExportGraphSignature
+from rushlight.export.serialization import load, save
 from rushlight.export.tracing import Tracing, _positional
 from rushlight.nn.module import Module
 
@@ -34,6 +35,8 @@ __all__ = [
     "ModuleCallEntry",
     "ModuleCallSignature",
     "export",
+    "load",
+    "save",
 ]
 
 

@@ -36,7 +36,7 @@ def decomposed(program, table=None):
     with recorder.level, no_grad(), FunctionalLevel() as level:
         given = [_input(recorder, level, node) for node in _placeholders(program)]
         before = [getattr(t, "_inner", None) for t in given]
-        outputs = _Run(program.graph_module, level).run(*given)
+        outputs = _Run(program.graph_module, level, recorder).run(*given)
         changed = [
             (spec, tensor._inner)
             for spec, tensor, inner in zip(
@@ -59,12 +59,13 @@ def decomposed(program, table=None):
 class _Run(Interpreter):
     """Runs the graph; what its nodes make is written to as values too."""
 
-    def __init__(self, module, level):
+    def __init__(self, module, level, recorder):
         super().__init__(module)
-        self.level = level
+        self.level, self.recorder = level, recorder
 
     def run_node(self, n):
         """The value of a node, as a tensor of the level."""
+        self.recorder.origin = n
         return replace(super().run_node(n), self._lifted)
 
     def _lifted(self, tensor):
@@ -100,7 +101,9 @@ def _input(recorder, level, node):
 
 
 def _below(value, level):
-    return value._inner if getattr(value, "_level", None) is level else value
+    while getattr(value, "_level", None) is level:
+        value = value._inner
+    return value
 
 
 def _signature(program, graph, changed):

@@ -87,6 +87,6 @@ def _call(level, op, values):
     outs = [
         level.lifted(r) if isinstance(r, Tensor) else r for r in (result if many else (result,))
     ]
-    if op.kind == "view" and isinstance(values[0], Functional):
+    if writes.gives_views(op) and isinstance(values[0], Functional):
         writes.link_views(op, outs, values, many)
     return in_form(result, outs) if many else outs[0]

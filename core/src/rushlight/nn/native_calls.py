@@ -7,10 +7,13 @@ the sum.
 
 from __future__ import annotations
 
+import inspect
+import operator
+
 from rushlight.dtypes import bool_
 from rushlight.errors import argument_error
 from rushlight.nn import functional as F
-from rushlight.ops._table.aten import in_aten
+from rushlight.ops._table.aten import RUNS, in_aten
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops.creation.tensors import empty_like
 from rushlight.ops.linalg.matrix_norm import linalg_matrix_norm, linalg_vector_norm
@@ -222,6 +225,31 @@ def triplet_margin_loss(
     )
 
 
+def _by_mean(function):
+    """The same with ATen's default, the mean."""
+    signature = inspect.signature(function)
+
+    def run(*args, **kwargs):
+        bound = signature.bind(*args, **kwargs)
+        bound.arguments.setdefault("reduction", 1)
+        return function(*bound.args, **bound.kwargs)
+
+    return run
+
+
+_BY_MEAN = (kl_div, cosine_embedding_loss, hinge_embedding_loss, margin_ranking_loss,
+            triplet_margin_loss, ctc_loss)  # fmt: skip
+RUNS.update(
+    zip(map(operator.attrgetter("__name__"), _BY_MEAN), map(_by_mean, _BY_MEAN), strict=True)
+)
+
+
+@in_aten("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+def _soft_margin_loss(self, target, reduction=1):
+    """:func:`rushlight.nn.functional.soft_margin_loss`."""
+    return F.soft_margin_loss(self, target, reduction=_reduction("soft_margin_loss", reduction))
+
+
 # ------------------------------------------------------------------------------------------- others
 @overridable(as_given=True)
 @numpy_names
@@ -281,8 +309,11 @@ def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectio
             f"{kind.lower()}() of packed sequences: use rushlight.nn.{kind} on the result of "
             "nn.utils.rnn.pack_padded_sequence"
         )
+    hidden = params[1].shape[1]
+    if kind == "LSTM" and params[0].shape[0] != 4 * hidden:
+        options["proj_size"], hidden = hidden, params[0].shape[0] // 4
     module = getattr(nn, kind)(
-        params[0].shape[1], params[1].shape[1], layers, bias=has_biases, batch_first=batch_first,
+        params[0].shape[1], hidden, layers, bias=has_biases, batch_first=batch_first,
         dropout=p, bidirectional=bidirectional, device="meta", **options,
     )  # fmt: skip
     module.train(train)

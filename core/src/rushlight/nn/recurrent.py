@@ -215,8 +215,7 @@ class RNNBase(Module):
             input = input.unsqueeze(1)
             hidden = None if hidden is None else [h.unsqueeze(1) for h in hidden]
         if dispatch.STATE.levels and dispatch.captured_part(input) is not None:
-            if not self.proj_size:
-                return self._captured(input, hidden, unbatched)
+            return self._captured(input, hidden, unbatched)
         if self.batch_first and not unbatched:
             input = input.transpose(0, 1)
         self.check_input(input, None)
@@ -236,10 +235,13 @@ class RNNBase(Module):
         batch_first = self.batch_first and not unbatched
         self.check_input(input, None)
         count = self.num_layers * (2 if self.bidirectional else 1)
-        shape = count, input.shape[0 if batch_first else 1], self.hidden_size
+        batch = input.shape[0 if batch_first else 1]
+        widths = [self.proj_size or self.hidden_size, self.hidden_size]
         if hidden is None:
-            states = 2 if self.mode == "LSTM" else 1
-            hidden = [zeros(shape, dtype=input.dtype, device=input.device) for _ in range(states)]
+            hidden = [
+                zeros((count, batch, width), dtype=input.dtype, device=input.device)
+                for width in widths[: 2 if self.mode == "LSTM" else 1]
+            ]
         state = hidden if self.mode == "LSTM" else hidden[0]
         output, *finals = getattr(native_calls, self.mode.lower())(
             input, state, list(self._parameters.values()), self.bias, self.num_layers,

@@ -39,6 +39,7 @@ class Recorder:
         self.graph, self.level = Graph(), CaptureLevel(self, fake)
         self.decompositions = decompositions or {}
         self.constant, self.stacks = constant, stacks
+        self.origin = None  # the node of another graph whose parts are recorded
         self.scope = None  # the modules that are being called, for ``meta["nn_module_stack"]``
 
     # -------------------------------------------------------------------------------- the level's
@@ -88,8 +89,7 @@ class Recorder:
                 f"{name.strip('_')}() of a {tensor._dtype} tensor of shape "
                 f"{shape_text(tensor.shape)}, which '{self.name(tensor)}' computes, asks for a "
                 "value while the program is captured; what the program does must not depend on it: "
-                "write the choice with rushlight.cond or rushlight.where, and keep numbers in "
-                "tensors"
+                "write the choice with rushlight.where, and keep numbers in tensors"
             )
         )
 
@@ -128,11 +128,20 @@ class Recorder:
             kind, target, self.argument(args), self.argument(kwargs), name
         )
         if kind == "call_function":
-            if self.stacks:
-                node.stack_trace = user_stack()
-            if self.scope:
-                node.meta["nn_module_stack"] = dict(self.scope)
+            self._locate(node)
         return node
+
+    def _locate(self, node):
+        """Note where in the program a node is made."""
+        if self.origin is not None:
+            for key in ("stack_trace", "nn_module_stack"):
+                if key in self.origin.meta:
+                    node.meta[key] = self.origin.meta[key]
+            return
+        if self.stacks:
+            node.stack_trace = user_stack()
+        if self.scope:
+            node.meta["nn_module_stack"] = dict(self.scope)
 
     def argument(self, value):
         """A value as an argument of a node."""

@@ -104,11 +104,28 @@ def assign(target, new):
         view.rebind(follow(view._path, alias(base)))
 
 
+def gives_views(op):
+    """Whether the results of an op are views of its first argument."""
+    return op.kind == "view"
+
+
+class _Item:
+    """A view op that gives several, as the one that gives one of them."""
+
+    def __init__(self, op, number):
+        self.op, self.number = op, number
+        self.options, self.positional = op.options, op.positional
+
+    def replay(self, tensor, values):
+        """The same view of another tensor."""
+        return self.op.replay(tensor, values)[self.number]
+
+
 def link_views(op, views, values, many):
     """Note that wrappers are views of the first argument, and that one of several is not written
     to."""
-    for out in views:
-        link(out, values[0], op, values)
+    for number, out in enumerate(views):
+        link(out, values[0], _Item(op, number) if many else op, values)
         if many:
             out._writable = f"Output of '{op.name}' is one of several views: clone it first."
 

@@ -12,6 +12,7 @@ from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._calls.elementwise_prepared import positional
 from rushlight.ops._calls.known_views import ShortView
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.op import Sizes, composite, op
 from rushlight.ops._table.op import view as declare_view
 from rushlight.ops._table.shape_rules import like
@@ -264,6 +265,11 @@ def broadcast_to(input: Tensor, size: Sizes):
     return expand(input, size)
 
 
+@in_aten(
+    "broadcast_tensors(Tensor[] tensors) -> Tensor(a)[]",
+    call=lambda *tensors: ("broadcast_tensors", {"tensors": list(tensors)}),
+    run={"broadcast_tensors": lambda tensors: broadcast_tensors(*tensors)},
+)
 @overridable
 def broadcast_tensors(*tensors):
     """All tensors expanded to their common shape."""

@@ -1,0 +1,252 @@
+"""From the JSON of ``models/model.json`` to a program. Nothing of the archive is run: every name
+that comes to stand in generated code is checked, and calls are of ATen's overloads alone."""
+
+from __future__ import annotations
+
+import operator
+import re
+
+from rushlight import devices
+from rushlight.export.exported_program import (
+    ExportedProgram,
+    ModuleCallEntry,
+    ModuleCallSignature,
+)
+from rushlight.export.graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from rushlight.export.serialization.values import (
+    FormatError,
+    dotted,
+    dtype_of,
+    identifier,
+    number,
+    read_leaf,
+    tree_of,
+    whole,
+)
+from rushlight.export.serialization.writing import MUTATIONS, SCHEMA_VERSION
+from rushlight.fx.graph import Graph
+from rushlight.library.aten import AtenOverload
+from rushlight.library.operators import lookup
+from rushlight.nn.module import Module
+from rushlight.ops.creation.tensors import empty
+from rushlight.utils import _pytree as pytree
+
+# What Python's operators call in PyTorch.
+_OPERATORS = {
+    "__and__": "and", "__or__": "or", "__xor__": "xor", "__lshift__": "left_shift",
+    "__rshift__": "right_shift",
+}  # fmt: skip
+# Checks of what is known, which PyTorch's graphs have.
+_CHECKS = ("aten._assert_tensor_metadata.default",)
+
+
+def program_from_json(found, state, constants, examples) -> ExportedProgram:
+    """The program that :func:`program_as_json` described, with its tensors."""
+    version = found["schema_version"]
+    if version["major"] != SCHEMA_VERSION["major"]:
+        raise FormatError(
+            f"the archive has schema version {version['major']}.{version['minor']}; version "
+            f"{SCHEMA_VERSION['major']} (PyTorch 2.13) can be read"
+        )
+    if found["range_constraints"]:
+        raise FormatError("the program has sizes that differ from call to call, which are not "
+                          "available: export it with fixed sizes")  # fmt: skip
+    module = found["graph_module"]
+    signature = _signature(module["signature"])
+    graph = _Reader(module["graph"], signature).graph
+    return ExportedProgram(
+        Module(), graph, signature, state, {}, _entries(module["module_call_graph"]), examples,
+        constants,
+    )  # fmt: skip
+
+
+def _entries(found):
+    entries = [ModuleCallEntry(entry["fqn"]) for entry in found]
+    info = found[0]["signature"]
+    names = info["forward_arg_names"]
+    in_spec = tree_of(info["in_spec"])
+    for name in (*(names or ()), *(in_spec.children_specs[1].context or ())):
+        identifier(name, "argument of forward")
+    entries[0].signature = ModuleCallSignature([], [], in_spec, tree_of(info["out_spec"]), names)
+    return entries
+
+
+# --------------------------------------------------------------------------------------- signature
+_INPUTS = {
+    "parameter": (InputKind.PARAMETER, "parameter_name"),
+    "buffer": (InputKind.BUFFER, "buffer_name"),
+    "tensor_constant": (InputKind.CONSTANT_TENSOR, "tensor_constant_name"),
+}
+
+
+def _signature(found):
+    return ExportGraphSignature(
+        [_input_spec(*_only(spec)) for spec in found["input_specs"]],
+        [_output_spec(*_only(spec)) for spec in found["output_specs"]],
+    )
+
+
+def _only(union):
+    """The kind and value of a union."""
+    if not isinstance(union, dict) or len(union) != 1:
+        raise FormatError(f"expected one kind and its value, got {union!r}")
+    return next(iter(union.items()))
+
+
+def _input_spec(word, value):
+    if word in _INPUTS:
+        kind, key = _INPUTS[word]
+        argument = TensorArgument(identifier(value["arg"]["name"], word))
+        return InputSpec(kind, argument, dotted(value[key], word), value.get("persistent"))
+    if word == "constant_input":
+        name = identifier(value["name"], word)
+        constant = read_leaf(*_only(value["value"]))
+        return InputSpec(InputKind.USER_INPUT, ConstantArgument(name, constant), None)
+    if word == "user_input":
+        kind, argument = _only(value["arg"])
+        if kind == "as_tensor":
+            name = identifier(argument["name"], word)
+            return InputSpec(InputKind.USER_INPUT, TensorArgument(name), None)
+    raise FormatError(f"an input of kind {word} cannot be read: {value!r}")
+
+
+def _output_spec(word, value):
+    mutation = next((kind for kind, (w, _) in MUTATIONS.items() if w == word), None)
+    if mutation is not None:
+        kind, key = mutation, MUTATIONS[mutation][1]
+        return OutputSpec(kind, TensorArgument(value["arg"]["name"]), dotted(value[key], word))
+    if word != "user_output":
+        raise FormatError(f"an output of kind {word} cannot be read: {value!r}")
+    kind, argument = _only(value["arg"])
+    if kind == "as_tensor":
+        return OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(argument["name"]), None)
+    constant = ConstantArgument("", read_leaf(kind, argument))
+    return OutputSpec(OutputKind.USER_OUTPUT, constant, None)
+
+
+# ------------------------------------------------------------------------------------------- graph
+class _Reader:
+    """Builds the graph."""
+
+    def __init__(self, found, signature):
+        self.found, self.nodes = found, {}
+        self.graph = Graph()
+        for given, spec in zip(found["inputs"], signature.input_specs, strict=True):
+            self._placeholder(*_only(given), spec.arg.name)
+        for node in found["nodes"]:
+            self._call(node)
+        results = [self._argument(*_only(value)) for value in found["outputs"]]
+        self.graph.output(tuple(results))
+        self._rename(signature)
+
+    def _rename(self, signature):
+        """Nodes whose names are taken by Python (``input``) have others here."""
+        for spec in (*signature.input_specs, *signature.output_specs):
+            if spec.arg.name in self.nodes:
+                spec.arg.name = self.nodes[spec.arg.name].name
+            if getattr(spec, "kind", None) is OutputKind.USER_INPUT_MUTATION:
+                spec.target = self._node(spec.target).name
+
+    def _placeholder(self, kind, value, name):
+        node = self.graph.create_node("placeholder", name, (), {}, identifier(name, "input"))
+        if kind == "as_tensor":
+            self._note(node, name)
+        else:
+            node.meta["val"] = read_leaf(kind, value)
+        self.nodes[name] = node
+
+    def _note(self, node, name):
+        """Keep what the archive says of a tensor."""
+        meta = self.found["tensor_values"].get(name)
+        if meta is None:
+            raise FormatError(f"nothing is known of the tensor '{name}'")
+        sizes = [whole(n, f"tensor '{name}'") for n in meta["sizes"]]
+        node.meta["val"] = empty(sizes, dtype=dtype_of(meta["dtype"]), device=devices.meta)
+        node.meta["device"] = devices.device(meta["device"]["type"], meta["device"]["index"])
+
+    def _call(self, found):
+        target = found["target"]
+        if target.removeprefix("torch.ops.") in _CHECKS:
+            return
+        overload = _overload(target)
+        args, kwargs = [], {}
+        for given in found["inputs"]:
+            value = self._argument(*_only(given["arg"]))
+            if given.get("kind") == 2:
+                kwargs[identifier(given["name"], target)] = value
+            else:
+                args.append(value)
+        name = found.get("name") or overload.__name__
+        node = self.graph.create_node(
+            "call_function", overload, tuple(args), kwargs, identifier(name, target)
+        )
+        if "stack_trace" in found["metadata"]:
+            node.meta["stack_trace"] = str(found["metadata"]["stack_trace"])
+        self._results(node, found["outputs"])
+
+    def _results(self, node, outputs):
+        names = []
+        for kind, value in map(_only, outputs):
+            if kind not in ("as_tensor", "as_tensors"):
+                raise FormatError(f"'{node.name}': a result of kind {kind} cannot be read")
+            names += [v["name"] for v in ([value] if kind == "as_tensor" else value)]
+        if len(outputs) == 1 and "as_tensor" in outputs[0]:
+            self.nodes[names[0]] = node
+            self._note(node, names[0])
+            return
+        for i, name in enumerate(names):
+            item = self.graph.create_node(
+                "call_function", operator.getitem, (node, i), {}, identifier(name, "result")
+            )
+            self.nodes[name] = item
+            self._note(item, name)
+        node.meta["val"] = tuple(self.nodes[name].meta["val"] for name in names)
+
+    def _argument(self, kind, value):
+        if kind == "as_tensor":
+            return self._node(value["name"])
+        if kind == "as_tensors":
+            return [self._node(v["name"]) for v in value]
+        if kind == "as_optional_tensors":
+            return [self._argument(*_only(v)) for v in value]
+        if kind in ("as_ints", "as_bools", "as_strings"):
+            return list(value)
+        if kind == "as_floats":
+            return [number(v) for v in value]
+        try:
+            return read_leaf(kind, value)
+        except LookupError:
+            raise FormatError(f"an argument of kind {kind} cannot be read: {value!r}") from None
+
+    def _node(self, name):
+        if name not in self.nodes:
+            raise FormatError(f"'{name}' is read before it is computed")
+        return self.nodes[name]
+
+
+def _overload(target):
+    """The overload that a target names."""
+    found = re.fullmatch(r"torch\.ops\.aten\.(\w+)\.(\w+)", target)
+    if found is None:
+        raise FormatError(f"a call of {target!r} cannot be read: only ATen's overloads can")
+    name = found[1] if found[1] not in _OPERATORS else "bitwise_" + _OPERATORS[found[1]]
+    overload = getattr(getattr(lookup("aten"), name, None), found[2], None)
+    if not isinstance(overload, AtenOverload):
+        raise FormatError(f"{target} is not available")
+    return overload
+
+
+def checked_structure(examples, program):
+    """The example inputs, if they are what the program takes."""
+    spec = program.call_spec.in_spec
+    if examples is not None and pytree.tree_structure(examples) != spec:
+        raise FormatError("the example inputs have another structure than the program's inputs")
+    return examples

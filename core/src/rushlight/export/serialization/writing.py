@@ -1,0 +1,190 @@
+"""A program as the JSON of ``models/model.json``."""
+
+from __future__ import annotations
+
+import operator
+
+from rushlight.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from rushlight.export.serialization.values import FormatError, leaf, tensor_meta, tree_text
+from rushlight.export.verifier import schema_of
+from rushlight.fx.node import Node
+from rushlight.tensor.tensor import Tensor
+
+SCHEMA_VERSION = {"major": 8, "minor": 20}
+OPSET = {"aten": 10}
+WRITTEN_FOR = "2.13.0"  # the PyTorch whose format this is
+
+
+def program_as_json(program) -> dict:
+    """A program without its tensors."""
+    graph_module = {
+        "graph": _graph(program),
+        "signature": _signature(program.graph_signature),
+        "module_call_graph": _calls(program.module_call_graph),
+        "metadata": {},
+        "treespec_namedtuple_fields": {},
+    }
+    return {
+        "graph_module": graph_module,
+        "opset_version": OPSET,
+        "range_constraints": {},
+        "schema_version": SCHEMA_VERSION,
+        "verifiers": [program.dialect],
+        "torch_version": WRITTEN_FOR,
+        "guards_code": [],
+    }
+
+
+def _calls(entries):
+    """The model's modules, and how the model is called."""
+    info = entries[0].signature
+    found = [{"fqn": entry.fqn, "signature": None} for entry in entries]
+    found[0]["signature"] = {
+        "inputs": [],
+        "outputs": [],
+        "in_spec": tree_text(info.in_spec),
+        "out_spec": tree_text(info.out_spec),
+        "forward_arg_names": info.forward_arg_names,
+    }
+    return found
+
+
+# ------------------------------------------------------------------------------------------- graph
+def _graph(program):
+    graph = program.graph
+    values = {n.name: _meta(n.meta["val"], n) for n in graph.nodes if _is_tensor(n)}
+    nodes = []
+    for node in graph.nodes:
+        if node.op == "call_function" and node.target is not operator.getitem:
+            nodes.append(_node(node, values))
+    placeholders = [n for n in graph.nodes if n.op == "placeholder"]
+    asks = {name for name, p in program.named_parameters() if p.requires_grad}
+    for spec in program.graph_signature.input_specs:
+        if spec.target in asks and spec.kind is InputKind.PARAMETER:
+            values[spec.arg.name]["requires_grad"] = True
+    return {
+        "inputs": [_argument(n if _is_tensor(n) else n.meta["val"], "") for n in placeholders],
+        "outputs": [_argument(value, "") for value in graph.output_node().args[0]],
+        "nodes": nodes,
+        "tensor_values": values,
+        "sym_int_values": {},
+        "sym_bool_values": {},
+        "is_single_tensor_return": False,
+        "custom_obj_values": {},
+        "sym_float_values": {},
+    }
+
+
+def _is_tensor(node):
+    return isinstance(node.meta.get("val"), Tensor)
+
+
+def _meta(value, node):
+    return tensor_meta(value, node.meta.get("device"), requires_grad=False)
+
+
+def _node(node, values):
+    schema = schema_of(node.target)
+    if schema is None:
+        raise FormatError(
+            f"node '{node.name}' calls {node.target!r}, which ATen lacks and an archive cannot "
+            "have: write that part of the model with other functions"
+        )
+    stack = node.meta.get("stack_trace")
+    return {
+        "target": f"torch.ops.{node.target}",
+        "inputs": _inputs(node, schema),
+        "outputs": _outputs(node, schema, values),
+        "metadata": {"stack_trace": stack} if stack else {},
+        "is_hop_single_tensor_return": None,
+        "name": node.name,
+    }
+
+
+def _inputs(node, schema):
+    found = []
+    for argument, value in zip(schema.arguments, node.args, strict=False):
+        kind = argument.type + argument.shape
+        found.append({"name": argument.name, "arg": _argument(value, kind), "kind": 1})
+    kinds = {a.name: a.type + a.shape for a in schema.arguments}
+    for name, value in node.kwargs.items():
+        found.append({"name": name, "arg": _argument(value, kinds[name]), "kind": 2})
+    return found
+
+
+def _argument(value, kind):
+    if isinstance(value, Node):
+        return {"as_tensor": {"name": value.name}}
+    if not isinstance(value, list | tuple):
+        return leaf(value)
+    if any(isinstance(item, Node) for item in value) or kind.startswith("Tensor"):
+        if any(item is None for item in value):
+            return {"as_optional_tensors": [_optional(item) for item in value]}
+        return {"as_tensors": [{"name": item.name} for item in value]}
+    for word, types in (("as_bools", bool), ("as_ints", int), ("as_strings", str)):
+        if all(isinstance(item, types) for item in value):
+            if value or word == "as_ints":
+                return {word: list(value)}
+    if all(isinstance(item, int | float) for item in value):
+        return {"as_floats": [leaf(float(item))["as_float"] for item in value]}
+    raise FormatError(f"a list of these values cannot be written: {value!r}")
+
+
+def _optional(item):
+    return {"as_none": True} if item is None else {"as_tensor": {"name": item.name}}
+
+
+def _outputs(node, schema, values):
+    """The names of results; of one that nobody takes, a name is made up."""
+    if not schema.returns:
+        return []
+    taken = {u.args[1]: u.name for u in node.users if u.target is operator.getitem}
+    result = node.meta["val"]
+    if isinstance(result, Tensor):
+        return [{"as_tensor": {"name": node.name}}]
+    names = []
+    for i, value in enumerate(result):
+        name = taken.get(i, f"{node.name}_unused_{i}")
+        values.setdefault(name, _meta(value, node))
+        names.append({"name": name})
+    if len(schema.returns) == 1:
+        return [{"as_tensors": names}]
+    return [{"as_tensor": name} for name in names]
+
+
+# --------------------------------------------------------------------------------------- signature
+def _signature(signature):
+    return {
+        "input_specs": [_input_spec(spec) for spec in signature.input_specs],
+        "output_specs": [_output_spec(spec) for spec in signature.output_specs],
+    }
+
+
+def _input_spec(spec):
+    name = {"name": spec.arg.name}
+    if spec.kind is InputKind.PARAMETER:
+        return {"parameter": {"arg": name, "parameter_name": spec.target}}
+    if spec.kind is InputKind.BUFFER:
+        persistent = bool(spec.persistent)
+        return {"buffer": {"arg": name, "buffer_name": spec.target, "persistent": persistent}}
+    if spec.kind is InputKind.CONSTANT_TENSOR:
+        return {"tensor_constant": {"arg": name, "tensor_constant_name": spec.target}}
+    if isinstance(spec.arg, ConstantArgument):
+        return {"constant_input": {"name": spec.arg.name, "value": leaf(spec.arg.value)}}
+    return {"user_input": {"arg": {"as_tensor": name}}}
+
+
+def _output_spec(spec):
+    if spec.kind is OutputKind.USER_OUTPUT:
+        if isinstance(spec.arg, ConstantArgument):
+            return {"user_output": {"arg": leaf(spec.arg.value)}}
+        return {"user_output": {"arg": {"as_tensor": {"name": spec.arg.name}}}}
+    word, key = MUTATIONS[spec.kind]
+    return {word: {"arg": {"name": spec.arg.name}, key: spec.target}}
+
+
+MUTATIONS = {
+    OutputKind.BUFFER_MUTATION: ("buffer_mutation", "buffer_name"),
+    OutputKind.PARAMETER_MUTATION: ("parameter_mutation", "parameter_name"),
+    OutputKind.USER_INPUT_MUTATION: ("user_input_mutation", "user_input_name"),
+}
