@@ -39,6 +39,8 @@ TASKS = {
         "ssdlite", "transform",
     ),
     "segmentation": ("_utils", "deeplabv3", "fcn", "lraspp"),
+    "video": ("mvit", "resnet", "s3d", "swin_transformer"),
+    "optical_flow": ("_utils", "raft"),
 }  # fmt: skip
 # What has no sense without PyTorch's tracer.
 NOT_HERE = ("expand_masks_tracing_scale",)
@@ -48,6 +50,7 @@ CLASSES = {
     "COCO": "_COCO_CATEGORIES",
     "COCO persons": "_COCO_PERSON_CATEGORIES",
     "VOC": "_VOC_CATEGORIES",
+    "Kinetics-400": "_KINETICS400_CATEGORIES",
 }
 
 

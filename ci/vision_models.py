@@ -24,9 +24,11 @@ sys.path.insert(0, str(ROOT / "vision" / "tests" / "models"))
 
 import detected  # noqa: E402
 import detector_parts  # noqa: E402
+import flowing  # noqa: E402
 import measured  # noqa: E402
 import preset_cases  # noqa: E402
 import trained  # noqa: E402
+import video_parts  # noqa: E402
 import vision_models_page  # noqa: E402
 from vision_family import FOLDER, oracle  # noqa: E402
 
@@ -45,17 +47,29 @@ FEW_OF_TASKS = {
         "maskrcnn_resnet50_fpn", "retinanet_resnet50_fpn", "ssdlite320_mobilenet_v3_large",
     ),
     "segmentation": ("deeplabv3_mobilenet_v3_large", "fcn_resnet50", "lraspp_mobilenet_v3_large"),
+    "video": ("mc3_18", "r2plus1d_18", "swin3d_t"),
+    "optical_flow": ("raft_large", "raft_small"),
 }  # fmt: skip
-MEASURES = {"detection": detected.measure, "segmentation": trained.measure}
-# Files that measure parts of networks on their own.
-PARTS = {"detection": detector_parts, "segmentation": preset_cases}
+MEASURES = {
+    "detection": detected.measure,
+    "segmentation": trained.measure,
+    "video": trained.measure,
+    "optical_flow": flowing.measure,
+}
+# What measures parts of networks on their own, and their names.
+PARTS = {
+    "detection": (detector_parts.measure, detector_parts.NAMES),
+    "segmentation": (preset_cases.measure, preset_cases.NAMES),
+    "video": (video_parts.measure, video_parts.NAMES),
+    "optical_flow": (flowing.parts, flowing.NAMES),
+}
 
 
 def measure(torch: Any, models: Any, name: str) -> measured.Arrays:
     """What is compared of a network, or of a part of a package: ``detection:anchors``."""
     package, colon, part = name.partition(":")
     if colon:
-        return PARTS[package].measure(torch, models, part)
+        return PARTS[package][0](torch, models, part)
     if name in measured.VARIANTS:
         return measured.measure(torch, models, name)
     home = models.get_model_builder(name).__module__.split(".models.")[1]
@@ -70,8 +84,7 @@ def names_of(models: Any, package: str, few: bool) -> list[str]:
     networks = FEW_OF_TASKS[package]
     if not few:
         networks = models.list_models(module=getattr(models, package))
-    parts = PARTS[package].NAMES if package in PARTS else ()
-    return [*networks, *(f"{package}:{part}" for part in parts)]
+    return [*networks, *(f"{package}:{part}" for part in PARTS[package][1])]
 
 
 def as_newest(torch: Any) -> None:

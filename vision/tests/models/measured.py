@@ -46,7 +46,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 # How far results may be apart, by how they were computed; the largest value is 1.
-TOLERANCES = {"init": 3e-6, "train": 1e-8, "grad": 1e-7, "eval": 1e-8, "single": 1e-5, "part": 1e-6}
+TOLERANCES = {
+    "init": 3e-6, "train": 1e-8, "grad": 1e-7, "eval": 1e-8, "single": 1e-5, "part": 1e-6,
+    "flow": 1e-5, "slope": 1e-5,
+}  # fmt: skip
 FLOAT32 = 1e-6
 
 # In float32 rounding alone takes some networks, normalised by the statistics of few pixels, further

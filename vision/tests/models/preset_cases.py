@@ -24,9 +24,24 @@ def _segmentation(presets: Any, given: Given) -> Any:
     return [preset(given(3, 30, 41)) for preset in made]
 
 
+def _video(presets: Any, given: Given) -> Any:
+    make = presets.VideoClassification
+    preset = make(crop_size=(16, 12), resize_size=(18, 22))
+    shorter = make(crop_size=(16, 16), resize_size=(20,), mean=(0.1, 0.2, 0.3))
+    # halves of bytes are rounded either way, so not bytes
+    videos = [given(4, 3, 30, 41) / 255, given(2, 3, 3, 25, 30) / 255]
+    return [preset(videos[0]), shorter(videos[1])]
+
+
+def _flow(presets: Any, given: Given) -> Any:
+    return presets.OpticalFlow()(given(3, 9, 12), given(3, 9, 12))
+
+
 CASES: dict[str, Callable[[Any, Given], Any]] = {
     "detection": _detection,
     "segmentation": _segmentation,
+    "video": _video,
+    "flow": _flow,
 }
 NAMES = ("presets",)
 

@@ -1,11 +1,12 @@
 """Models of images: torchvision's networks that classify, by its names, and LeNet; detectors are in
-`detection`, networks that segment in `segmentation`.
+`detection`, networks that segment in `segmentation`, those of videos in `video`, and of motion in
+`optical_flow`.
 
 `get_model` builds one by its name, `list_models` names them; published weights are in enums such as
 `ResNet50_Weights`.
 """
 
-from rushlight_vision.models import detection, quantization, segmentation
+from rushlight_vision.models import detection, optical_flow, quantization, segmentation, video
 from rushlight_vision.models._api import (
     Weights,
     WeightsEnum,
@@ -379,6 +380,7 @@ __all__ = [
     "mobilenet_v2",
     "mobilenet_v3_large",
     "mobilenet_v3_small",
+    "optical_flow",
     "quantization",
     "regnet_x_16gf",
     "regnet_x_1_6gf",
@@ -424,6 +426,7 @@ __all__ = [
     "vgg16_bn",
     "vgg19",
     "vgg19_bn",
+    "video",
     "vit_b_16",
     "vit_b_32",
     "vit_h_14",

@@ -6,10 +6,10 @@ import math
 
 import rushlight as rl
 from rushlight import fx, nn
+from rushlight_vision.models._windows import into_windows, out_of_windows, scores_apart
 
 F = nn.functional
 _LARGEST_SCALE = math.log(100.0)
-_APART = -100.0  # what is added to scores of pixels that are neighbours by the roll alone
 
 
 def _get_relative_position_bias(
@@ -21,36 +21,6 @@ def _get_relative_position_bias(
     area = window_size[0] * window_size[1]
     bias = relative_position_bias_table[relative_position_index].view(area, area, -1)
     return bias.permute(2, 0, 1).contiguous().unsqueeze(0)
-
-
-def _regions(size: tuple[int, int], window: list[int], shift: list[int], x: rl.Tensor) -> rl.Tensor:
-    """The score (windows, area, area) that keeps pixels apart which the roll made neighbours."""
-    height, width = size
-    regions = x.new_zeros((height, width))
-    cuts = [((0, -w), (-w, -s), (-s, None)) for w, s in zip(window, shift, strict=True)]
-    number = 0
-    for top, bottom in cuts[0]:
-        for left, right in cuts[1]:
-            regions[top:bottom, left:right] = number
-            number += 1
-    regions = regions.view(height // window[0], window[0], width // window[1], window[1])
-    regions = regions.permute(0, 2, 1, 3).reshape(-1, window[0] * window[1])
-    apart = regions.unsqueeze(1) - regions.unsqueeze(2)
-    return apart.masked_fill(apart != 0, _APART).masked_fill(apart == 0, 0.0)
-
-
-def _into_windows(x: rl.Tensor, window: list[int]) -> rl.Tensor:
-    """The pixels (windows, area, C) of images (N, H, W, C)."""
-    n, height, width, channels = x.shape
-    x = x.view(n, height // window[0], window[0], width // window[1], window[1], channels)
-    return x.permute(0, 1, 3, 2, 4, 5).reshape(-1, window[0] * window[1], channels)
-
-
-def _out_of_windows(x: rl.Tensor, size: tuple[int, int, int, int], window: list[int]) -> rl.Tensor:
-    """The images (N, H, W, C) of pixels (windows, area, C)."""
-    n, height, width, channels = size
-    x = x.view(n, height // window[0], width // window[1], window[0], window[1], channels)
-    return x.permute(0, 1, 3, 2, 4, 5).reshape(n, height, width, channels)
 
 
 def _scores(q: rl.Tensor, k: rl.Tensor, logit_scale: rl.Tensor | None) -> rl.Tensor:
@@ -100,7 +70,7 @@ def shifted_window_attention(
     ]
     if sum(shift) > 0:
         x = rl.roll(x, shifts=(-shift[0], -shift[1]), dims=(1, 2))
-    x = _into_windows(x, window_size)
+    x = into_windows(x, window_size)
     if logit_scale is not None and qkv_bias is not None:
         qkv_bias = _without_key_bias(qkv_bias)
     qkv = F.linear(x, qkv_weight, qkv_bias)
@@ -108,13 +78,13 @@ def shifted_window_attention(
     qkv = qkv.reshape(count, area, 3, num_heads, channels // num_heads).permute(2, 0, 3, 1, 4)
     scores = _scores(qkv[0], qkv[1], logit_scale) + relative_position_bias
     if sum(shift) > 0:
-        apart = _regions(padded[1:3], window_size, shift, x)
+        apart = scores_apart(padded[1:3], window_size, shift, x)
         scores = scores.view(n, count // n, num_heads, area, area)
         scores = (scores + apart.unsqueeze(1).unsqueeze(0)).view(-1, num_heads, area, area)
     scores = F.dropout(F.softmax(scores, dim=-1), p=attention_dropout, training=training)
     x = scores.matmul(qkv[2]).transpose(1, 2).reshape(count, area, channels)
     x = F.dropout(F.linear(x, proj_weight, proj_bias), p=dropout, training=training)
-    x = _out_of_windows(x, padded, window_size)
+    x = out_of_windows(x, padded, window_size)
     if sum(shift) > 0:
         x = rl.roll(x, shifts=(shift[0], shift[1]), dims=(1, 2))
     return x[:, :height, :width, :].contiguous()

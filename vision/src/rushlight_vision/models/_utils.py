@@ -169,14 +169,16 @@ def handle_legacy_interface(
     return decorate
 
 
-def classifier(weights: type[WeightsEnum]) -> Callable[[Builder], Builder]:
+def classifier(
+    weights: type[WeightsEnum], former: str = "IMAGENET1K_V1"
+) -> Callable[[Builder], Builder]:
     """A decorator for builders of models that classify: known by name, callable in the older forms,
     with `weights` given as an entry of that enum, as its name, or as None.
 
     ``pretrained=True`` stood for the first weights of the recipe of torchvision, where there are
-    some.
+    some; `former` names them where they are called otherwise.
     """
-    default = weights.__members__.get("IMAGENET1K_V1")
+    default = weights.__members__.get(former)
 
     def decorate(builder: Builder) -> Builder:
         @functools.wraps(builder)
@@ -200,7 +202,7 @@ def built(
     """``make(*args, **kwargs)``, with as many classes as `weights` have, and with these weights."""
     if weights is None:
         return make(*args, **kwargs)
-    if weights.meta["categories"] is not None:
+    if weights.meta.get("categories") is not None:
         _ovewrite_named_param(kwargs, "num_classes", len(weights.meta["categories"]))
     model = make(*args, **kwargs)
     model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))

@@ -21,8 +21,13 @@ def flat(g, index):
 @aten("gather")
 def gather(g, self, dim, index):
     if self.rank == 0:
-        return self
-    return g.op("GatherElements", self, index, axis=dim % self.rank)
+        return g.op("Expand", self, g.shape_of(index))
+    return g.op("GatherElements", _wide(g, self), _wide(g, index), axis=dim % self.rank)
+
+
+def _wide(g, x):
+    """A value with a dimension at least."""
+    return x if x.rank else g.reshape(x, [1])
 
 
 @aten("take_along_dim")
@@ -150,7 +155,7 @@ def scatter(g, self, dim, index, src=None, value=None):
         src = g.op("Expand", *g.to(g.dtype, value), g.shape_of(index))
     else:
         src = _cut(g, src, index)
-    return g.op("ScatterElements", self, index, g.cast(src, g.dtype), axis=dim % max(1, self.rank))
+    return _elements(g, self, dim, index, g.cast(src, g.dtype))
 
 
 def _cut(g, src, index):
@@ -164,7 +169,15 @@ def _cut(g, src, index):
 @aten("scatter_add")
 def scatter_add(g, self, dim, index, src):
     _reduction_needs(g)
-    return g.op("ScatterElements", self, index, _cut(g, src, index), axis=dim % max(1, self.rank), reduction="add")
+    return _elements(g, self, dim, index, _cut(g, src, index), reduction="add")
+
+
+def _elements(g, x, dim, index, src, **options):
+    """ScatterElements, of numbers without dimensions too."""
+    if x.rank:
+        return g.op("ScatterElements", x, index, src, axis=dim % x.rank, **options)
+    values = (g.reshape(v, [1]) for v in (x, index, src))
+    return g.reshape(g.op("ScatterElements", *values, axis=0, **options), [])
 
 
 @aten("scatter_reduce.two")
@@ -178,6 +191,8 @@ def scatter_reduce(g, self, dim, index, src, reduce, include_self=True):
 
 def _rows(g, x, dim, index):
     """Indices along one dimension as indices of elements."""
+    if not x.rank:
+        return g.reshape(index, []), []
     dim %= x.rank
     shape = [1] * x.rank
     shape[dim] = -1
@@ -190,23 +205,24 @@ def _rows(g, x, dim, index):
 def index_add(g, self, dim, index, source, alpha=1):
     _reduction_needs(g)
     places, sizes = _rows(g, self, dim, index)
-    source = g.op("Expand", g.cast(source, g.dtype), g.integers(sizes))
+    source = g.cast(source, g.dtype)
+    source = g.op("Expand", source, g.integers(sizes)) if sizes else g.reshape(source, [])
     if alpha != 1:
         source = g.op("Mul", source, g.like(alpha, source))
-    return g.op("ScatterElements", self, places, source, axis=dim % self.rank, reduction="add")
+    return _elements(g, self, dim, places, source, reduction="add")
 
 
 @aten("index_copy")
 def index_copy(g, self, dim, index, source):
     places, _ = _rows(g, self, dim, index)
-    return g.op("ScatterElements", self, places, source, axis=dim % self.rank)
+    return _elements(g, self, dim, places, source)
 
 
 @aten("index_fill.int_Scalar", "index_fill.int_Tensor")
 def index_fill(g, self, dim, index, value):
     places, sizes = _rows(g, self, dim, index)
     values = g.op("Expand", *g.to(g.dtype, value), g.integers(sizes))
-    return g.op("ScatterElements", self, places, values, axis=dim % self.rank)
+    return _elements(g, self, dim, places, values)
 
 
 @aten("masked_scatter")

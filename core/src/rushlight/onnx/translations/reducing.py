@@ -14,8 +14,17 @@ def sum_(g, self, dim=None, keepdim=False):
     return g.reduce("ReduceSum", *g.to(g.dtype, self), dim, keepdim)
 
 
+def of_nothing(g, x, number):
+    """The result of a reduction of no elements, which runtimes do not agree on; else None."""
+    if 0 in x.shape and 0 not in g.out.shape:
+        return g.op("Expand", g.constant(number, g.dtype), g.integers(g.out.shape))
+    return None
+
+
 @aten("mean", "mean.dim")
 def mean(g, self, dim=None, keepdim=False):
+    if (empty := of_nothing(g, self, math.nan)) is not None:
+        return empty
     return g.reduce("ReduceMean", *g.to(g.dtype, self), dim, keepdim)
 
 
@@ -86,11 +95,15 @@ def _place(g, kind, x, dim, keepdim):
 
 @aten("any", "any.dim", "any.dims")
 def any_(g, self, dim=None, keepdim=False):
+    if (empty := of_nothing(g, self, False)) is not None:
+        return empty
     return _truth(g, "ReduceMax", self, dim, keepdim)
 
 
 @aten("all", "all.dim", "all.dims")
 def all_(g, self, dim=None, keepdim=False):
+    if (empty := of_nothing(g, self, True)) is not None:
+        return empty
     return _truth(g, "ReduceMin", self, dim, keepdim)
 
 
