@@ -24,6 +24,7 @@ TEST_TOOLS = ("pytest>=8", "pytest-xdist>=3.6", "rich>=13.7", "hypothesis>=6.100
 NEIGHBOURS = (
     *("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba"),
     *("lmdb", "h5py", "av"),  # what files of some data sets are read with
+    *("onnx", "onnxruntime"),
 )
 
 # The compiler of CUDA C++ with the headers that kernels include: needs neither GPU nor driver.

@@ -30,7 +30,7 @@ ADVICE = {
     "jit": _EAGER + "; with PYTORCH_JIT=0 in the environment jit.script returns what it is given",
     "jit.save": "use rushlight.export.save, or rushlight.save(model.state_dict(), path)",
     "jit.load": "build the model in Python and load its state dict with rushlight.load",
-    "onnx": "write a .pt2 file with rushlight.export.save, which PyTorch reads, and export there",
+    "onnx": "use rushlight.onnx.export and what it gives",
     "fx": "use fx.symbolic_trace, fx.Interpreter and the passes that are there",
     "fx.experimental.proxy_tensor": "use make_fx, or fx.symbolic_trace",
     "fx.experimental.symbolic_shapes": "sizes are Python's numbers here",

@@ -1,7 +1,7 @@
 """ONNX: models as files that other engines read.
 
-:func:`export` captures a model by :mod:`rushlight.export` and writes the graph of ATen's ops in ONNX's
-operators. It needs the package onnx (``pip install "rushlight[onnx]"``).
+:func:`export` captures a model by :mod:`rushlight.export` and writes the graph of ATen's ops in
+ONNX's operators. It needs the package onnx (``pip install "rushlight[onnx]"``).
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def is_in_onnx_export() -> bool:
 
 
 def supported_ops() -> list[str]:
-    """The overloads of ATen that have a translation, as ``"add.Tensor"``; ops that are made of others
-    need none."""
+    """The overloads of ATen that have a translation, as ``"add.Tensor"``; ops that are made of
+    others need none."""
     from rushlight.onnx._registry import table
 
     return sorted(table())
@@ -129,7 +129,9 @@ def export(
     from rushlight.onnx._exporter import OPSETS, Exporter
 
     if opset not in OPSETS:
-        raise ValueError(f"opset_version must be {OPSETS[0]} to {OPSETS[-1]}, got {opset_version!r}")
+        raise ValueError(
+            f"opset_version must be {OPSETS[0]} to {OPSETS[-1]}, got {opset_version!r}"
+        )
     _exporting = True
     try:
         program = _captured(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
@@ -172,7 +174,8 @@ def _refuse(**options):
 
 
 def _captured(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names):
-    from rushlight.export import ExportedProgram, export as captured
+    from rushlight.export import ExportedProgram
+    from rushlight.export import export as captured
 
     if isinstance(model, ExportedProgram):
         return model
@@ -180,7 +183,7 @@ def _captured(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names):
         args = (args,)
     if args and isinstance(args[-1], dict) and kwargs is None:
         args, kwargs = args[:-1], args[-1]
-    if getattr(model, "training", False):
+    if _is_trained(model):
         warnings.warn(
             "the model is in training mode, so dropout and batch statistics are exported: call "
             "eval() first if that is not meant",
@@ -190,6 +193,15 @@ def _captured(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names):
     if dynamic_axes and dynamic_shapes is None:
         dynamic_shapes = _from_axes(dynamic_axes, model, args, input_names)
     return captured(model, args, kwargs, dynamic_shapes=dynamic_shapes)
+
+
+def _is_trained(model):
+    """Whether a part that works otherwise in training is in that mode."""
+    from rushlight.nn.modules.batchnorm import _BatchNorm
+    from rushlight.nn.modules.dropout import _DropoutNd
+
+    parts = model.modules() if hasattr(model, "modules") else ()
+    return any(isinstance(part, _BatchNorm | _DropoutNd) and part.training for part in parts)
 
 
 def _from_axes(dynamic_axes, model, args, input_names):
@@ -214,13 +226,19 @@ def _verify(result, model, args, kwargs):
 
     onnx.checker.check_model(result.model_proto, full_check=True)
     with rushlight.no_grad():
-        call = model if callable(model) and not hasattr(model, "graph_signature") else model.module()
+        call = (
+            model if callable(model) and not hasattr(model, "graph_signature") else model.module()
+        )
         expected = pytree.tree_leaves(call(*args, **(kwargs or {})))
     found = result(*args, **(kwargs or {}))
     tensors = [v for v in expected if isinstance(v, rushlight.Tensor)]
     for place, (ours, theirs) in enumerate(zip(tensors, found, strict=True)):
-        if not rushlight.allclose(ours, theirs.to(ours.dtype), rtol=1e-4, atol=1e-5, equal_nan=True):
-            raise OnnxExporterError(f"output {place} of the exported model differs from the model's")
+        if not rushlight.allclose(
+            ours, theirs.to(ours.dtype), rtol=1e-4, atol=1e-5, equal_nan=True
+        ):
+            raise OnnxExporterError(
+                f"output {place} of the exported model differs from the model's"
+            )
 
 
 _rest = rest_of(__name__)

@@ -1,4 +1,4 @@
-"""Builder: adds nodes and constants to an ONNX graph, with the few rules that all operators share."""
+"""Builder: nodes and constants of an ONNX graph, and the few rules that all operators share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from rushlight.machine import np
 from rushlight.onnx._types import NARROW, array_of, number_of, numpy_dtype
 
 # Operators that runtimes seldom have for narrow integers, which are computed as int32.
-_WIDE = frozenset("Add Sub Mul Div Mod Neg Abs Max Min Pow Sum ReduceSum ReduceMax ReduceMin".split())
+_WIDE = frozenset(
+    "Add Sub Mul Div Mod Neg Abs Max Min Pow Sum ReduceSum ReduceMax ReduceMin".split()
+)
 
 
 class Value:
@@ -85,7 +87,9 @@ class Builder:
         values = [v if v is None else self._input(v, kind_of) for v in inputs]
         if kind in _WIDE and kind_of in NARROW and kind_of is not rushlight.bool:
             wide = [None if v is None else self.widened(v, kind_of) for v in values]
-            return self.cast(self._add(kind, wide, outputs, rushlight.int32, shape, domain, attributes), kind_of)
+            return self.cast(
+                self._add(kind, wide, outputs, rushlight.int32, shape, domain, attributes), kind_of
+            )
         return self._add(kind, values, outputs, dtype or kind_of, shape, domain, attributes)
 
     def widened(self, value, kind):
@@ -178,8 +182,15 @@ class Builder:
         known = all(not isinstance(s, Value) for s in sizes)
         shape = tuple(sizes) if known else (None,) * len(sizes)
         target = self.sizes(sizes)
-        found = self._add("Reshape", [value, target], 1, value.dtype, shape, "", {"allowzero": 1}
-                          if known and 0 in sizes and self.opset >= 14 else {})
+        found = self._add(
+            "Reshape",
+            [value, target],
+            1,
+            value.dtype,
+            shape,
+            "",
+            {"allowzero": 1} if known and 0 in sizes and self.opset >= 14 else {},
+        )
         return found
 
     def shape_of(self, value):
@@ -192,7 +203,9 @@ class Builder:
         if isinstance(known, int) and type(known) is int:
             return known
         index = self.constant(dim % value.rank, rushlight.int64)
-        return self._add("Gather", [self.shape_of(value), index], 1, rushlight.int64, (), "", {"axis": 0})
+        return self._add(
+            "Gather", [self.shape_of(value), index], 1, rushlight.int64, (), "", {"axis": 0}
+        )
 
     def unsqueeze(self, value, *dims):
         """A value with dimensions of size 1 at places of the result."""

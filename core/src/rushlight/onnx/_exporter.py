@@ -65,7 +65,9 @@ class Exporter:
         if not isinstance(sample, rushlight.Tensor):
             self.values[node] = sample
             return
-        value = Value(self.builder.name(name or node.name), sample.dtype, _shape(sample), meta=sample)
+        value = Value(
+            self.builder.name(name or node.name), sample.dtype, _shape(sample), meta=sample
+        )
         self.values[node] = value
         self.builder.inputs.append(value)
 
@@ -135,7 +137,9 @@ class Exporter:
             return tuple(self._marked(v, {"val": s}) for v, s in pairs)
         if isinstance(value, Value) and isinstance(sample, rushlight.Tensor):
             known = value.array is not None
-            marked = Value(value.name, sample.dtype, _shape(sample), value.array if known else None, sample)
+            marked = Value(
+                value.name, sample.dtype, _shape(sample), value.array if known else None, sample
+            )
             if value.dtype is not sample.dtype:
                 marked.dtype = value.dtype
                 return self._marked(self.builder.cast(marked, sample.dtype), meta)
@@ -257,7 +261,9 @@ def _shape(tensor):
 
 
 def _described(onnx, value):
-    sizes = None if value.shape is None else [s if isinstance(s, int) else str(s) for s in value.shape]
+    sizes = (
+        None if value.shape is None else [s if isinstance(s, int) else str(s) for s in value.shape]
+    )
     return onnx.helper.make_tensor_value_info(value.name, number_of(value.dtype), sizes)
 
 

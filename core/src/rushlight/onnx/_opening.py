@@ -9,7 +9,7 @@ from rushlight.onnx._registry import translation
 
 
 class _Opening(Recorder):
-    """Writes down calls that have a translation; opens those that have none and are made of others."""
+    """Writes down calls that have a translation; opens others that are made of several."""
 
     def __init__(self, custom):
         super().__init__(True, constant=self._constant, stacks=False)

@@ -41,8 +41,8 @@ class ONNXProgram:
         """Write the model to a file.
 
         With `external_data` weights go to `destination` + ".data" beside it; None does so where the
-        file would be too long. Without `include_initializers` the weights are left out and are inputs;
-        with `keep_initializers_as_inputs` they may be replaced by inputs.
+        file would be too long. Without `include_initializers` the weights are left out and are
+        inputs; with `keep_initializers_as_inputs` they may be replaced by inputs.
         """
         import onnx
 
@@ -88,7 +88,10 @@ class ONNXProgram:
         names = [v.name for v in self.model_proto.graph.input if v.name not in weights]
         if len(leaves) != len(names):
             raise ValueError(f"the model takes {len(names)} tensors ({names}), got {len(leaves)}")
-        return {n: np.asarray(v.detach().cpu().numpy(), order="C") for n, v in zip(names, leaves, strict=True)}
+        return {
+            n: np.asarray(v.detach().cpu().numpy(), order="C")
+            for n, v in zip(names, leaves, strict=True)
+        }
 
     def apply_weights(self, state_dict: dict[str, rushlight.Tensor]) -> None:
         """Put other values in the place of weights, by their names."""
@@ -116,7 +119,9 @@ class ONNXProgram:
     @property
     def model(self):
         """Refused: there is no onnxscript here."""
-        raise NotImplementedError("ONNXProgram.model: use model_proto, the model of the onnx package")
+        raise NotImplementedError(
+            "ONNXProgram.model: use model_proto, the model of the onnx package"
+        )
 
 
 def _session(content):

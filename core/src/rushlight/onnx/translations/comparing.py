@@ -7,7 +7,8 @@ from rushlight.onnx._registry import aten
 
 _KINDS = {
     "eq": "Equal", "gt": "Greater", "ge": "GreaterOrEqual", "lt": "Less", "le": "LessOrEqual",
-    "greater": "Greater", "greater_equal": "GreaterOrEqual", "less": "Less", "less_equal": "LessOrEqual",
+    "greater": "Greater", "greater_equal": "GreaterOrEqual", "less": "Less",
+    "less_equal": "LessOrEqual",
 }  # fmt: skip
 
 

@@ -178,7 +178,9 @@ def log1p_of(g, x):
     safe = g.op("Where", same, g.like(2, x), u, dtype=x.dtype)
     near = g.op("Div", g.op("Mul", g.op("Log", safe), x), g.op("Sub", safe, one))
     endless = g.op("IsInf", g.cast(u, rushlight.float32), dtype=rushlight.bool)
-    return g.op("Where", same, x, g.op("Where", endless, g.op("Log", u), near, dtype=x.dtype), dtype=x.dtype)
+    return g.op(
+        "Where", same, x, g.op("Where", endless, g.op("Log", u), near, dtype=x.dtype), dtype=x.dtype
+    )
 
 
 @aten("log2")

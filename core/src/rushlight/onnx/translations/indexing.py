@@ -35,7 +35,10 @@ def take_along_dim(g, self, indices, dim=None):
     if dim is None:
         return g.op("GatherElements", g.reshape(self, [-1]), g.reshape(indices, [-1]), axis=0)
     dim %= self.rank
-    wide = [1 if n == dim else max(a, b) for n, (a, b) in enumerate(zip(self.shape, indices.shape, strict=True))]
+    wide = [
+        1 if n == dim else max(a, b)
+        for n, (a, b) in enumerate(zip(self.shape, indices.shape, strict=True))
+    ]
     data = g.op("Expand", self, g.integers(wide))
     places = g.op("Expand", indices, g.integers([1 if n == dim else s for n, s in enumerate(wide)]))
     return g.op("GatherElements", data, places, axis=dim)
@@ -53,7 +56,7 @@ def embedding(g, weight, indices):
 
 @aten("index.Tensor")
 def index(g, self, indices):
-    """Advanced indexing: chosen dimensions come to the front, are gathered, and go where they belong."""
+    """Advanced indexing: the chosen dimensions come to the front, are gathered, and return."""
     if any(i is not None and i.dtype in (rushlight.bool, rushlight.uint8) for i in indices):
         return _by_mask(g, self, indices)
     chosen = [d for d, i in enumerate(indices) if i is not None]
@@ -88,7 +91,10 @@ def _by_mask(g, x, indices):
     dim = next(d for d, i in enumerate(indices) if i is not None)
     if dim:
         raise NotImplementedError("a mask behind other dimensions")
-    places = g.transpose(g.op("NonZero", indices[dim], dtype=rushlight.int64, shape=(indices[dim].rank, None)), [1, 0])
+    places = g.transpose(
+        g.op("NonZero", indices[dim], dtype=rushlight.int64, shape=(indices[dim].rank, None)),
+        [1, 0],
+    )
     return g.op("GatherND", x, places)
 
 
@@ -115,7 +121,9 @@ def _put_by_mask(g, x, mask, values, accumulate):
         wide = g.reshape(mask, [*mask.shape, *[1] * rank]) if rank else mask
         new = g.op("Add", x, values) if accumulate else values
         return g.op("Where", wide, new, x, dtype=x.dtype)
-    places = g.transpose(g.op("NonZero", mask, dtype=rushlight.int64, shape=(mask.rank, None)), [1, 0])
+    places = g.transpose(
+        g.op("NonZero", mask, dtype=rushlight.int64, shape=(mask.rank, None)), [1, 0]
+    )
     return _scatter_nd(g, x, places, values, accumulate)
 
 
@@ -176,17 +184,26 @@ def _elements(g, x, dim, index, src, **options):
     """ScatterElements, of numbers without dimensions too."""
     if x.rank:
         return g.op("ScatterElements", x, index, src, axis=dim % x.rank, **options)
-    values = (g.reshape(v, [1]) for v in (x, index, src))
-    return g.reshape(g.op("ScatterElements", *values, axis=0, **options), [])
+    values = (g.reshape(v, [-1]) for v in (x, index, src))
+    return g.squeeze(g.op("ScatterElements", *values, axis=0, **options), 0)
 
 
 @aten("scatter_reduce.two")
 def scatter_reduce(g, self, dim, index, src, reduce, include_self=True):
     kinds = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
     if reduce not in kinds or not include_self:
-        raise NotImplementedError(f"scatter_reduce with reduce={reduce!r}, include_self={include_self}")
+        raise NotImplementedError(
+            f"scatter_reduce with reduce={reduce!r}, include_self={include_self}"
+        )
     _reduction_needs(g, 18 if reduce in ("amax", "amin") else 16)
-    return g.op("ScatterElements", self, index, _cut(g, src, index), axis=dim % self.rank, reduction=kinds[reduce])
+    return g.op(
+        "ScatterElements",
+        self,
+        index,
+        _cut(g, src, index),
+        axis=dim % self.rank,
+        reduction=kinds[reduce],
+    )
 
 
 def _rows(g, x, dim, index):
@@ -230,7 +247,9 @@ def masked_scatter(g, self, mask, source):
     shape = rushlight.broadcast_shapes(self.shape, mask.shape)
     mask = g.op("Expand", mask, g.integers(shape))
     whole = g.op("Expand", self, g.integers(shape))
-    places = g.transpose(g.op("NonZero", mask, dtype=rushlight.int64, shape=(len(shape), None)), [1, 0])
+    places = g.transpose(
+        g.op("NonZero", mask, dtype=rushlight.int64, shape=(len(shape), None)), [1, 0]
+    )
     count = g.op("Gather", g.shape_of(places), g.constant(0, rushlight.int64), axis=0, shape=())
     values = g.slice(g.reshape(source, [-1]), 0, 0, count)
     return g.op("ScatterND", whole, places, values)
@@ -249,7 +268,11 @@ def slice_scatter(g, self, src, dim=0, start=None, end=None, step=1):
     size = self.shape[dim]
     first, last, _ = slice(start, end, step).indices(size)
     inside = range(first, last, step)
-    src = g.op("Expand", g.cast(src, self.dtype), g.integers([len(inside) if d == dim else s for d, s in enumerate(self.shape)]))
+    src = g.op(
+        "Expand",
+        g.cast(src, self.dtype),
+        g.integers([len(inside) if d == dim else s for d, s in enumerate(self.shape)]),
+    )
     order = [dim, *(d for d in range(self.rank) if d != dim)]
     places = g.constant([[n] for n in inside], rushlight.int64)
     if not inside:
@@ -275,5 +298,3 @@ def diagonal_scatter(g, self, src, offset=0, dim1=0, dim2=1):
 def nonzero(g, self):
     found = g.op("NonZero", self, dtype=rushlight.int64, shape=(self.rank, None))
     return g.transpose(found, [1, 0])
-
-

@@ -45,7 +45,11 @@ def elu(g, self, alpha=1, scale=1, input_scale=1):
 
 @aten("celu")
 def celu(g, self, alpha=1.0):
-    return g.op("Celu", self, alpha=float(alpha)) if self.dtype is rushlight.float32 else _celu(g, self, alpha)
+    return (
+        g.op("Celu", self, alpha=float(alpha))
+        if self.dtype is rushlight.float32
+        else _celu(g, self, alpha)
+    )
 
 
 def _celu(g, x, alpha):
@@ -195,7 +199,9 @@ def matmul(g, self=None, other=None, mat2=None, vec=None, tensor=None):
 
 
 @aten("addmm", "addmv", "baddbmm")
-def addmm(g, self, mat1=None, mat2=None, mat=None, vec=None, batch1=None, batch2=None, beta=1, alpha=1):
+def addmm(
+    g, self, mat1=None, mat2=None, mat=None, vec=None, batch1=None, batch2=None, beta=1, alpha=1
+):
     first = next(v for v in (mat1, mat, batch1) if v is not None)
     second = next(v for v in (mat2, vec, batch2) if v is not None)
     product = g.op("MatMul", first, second)
@@ -364,7 +370,11 @@ def _scaled(g, x, mode, how, factors, **options):
     if not given or g.opset < 13:
         return _resized(g, x, mode, how, **options)
     scales = g.constant([1.0, 1.0, *given], rushlight.float32)
-    extra = {"mode": mode, "coordinate_transformation_mode": how, "cubic_coeff_a": options.get("cubic")}
+    extra = {
+        "mode": mode,
+        "coordinate_transformation_mode": how,
+        "cubic_coeff_a": options.get("cubic"),
+    }
     if mode == "nearest":
         extra["nearest_mode"] = "floor"
     if options.get("antialias"):
@@ -383,14 +393,18 @@ for _rank in (1, 2, 3):
 
 @aten("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec",
       "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")  # fmt: skip
-def upsample_linear(g, self=None, input=None, align_corners=False, scale_factors=None, output_size=None):
+def upsample_linear(
+    g, self=None, input=None, align_corners=False, scale_factors=None, output_size=None
+):
     x = input if self is None else self
     how = "align_corners" if align_corners else "half_pixel"
     return _scaled(g, x, "linear", how, scale_factors if output_size is None else None)
 
 
 @aten("upsample_bicubic2d.vec", "upsample_bicubic2d")
-def upsample_cubic(g, self=None, input=None, align_corners=False, scale_factors=None, output_size=None):
+def upsample_cubic(
+    g, self=None, input=None, align_corners=False, scale_factors=None, output_size=None
+):
     x = input if self is None else self
     how = "align_corners" if align_corners else "half_pixel"
     return _scaled(g, x, "cubic", how, scale_factors if output_size is None else None, cubic=-0.75)
@@ -403,7 +417,6 @@ def grid_sampler(g, input, grid, interpolation_mode, padding_mode, align_corners
     names = ("linear", "nearest", "cubic") if g.opset >= 20 else ("bilinear", "nearest", "bicubic")
     return g.op(
         "GridSample", input, grid, mode=names[interpolation_mode],
-        padding_mode=("zeros", "border", "reflection")[padding_mode], align_corners=int(align_corners),
+        padding_mode=("zeros", "border", "reflection")[padding_mode],
+        align_corners=int(align_corners),
     )  # fmt: skip
-
-

@@ -106,7 +106,7 @@ def _parts(g, x, lengths, sizes, kind):
 
 
 def _uneven(g, x, lengths, sizes, kind):
-    """Windows of unequal length: along each dimension in turn, averages as products with a matrix."""
+    """Windows of unequal length: along each dimension, averages as a product with a matrix."""
     if kind != "AveragePool":
         raise NotImplementedError("adaptive maxima of windows of unequal length")
     rank = len(g.out.shape) if len(g.out.shape) == len(lengths) + 2 else len(lengths) + 2

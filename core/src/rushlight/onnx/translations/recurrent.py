@@ -9,7 +9,21 @@ from rushlight.onnx._registry import aten
 _LSTM, _GRU, _PLAIN = (0, 3, 1, 2), (1, 0, 2), (0,)
 
 
-def _layers(g, kind, x, states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, order, **options):
+def _layers(
+    g,
+    kind,
+    x,
+    states,
+    params,
+    has_biases,
+    num_layers,
+    dropout,
+    train,
+    bidirectional,
+    batch_first,
+    order,
+    **options,
+):
     """All layers; `x` as it is given. The sequence and the last states."""
     if dropout and train and num_layers > 1:
         raise NotImplementedError("recurrent layers with dropout: call eval() first")
@@ -91,7 +105,9 @@ def gru(g, input, hx, params, has_biases, num_layers, dropout, train, bidirectio
 
 
 def _plain(activation):
-    def translate(g, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+    def translate(
+        g, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    ):
         return _layers(g, "RNN", input, [hx], params, has_biases, num_layers, dropout, train,
                        bidirectional, batch_first, _PLAIN, activations=[activation])  # fmt: skip
 
@@ -116,5 +132,7 @@ def lstm_cell(g, input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 def gru_cell(g, input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     params = [w_ih, w_hh, *([] if b_ih is None else [b_ih, b_hh])]
     x, states = g.unsqueeze(input, 0), [g.unsqueeze(hx, 0)]
-    _, last = _layer(g, "GRU", x, states, [params], b_ih is not None, _GRU, False, linear_before_reset=1)
+    _, last = _layer(
+        g, "GRU", x, states, [params], b_ih is not None, _GRU, False, linear_before_reset=1
+    )
     return g.squeeze(last[0], 0)

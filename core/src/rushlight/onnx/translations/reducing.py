@@ -131,7 +131,9 @@ def variance(g, x, dim, correction, keepdim):
     count = g.constant(1.0, x.dtype)
     for d in dims:
         count = g.op("Mul", count, g.cast(g.constant(g.size(x, d)), x.dtype))
-    left = g.op("Max", g.op("Sub", count, g.like(1 if correction is None else correction, x)), g.like(0, x))
+    left = g.op(
+        "Max", g.op("Sub", count, g.like(1 if correction is None else correction, x)), g.like(0, x)
+    )
     return g.op("Div", total, left)
 
 

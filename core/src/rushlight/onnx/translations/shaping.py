@@ -67,7 +67,14 @@ def unsqueeze(g, self, dim):
     return g.unsqueeze(self, dim % (self.rank + 1))
 
 
-@aten("squeeze", "squeeze.dim", "squeeze.dims", "squeeze_copy", "squeeze_copy.dim", "squeeze_copy.dims")
+@aten(
+    "squeeze",
+    "squeeze.dim",
+    "squeeze.dims",
+    "squeeze_copy",
+    "squeeze_copy.dim",
+    "squeeze_copy.dims",
+)
 def squeeze(g, self, dim=None):
     wanted = range(self.rank) if dim is None else [dim] if isinstance(dim, int) else dim
     dims = [d % self.rank for d in wanted if self.rank]
@@ -119,7 +126,11 @@ def narrow(g, self, dim, start, length):
     size = self.shape[dim % self.rank]
     if not isinstance(start, Value) and start < 0:
         start += size
-    end = g.op("Add", g.constant(start, rushlight.int64), length) if isinstance(length, Value) or isinstance(start, Value) else start + length
+    end = (
+        g.op("Add", g.constant(start, rushlight.int64), length)
+        if isinstance(length, Value) or isinstance(start, Value)
+        else start + length
+    )
     return g.slice(self, dim % self.rank, start, end)
 
 
@@ -188,7 +199,9 @@ def roll(g, self, shifts, dims=()):
     shifts = [shifts] if isinstance(shifts, int) else list(shifts)
     dims = [dims] if isinstance(dims, int) else list(dims)
     if not dims:
-        return g.reshape(_rolled(g, g.reshape(self, [-1]), shifts[0], 0, self.meta.numel()), list(self.shape))
+        return g.reshape(
+            _rolled(g, g.reshape(self, [-1]), shifts[0], 0, self.meta.numel()), list(self.shape)
+        )
     for shift, dim in zip(shifts, dims, strict=True):
         self_size = g.out.shape[dim]
         self = _rolled(g, self, shift, dim % len(g.out.shape), self_size)
@@ -241,7 +254,9 @@ def _triangle(g, x, diagonal, upper):
         raise NotImplementedError("tril and triu need opset_version=14 or later")
     if x.dtype not in (rushlight.float32, rushlight.float64, rushlight.int64):
         wide = g.cast(x, rushlight.int64)
-        return g.cast(g.op("Trilu", wide, g.constant(diagonal, rushlight.int64), upper=upper), x.dtype)
+        return g.cast(
+            g.op("Trilu", wide, g.constant(diagonal, rushlight.int64), upper=upper), x.dtype
+        )
     return g.op("Trilu", x, g.constant(diagonal, rushlight.int64), upper=upper)
 
 
@@ -322,6 +337,7 @@ def pad_(g, self, pad, mode="constant", value=None):
 
 
 for _rank in (1, 2, 3):
+
     @aten(f"reflection_pad{_rank}d")
     def _reflection(g, self, padding):
         return padded(g, self, padding, "reflect")

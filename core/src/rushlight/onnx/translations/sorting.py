@@ -13,7 +13,9 @@ def ordered(g, x, count, dim, largest):
     narrow = x.dtype
     if narrow in (rushlight.int8, rushlight.int16, rushlight.uint8, rushlight.bool):
         x = g.cast(x, rushlight.int32)
-    values, places = g.op("TopK", x, g.sizes([count]), outputs=2, axis=dim, largest=int(largest), sorted=1)
+    values, places = g.op(
+        "TopK", x, g.sizes([count]), outputs=2, axis=dim, largest=int(largest), sorted=1
+    )
     places.dtype = rushlight.int64
     return g.cast(values, narrow), places
 

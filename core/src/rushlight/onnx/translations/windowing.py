@@ -27,7 +27,9 @@ def l1_loss(g, self, target, reduction=1):
 
 
 @aten("cross_entropy_loss")
-def cross_entropy(g, self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
+def cross_entropy(
+    g, self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0
+):
     if label_smoothing or target.dtype.is_floating_point:
         raise NotImplementedError("cross_entropy with label_smoothing or shares as target")
     return g.op(
@@ -61,14 +63,16 @@ def im2col(g, self, kernel_size, dilation, padding, stride):
 
     single = self.rank == 3
     x = g.unsqueeze(self, 0) if single else self
-    n, channels, height, width = ([1, *self.shape] if single else self.shape)
+    n, channels, height, width = [1, *self.shape] if single else self.shape
     top, left = padding
     if top or left:
         rank, g.out = g.out, rushlight.empty(n, channels, height, width, device="meta")
         x = padded(g, x, [left, left, top, top], "constant")
         g.out = rank
     places = []
-    for length, size, gap, pad, step in zip((height, width), kernel_size, dilation, padding, stride, strict=True):
+    for length, size, gap, pad, step in zip(
+        (height, width), kernel_size, dilation, padding, stride, strict=True
+    ):
         count = (length + 2 * pad - gap * (size - 1) - 1) // step + 1
         places.append([[k * gap + c * step for c in range(count)] for k in range(size)])
     rows = g.op("Gather", x, g.constant(places[0], rushlight.int64), axis=2)

@@ -11,7 +11,7 @@ from rushlight.kernels.indexing import indices as index_kernels
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE
 from rushlight.ops._table.op import composite
-from rushlight.ops.creation.tensors import _given, arange, finish
+from rushlight.ops.creation.tensors import _write, arange, finish
 from rushlight.ops.neural.padding import _constant_pad
 from rushlight.ops.shape.triangular import diag_embed
 from rushlight.tensor.memory_format import contiguous_format
@@ -208,7 +208,11 @@ def range(
     count = int((end - start) / step) + 1
     made = arange(count, dtype=float64) * step + start
     dtype = default.float if dtype is None else as_dtype(dtype)
-    return _given(out, made.to(dtype)._array, dtype, device, requires_grad)
+    made = made.to(dtype) if out is None else made.to(out.dtype)
+    if out is not None:
+        return _write(out, made)
+    made = made if device is None else made.to(device)
+    return made.requires_grad_() if requires_grad else made
 
 
 # --------------------------------------------------------------------------------- Python functions

@@ -1,0 +1,137 @@
+"""Every op of the table, written as ONNX and run by ONNX Runtime, or refused by name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import warnings
+
+import numpy as np
+import pytest
+
+import rushlight
+import rushlight.ops
+from rushlight import nn
+from rushlight.ops._table.op import TABLE
+from rushlight.testing.samples import samples_of
+from rushlight.utils import _pytree as pytree
+
+onnx = pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+runtime.set_default_logger_severity(4)
+
+# What ONNX has no operator for, or what reads values; each raises an error that says so.
+ABSENT = frozenset(
+    """
+adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adjoint allclose argwhere as_strided
+as_strided_copy as_strided_scatter avg_pool2d bincount binomial bucketize cdist cholesky
+cholesky_inverse cholesky_solve cov cummax cummin cumprod digamma equal erfinv fft_fft fft_fft2
+fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_ihfft2 fft_ihfftn
+fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn frexp gcd geqrf hash_tensor histc
+histogram histogramdd i0 igamma igammac index_reduce inverse is_conj isin isreal istft lcm lgamma
+linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals
+linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_ldl_factor
+linalg_ldl_factor_ex linalg_ldl_solve linalg_lstsq linalg_lu linalg_lu_factor linalg_lu_factor_ex
+linalg_lu_solve linalg_matrix_exp linalg_matrix_norm linalg_matrix_power linalg_matrix_rank
+linalg_norm linalg_pinv linalg_qr linalg_slogdet linalg_solve linalg_solve_ex
+linalg_solve_triangular linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve
+linalg_vander lobpcg logcumsumexp logdet lu lu_solve lu_unpack masked_select matrix_exp
+matrix_power max_pool2d_with_indices_backward mode multi_margin_loss multilabel_margin_loss
+mvlgamma nanmedian nextafter nonzero_static orgqr ormqr pca_lowrank pdist pinverse poisson polar
+polygamma put qr resolve_conj scatter_reduce searchsorted segment_reduce slogdet special_airy_ai
+special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1
+special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v
+special_chebyshev_polynomial_w special_erfcx special_hermite_polynomial_h
+special_hermite_polynomial_he special_i0e special_i1 special_i1e special_laguerre_polynomial_l
+special_legendre_polynomial_p special_log_ndtr special_modified_bessel_i0
+special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri
+special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
+special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
+special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w
+special_spherical_bessel_j0 special_zeta stft svd svd_lowrank triangular_solve unique_consecutive
+vander view_as_complex view_as_complex_copy view_as_real view_as_real_copy
+""".split()
+)
+UNDEFINED = {"empty_permuted", "empty_strided", "new_empty_strided"}  # memory as it is
+LEAST = 300  # ops that are to be written in all their samples
+
+
+def _load():
+    for module in pkgutil.walk_packages(rushlight.ops.__path__, "rushlight.ops."):
+        if not any(part in module.name for part in ("._table", "._t", "._calls", "former")):
+            importlib.import_module(module.name)
+
+
+_load()
+NAMES = sorted(
+    name
+    for name, op in TABLE.items()
+    if name[0] != "_" and name not in UNDEFINED and samples_of(op)
+)
+
+
+class Call(nn.Module):
+    """An op as a model: its tensors are inputs, the rest is fixed."""
+
+    def __init__(self, function, leaves, spec):
+        super().__init__()
+        self.function, self.leaves, self.spec = function, leaves, spec
+
+    def forward(self, *tensors):
+        left = iter(tensors)
+        leaves = [next(left) if rushlight.is_tensor(v) else v for v in self.leaves]
+        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
+        return self.function(*args, **kwargs)
+
+
+def narrowed(value):
+    """A sample's value as a program would have it: float32."""
+    if not rushlight.is_tensor(value):
+        return value
+    return value.detach().float() if value.dtype is rushlight.float64 else value.detach()
+
+
+def compare(op, args, kwargs):
+    """One sample: what ONNX Runtime gives is what the op gives."""
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    leaves = [narrowed(v) for v in leaves]
+    model = Call(op.function, leaves, spec).eval()
+    tensors = tuple(v for v in leaves if rushlight.is_tensor(v))
+    expected = [v for v in pytree.tree_leaves(model(*tensors)) if rushlight.is_tensor(v)]
+    program = rushlight.onnx.export(model, tensors)
+    onnx.checker.check_model(program.model_proto, full_check=True)
+    found = program(*tensors)
+    for ours, theirs in zip(expected, found, strict=bool(expected)):
+        assert ours.dtype is theirs.dtype and ours.shape == theirs.shape
+        np.testing.assert_allclose(
+            theirs.numpy(), ours.detach().numpy(), rtol=2e-4, atol=2e-5, equal_nan=True
+        )
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ABSENT])
+def test_op(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for args, kwargs in samples_of(TABLE[name]):
+            compare(TABLE[name], args, kwargs)
+
+
+@pytest.mark.parametrize("name", sorted(ABSENT))
+def test_what_is_absent_says_so(name):
+    """A sample at least is refused, by an error that names what is not there."""
+    op = TABLE[name]
+    refusals = (NotImplementedError, rushlight.onnx.OnnxExporterError, RuntimeError)
+    refused = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for args, kwargs in samples_of(op):
+            try:
+                compare(op, args, kwargs)
+            except refusals:
+                refused += 1
+    assert refused
+
+
+def test_most_ops_are_written():
+    assert len(set(NAMES) - ABSENT) >= LEAST
+    assert ABSENT <= set(NAMES)
