@@ -35,7 +35,7 @@ def table():
     """Overload -> function, all families loaded."""
     if not _TRANSLATIONS:
         for family in _FAMILIES:
-            importlib.import_module(f"rushlight.onnx.translations.{family}")
+            importlib.import_module(f"rushlight.onnx._translations.{family}")
     return _TRANSLATIONS
 
 

@@ -6,7 +6,7 @@ import math
 
 import rushlight
 from rushlight.onnx._registry import aten
-from rushlight.onnx.translations.elementwise import isnan
+from rushlight.onnx._translations.elementwise import isnan
 
 
 @aten("sum", "sum.dim_IntList")

@@ -59,7 +59,7 @@ def bce_logits(g, self, target, weight=None, pos_weight=None, reduction=1):
 
 @aten("im2col")
 def im2col(g, self, kernel_size, dilation, padding, stride):
-    from rushlight.onnx.translations.shaping import padded
+    from rushlight.onnx._translations.shaping import padded
 
     single = self.rank == 3
     x = g.unsqueeze(self, 0) if single else self

@@ -6,7 +6,7 @@ import math
 
 import rushlight
 from rushlight.onnx._registry import aten
-from rushlight.onnx.translations.elementwise import log1p_of, negative
+from rushlight.onnx._translations.elementwise import log1p_of, negative
 
 
 # ------------------------------------------------------------------------------------- activations

@@ -6,7 +6,7 @@ import math
 
 import rushlight
 from rushlight.onnx._registry import aten
-from rushlight.onnx.translations.layers import spread
+from rushlight.onnx._translations.layers import spread
 
 
 def _batched(g, x, count):
