@@ -22,22 +22,26 @@ from rushlight.refusals import lookup
 
 _LAZY = {
     "Error": "runtime",
+    "Future": "futures",
     "RecursiveScriptModule": "modules",
     "ScriptFunction": "callables",
     "ScriptModule": "modules",
     "TracerWarning": "warned",
+    "fork": "futures",
+    "interface": "scripting",
     "is_tracing": "warned",
     "load": "reading",
     "script": "scripting",
     "script_if_tracing": "scripting",
+    "wait": "futures",
 }
 _REFUSED = frozenset(
-    "CompilationUnit Future Iterator ONNXTracedModule RecursiveScriptClass ScriptWarning "
-    "TopLevelTracedModule TracedModule TracingCheckError enable_onednn_fusion export_opnames fork "
-    "freeze fuser interface jit_module_from_flatbuffer last_executed_optimized_graph "
+    "CompilationUnit Iterator ONNXTracedModule RecursiveScriptClass ScriptWarning "
+    "TopLevelTracedModule TracedModule TracingCheckError enable_onednn_fusion  export_opnames "
+    "freeze fuser jit_module_from_flatbuffer last_executed_optimized_graph "
     "onednn_fusion_enabled optimize_for_inference optimized_execution run_frozen_optimizations "
     "save save_jit_module_to_flatbuffer script_method set_fusion_strategy strict_fusion trace "
-    "trace_module wait".split()
+    "trace_module".split()
 )
 
 
@@ -59,13 +63,16 @@ __all__ = [
     "Attribute",
     "Error",
     "Final",
+    "Future",
     "RecursiveScriptModule",
     "ScriptFunction",
     "ScriptModule",
     "TracerWarning",
     "annotate",
     "export",
+    "fork",
     "ignore",
+    "interface",
     "is_scripting",
     "is_tracing",
     "isinstance",
@@ -73,4 +80,5 @@ __all__ = [
     "script",
     "script_if_tracing",
     "unused",
+    "wait",
 ]

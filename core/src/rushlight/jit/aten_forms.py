@@ -234,8 +234,10 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
 
 
 @_form
-def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
-                  per_sample_weights=None, include_last_offset=False, padding_idx=None):  # fmt: skip
+def embedding_bag(
+    weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
+    per_sample_weights=None, include_last_offset=False, padding_idx=None,
+):  # fmt: skip
     """Sums, means or maxima of rows, with three tensors for the backward pass, empty here."""
     out = F.embedding_bag(
         indices, weight, offsets, None, 2.0, scale_grad_by_freq, ("sum", "mean", "max")[mode],

@@ -12,7 +12,7 @@ import ast
 import linecache
 
 from rushlight.jit import runtime, tree
-from rushlight.jit.kinds import BOOL, FLOAT, INT, STR, UNKNOWN
+from rushlight.jit.kinds import BOOL, FLOAT, INT, STR, TENSOR, UNKNOWN
 
 _BINARY = {
     "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod,
@@ -228,7 +228,9 @@ class _Builder:
         return ast.UnaryOp(op=_UNARY[node.op](), operand=self.expr(node.value))
 
     def of_binary(self, node):
-        """An operator of two operands."""
+        """An operator of two operands; a power of numbers is a float."""
+        if node.op == "**" and node.type == FLOAT:
+            return self.call(runtime.power, [node.left, node.right])
         left, right = self.expr(node.left), self.expr(node.right)
         return ast.BinOp(left=left, op=_BINARY[node.op](), right=right)
 
@@ -270,6 +272,6 @@ class _Builder:
         if node.kind == "uninitialized":
             return ast.Constant(value=None)
         implicit = node.kind == "annotate" and node.type in (INT, FLOAT)
-        if implicit and node.value.type not in (node.type, UNKNOWN):
+        if implicit and node.value.type == TENSOR:
             return self.call({INT: int, FLOAT: float}[node.type], [node.value])
         return self.expr(node.value)

@@ -94,3 +94,10 @@ def _initialize(self, *args, **kwargs):
 
     kind = self._script_type
     ScriptMethod(self, kind.scope[0].method(kind, "__init__"))(*args, **kwargs)
+
+
+def script_modules():
+    """The class of compiled modules."""
+    from rushlight.jit.modules import ScriptModule
+
+    return ScriptModule

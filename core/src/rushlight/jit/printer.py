@@ -28,6 +28,7 @@ class Printer:
     the error for what archives cannot hold."""
 
     refused = RuntimeError
+    exporting = False
 
     def __init__(self):
         self.constants: list = []

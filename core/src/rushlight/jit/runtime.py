@@ -66,6 +66,11 @@ def exception(name):
     return type("Error", (Error, found), {"__module__": "rushlight.jit"})
 
 
+def power(base, exponent):
+    """``base ** exponent`` of numbers, as TorchScript has it."""
+    return float(base) ** exponent
+
+
 def raise_named(message, kind=""):
     """``raise kind(message)``; assertions say what they are in the text."""
     if not kind and message.startswith("AssertionError: "):

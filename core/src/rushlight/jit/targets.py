@@ -74,8 +74,19 @@ class Make(Target):
         self.kind = kind
 
     def emit(self, builder, call):
-        """The class's own maker."""
-        return builder.call(self.kind.python, call.args, call.kwargs)
+        """The class of a named tuple, or an object and its compiled ``__init__``."""
+        kind = self.kind
+        if kind.kind == "tuple":
+            return builder.call(kind.python, call.args, call.kwargs)
+        initialize = kind.methods["__init__"] if "__init__" in kind.methods else None
+
+        def make(*values):
+            made = kind.python.__new__(kind.python)
+            if initialize is not None:
+                initialize.code(made, *values)
+            return made
+
+        return builder.call(make, call.args)
 
     def written(self, printer, call):
         """``__torch__.Name(...)``."""
@@ -111,9 +122,11 @@ class Ignored(Target):
     """A function of Python that is not compiled; archives cannot hold it."""
 
     def written(self, printer, call):
-        """Refused."""
-        raise printer.refused(
-            f"Could not export Python function call '{self.script}'. Remove calls to Python "
-            "functions before export. Did you forget to add @script or @script_method annotation? "
-            "If this is a nn.ModuleList, add it to __constants__"
-        )
+        """``^name(...)``, which no archive can hold."""
+        if printer.exporting:
+            raise printer.refused(
+                f"Could not export Python function call '{self.script}'. Remove calls to Python "
+                "functions before export: it is marked with @ignore; mark it with @unused, or "
+                "write it so that it can be compiled"
+            )
+        return f"^{self.script}({printer.arguments(call.args, call.kwargs)})"

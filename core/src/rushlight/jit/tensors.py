@@ -83,19 +83,22 @@ class Aten(Target):
 
     def emit(self, builder, call):
         """The call; numbers become dtypes, and what must be a list becomes one."""
-        args = [
-            self._converted(builder, a, _POSITIONS.get(self.script, {}).get(i))
-            for i, a in enumerate(call.args)
-        ]
+        func, given = self.callee(builder, call)
+        positions = _POSITIONS.get(self.script, {})
+        args = [self._converted(builder, a, positions.get(i)) for i, a in enumerate(given)]
         keywords = [
             ast.keyword(arg=k, value=self._converted(builder, v, k))
             for k, v in call.kwargs.items()
             if not (k in ("layout", "pin_memory") and isinstance(v, tree.Const) and not v.value)
         ]
-        made = ast.Call(func=builder.shared(self.function()), args=args, keywords=keywords)
+        made = ast.Call(func=func, args=args, keywords=keywords)
         if call.type.name == "List":
             made = ast.Call(func=builder.shared(list), args=[made], keywords=[])
         return made
+
+    def callee(self, builder, call):
+        """What is called, and its arguments."""
+        return builder.shared(self.function()), call.args
 
     def function(self):
         """What runs."""
@@ -118,6 +121,22 @@ class Aten(Target):
             owner, *args = call.args
             return f"{printer.operand(owner)}.{self.script}({printer.arguments(args, call.kwargs)})"
         return f"torch.{self.script}({printer.arguments(call.args, call.kwargs)})"
+
+
+class Public(Aten):
+    """A public function of Rushlight that is called as it is."""
+
+
+class OnTensor(Aten):
+    """A method of a tensor."""
+
+    def __init__(self, name):
+        super().__init__(name, written="method")
+
+    def callee(self, builder, call):
+        """``x.name``, and the arguments behind it."""
+        owner = builder.expr(call.args[0])
+        return ast.Attribute(value=owner, attr=self.script, ctx=ast.Load()), call.args[1:]
 
 
 class Property(Target):

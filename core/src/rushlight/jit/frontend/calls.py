@@ -62,9 +62,9 @@ class Calls:
         function = scalars.language_function(name, owner.type)
         if owner.type in (UNKNOWN, kinds.ANY) or function is None:
             if owner.type.name == "Future" and name == "wait":
-                return tree.Call(
-                    scalars.WAIT, [owner], {}, type=owner.type.args[0], at=self.at(node)
-                )
+                from rushlight.jit.futures import WAIT
+
+                return tree.Call(WAIT, [owner], {}, type=owner.type.args[0], at=self.at(node))
             self.fault(node, f"'{owner.type}' object has no attribute or method '{name}'")
         if owner.type.name == "List" and name in ("append", "insert") and args:
             args[-1] = self.coerced(args[-1], owner.type.args[0], node, "list element")
@@ -108,8 +108,8 @@ class Calls:
                 tree.Param(n, t, kind.constants.get(n), n in kind.constants) for n, t in pairs
             ]
         else:
-            found = self.resolver.method(self, kind, "__init__", node)
-            params = found.params[1:]
+            found = kind.scope[0].method(kind, "__init__")
+            params = found.params[1:] if found is not None else []
         args = self.bound_arguments(params, node, kind.text.rpartition(".")[2])
         return tree.Call(Make(kind), args, {}, type=kind, at=self.at(node))
 
@@ -169,17 +169,26 @@ class Calls:
             return tree.Const(float(value.value), type=wanted, at=value.at)
         if kinds.fits(kind, wanted):
             return value
-        literal = isinstance(value, tree.Sequence | tree.Mapping)
-        part = next((p for p in kinds.parts(wanted) if p.name == kind.name), None)
-        if literal and part is not None and self.items_fit(value, part):
-            value.type = part
+        if self.literal_of(value, wanted):
+            value.type = next(p for p in kinds.parts(wanted) if p.name == kind.name)
             return value
+        if kind == TENSOR and self.implicit and not self.resolver.rebinds:
+            number = next((p for p in kinds.parts(wanted) if p in (INT, kinds.FLOAT)), None)
+            if number is not None:
+                return convert(str(number), value, value.at)
         if self.resolver.rebinds or self.convertible(value, wanted):
             return value
         return self.fault(
             node, f"Expected a value of type '{self.shown(wanted)}' for {what} but instead found "
             f"type '{self.shown(kind)}'"
         )  # fmt: skip
+
+    def literal_of(self, value, wanted):
+        """Whether a list, dict or tuple that is written out may have a type."""
+        if not isinstance(value, tree.Sequence | tree.Mapping):
+            return False
+        part = next((p for p in kinds.parts(wanted) if p.name == value.type.name), None)
+        return part is not None and self.items_fit(value, part)
 
     def items_fit(self, value, wanted):
         """Whether the items of a literal fit a type."""
@@ -252,6 +261,11 @@ def counted(args, at):
     """``range(...)``."""
     target = scalars.Scalar("range", range)
     return tree.Call(target, args, {}, type=kinds.list_of(INT), at=at)
+
+
+def has_length(kind):
+    """Whether values of a type have a length."""
+    return kind in (STR, TENSOR, UNKNOWN, kinds.ANY) or kind.name in ("List", "Dict", "Tuple")
 
 
 def length(value, at):

@@ -252,8 +252,8 @@ class Expressions:
             kind = kinds.NUMBER
         if kind is None:
             if not self.resolver.rebinds:
-                self.fault(node, f"both values of a conditional expression must have one type, got "
-                           f"{yes.type} and {no.type}")  # fmt: skip
+                self.fault(node, f"if-expression's true branch has type {yes.type} but false "
+                           f"branch has type {no.type}")  # fmt: skip
             kind = UNKNOWN
         return tree.Choose(test, yes, no, type=kind, at=self.at(node))
 
@@ -384,7 +384,11 @@ class Expressions:
             kind = self.common(list(fields), node)
             return kind
         if not -len(fields) <= index.value < len(fields):
-            self.fault(node, f"Tuple index out of range: {index.value} of {len(fields)}")
+            self.fault(
+                node,
+                f"Tuple index out of range. Tuple is length {len(fields)} and "
+                f"index is {index.value}",
+            )
         return fields[index.value]
 
     def element(self, kind, node=None):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from rushlight.jit import kinds, tree
 from rushlight.jit.frontend.calls import Calls
 from rushlight.jit.frontend.expressions import Expressions
@@ -9,6 +11,12 @@ from rushlight.jit.frontend.scope import Scope
 from rushlight.jit.frontend.statements import Statements
 from rushlight.jit.kinds import NONE, TENSOR, UNKNOWN
 from rushlight.jit.source import NotSupportedError, fault, place
+
+_FORMS = {
+    ast.ClassDef: "class definitions", ast.Try: "try blocks", ast.FunctionDef: "function "
+    "definitions", ast.Import: "import statements", ast.Global: "global variables",
+    ast.AsyncFunctionDef: "async function definitions", ast.Nonlocal: "nonlocal variables",
+}  # fmt: skip
 
 
 class FunctionCompiler(Statements, Expressions, Calls):
@@ -22,6 +30,7 @@ class FunctionCompiler(Statements, Expressions, Calls):
         self.scope, self.statics, self.annotated = Scope(), {}, set()
         self.loops, self.leaves, self.counter = [], [], 0
         self.returns, self.found = None, []
+        self.narrow: dict = {}  # annotated values whose type is known better
 
     # -------------------------------------------------------------------------------- errors
     @staticmethod
@@ -38,7 +47,8 @@ class FunctionCompiler(Statements, Expressions, Calls):
 
     def unsupported(self, node):
         """Raise the error for a form that TorchScript does not have."""
-        self.fault(node, f"{type(node).__name__} aren't supported", NotSupportedError)
+        name = _FORMS.get(type(node), type(node).__name__)
+        self.fault(node, f"{name} aren't supported", NotSupportedError)
 
     # ----------------------------------------------------------------------------- signature
     def function(self):
@@ -112,18 +122,11 @@ class FunctionCompiler(Statements, Expressions, Calls):
         if self.returns is None:
             self.found.append(value.type)
         elif not kinds.fits(value.type, self.returns) and not self.convertible(value, self.returns):
-            if not self.resolver.rebinds and not self.literal_fits(value):
+            if not self.resolver.rebinds and not self.literal_of(value, self.returns):
                 self.fault(
                     node, f"Return value was annotated as having type {self.shown(self.returns)} "
                     f"but is actually of type {self.shown(value.type)}"
                 )  # fmt: skip
-
-    def literal_fits(self, value):
-        """Whether the items of a returned literal fit the annotation."""
-        if not isinstance(value, tree.Sequence | tree.Mapping):
-            return False
-        part = next((p for p in kinds.parts(self.returns) if p.name == value.type.name), None)
-        return part is not None and self.items_fit(value, part)
 
     def joined_returns(self):
         """The common type of everything returned."""

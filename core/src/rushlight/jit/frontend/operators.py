@@ -43,14 +43,14 @@ def binary(op, left, right):
 
 
 def _number(op, left, right):
-    if op == "/":
+    if op in ("/", "**"):
         return COMPLEX if COMPLEX in (left, right) else FLOAT
     for kind in (COMPLEX, NUMBER, FLOAT):
         if kind in (left, right):
             return kind
     if op in ("&", "|", "^") and left == right == BOOL:
         return BOOL
-    return FLOAT if op == "**" and right == FLOAT else INT
+    return INT
 
 
 def comparison(op, left, right):

@@ -12,6 +12,7 @@ class Scope:
     def __init__(self, known=(), declared=()):
         self.known, self.declared = dict(known), dict(declared)
         self.partial: dict = {}  # name -> where it has no value, after a branch
+        self.own: set = set()  # variables that got their first value at this level
         self.ended = False  # whether what follows is not reached
 
     def branch(self, facts=()):
@@ -27,7 +28,9 @@ class Scope:
         """A variable gets a value; what it was declared as stays, what is known changes."""
         self.partial.pop(name, None)
         self.known[name] = kind
-        self.declared.setdefault(name, kind)
+        if name not in self.declared:
+            self.declared[name] = kind
+            self.own.add(name)
 
     def merge(self, yes, no, describe):
         """After a branch: types of what both gave; `describe` names a conflict."""

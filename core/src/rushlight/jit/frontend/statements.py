@@ -6,7 +6,7 @@ import ast
 
 from rushlight.jit import kinds, tree
 from rushlight.jit.frontend.operators import BINARY
-from rushlight.jit.kinds import NONE, UNKNOWN
+from rushlight.jit.kinds import NONE, TENSOR, UNKNOWN
 from rushlight.jit.source import NotSupportedError
 
 
@@ -40,6 +40,8 @@ class Statements:
         """``return``."""
         value = self.expr(node.value, self.returns) if node.value else tree.nothing(self.at(node))
         self.note_return(value, node)
+        if self.returns is not None:
+            value = self.coerced(value, self.returns, node, "the result")
         self.scope.ended = True
         return tree.Return(value, at=self.at(node))
 
@@ -125,17 +127,25 @@ class Statements:
         """``name: Kind = value``."""
         kind = self.annotation(node.annotation)
         if isinstance(node.target, ast.Name):
-            if node.target.id in self.scope.known and node.target.id not in self.annotated:
-                was = self.scope.declared.get(node.target.id, kind)
-                if was not in (kind, UNKNOWN):
-                    self.fault(node, f"Variable '{node.target.id}' previously had type {was} but "
-                               f"is now annotated as type '{kind}'")  # fmt: skip
             self.annotated.add(node.target.id)
             self.scope.declared[node.target.id] = kind
+            self.scope.own.add(node.target.id)
+        if isinstance(node.target, ast.Attribute):
+            owner = self.expr(node.target.value).type
+            if isinstance(owner, kinds.ClassType) and owner.kind == "class":
+                owner.attributes.setdefault(node.target.attr, kind)
         if node.value is None:
             return []
         value = self.coerced(self.expr(node.value, kind), kind, node, "variable")
+        if value.type != kind and not isinstance(value, tree.Cast):
+            value = self.told(value, kind)
         return self.assign(node.target, value, node)
+
+    def told(self, value, kind):
+        """A value whose variable has a wider type: what is written says so."""
+        made = tree.Cast("annotate", value, type=kind, at=value.at)
+        self.narrow[id(made)] = value.type
+        return made
 
     def assign(self, target, value, node):
         """Statements that give a target a value."""
@@ -169,19 +179,30 @@ class Statements:
             return []
         self.statics.pop(target.id, None)
         declared = self.scope.declared.get(target.id)
-        known = value.type
+        known = self.narrow.get(id(value), value.type)
         if declared is not None and not self.resolver.rebinds:
-            if not kinds.fits(known, declared) and not self.convertible(value, declared):
-                self.fault(
-                    node, f"Variable '{target.id}' previously had type {declared} but is now "
-                    f"being assigned to a value of type {known}"
-                )  # fmt: skip
+            if not kinds.fits(known, declared):
+                value = self.reassigned(target, value, declared, node)
+                known = value.type
             known = declared if known == UNKNOWN else known
         elif self.resolver.rebinds:
             self.scope.declared.pop(target.id, None)
         self.scope.assign(target.id, known)
         name = tree.Name(target.id, type=known, at=self.at(target))
         return [tree.Assign(name, value, at=self.at(node))]
+
+    def reassigned(self, target, value, declared, node):
+        """A value of another type than a variable had: at the level where the variable began it
+        may change; further in, tensors become numbers, and literals are of the type."""
+        if target.id in self.scope.own:
+            self.scope.declared[target.id] = value.type
+            return value
+        if value.type == TENSOR or self.literal_of(value, declared):
+            return self.coerced(value, declared, node, "variable")
+        return self.fault(
+            node, f"Variable '{target.id}' previously had type {declared} but is now being "
+            f"assigned to a value of type {value.type}"
+        )  # fmt: skip
 
     def unpack(self, target, value, node):
         """``a, b = value``."""
@@ -213,7 +234,12 @@ class Statements:
         fields = kind.attributes.values() if isinstance(kind, kinds.ClassType) else kind.args
         if kind.name == "Tuple" or getattr(kind, "kind", "") == "tuple":
             if len(fields) != count:
-                self.fault(node, f"Provided {len(fields)} item(s) for {count} variable(s)")
+                self.fault(
+                    node,
+                    f"need {count} values to unpack but found only {len(fields)}"
+                    if len(fields) < count
+                    else f"too many values to unpack: need {count} but found {len(fields)}",
+                )
             return list(fields)
         return [self.element(kind)] * count
 

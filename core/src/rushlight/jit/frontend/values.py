@@ -26,3 +26,12 @@ class Bound:
 
     def __str__(self):
         return f"the method '{self.name}' of a value of type {self.object.type}"
+
+
+class Items:
+    """What a loop over modules runs over: values, or tuples of values, known one by one."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items):
+        self.items = list(items)
