@@ -52,7 +52,7 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("program_name", list(load_programs().MODULES))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def programs():
     """The list of programs."""
     return load_programs()

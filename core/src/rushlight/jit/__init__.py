@@ -31,6 +31,7 @@ _LAZY = {
     "interface": "scripting",
     "is_tracing": "warned",
     "load": "reading",
+    "save": "saving",
     "script": "scripting",
     "script_if_tracing": "scripting",
     "wait": "futures",
@@ -40,7 +41,7 @@ _REFUSED = frozenset(
     "TopLevelTracedModule TracedModule TracingCheckError enable_onednn_fusion  export_opnames "
     "freeze fuser jit_module_from_flatbuffer last_executed_optimized_graph "
     "onednn_fusion_enabled optimize_for_inference optimized_execution run_frozen_optimizations "
-    "save save_jit_module_to_flatbuffer script_method set_fusion_strategy strict_fusion trace "
+    "save_jit_module_to_flatbuffer script_method set_fusion_strategy strict_fusion trace "
     "trace_module".split()
 )
 
@@ -77,6 +78,7 @@ __all__ = [
     "is_tracing",
     "isinstance",
     "load",
+    "save",
     "script",
     "script_if_tracing",
     "unused",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from rushlight import devices
-from rushlight.jit import kinds, scalars, tree
+from rushlight.jit import kinds, scalars, tensors, tree
 from rushlight.jit.dispatch import dispatched, primitive
 from rushlight.jit.frontend import calls
 from rushlight.jit.frontend.values import Bound, Static
@@ -16,7 +16,8 @@ from rushlight.jit.targets import Make
 _TYPED = ("annotate", "unchecked_cast", "uninitialized")
 _PLAIN = ("int", "float", "bool", "str", "complex", "range", "list", "getattr", "isinstance",
           "print", "fork", "dict", "len", "min", "max", "enumerate", "zip", "hasattr", "awaitable",
-          "tuple")  # fmt: skip
+          "tuple", "all", "any", "abs", "round", "sorted", "sum", "ord", "chr", "hex", "oct", "bin",
+          "divmod", "hash")  # fmt: skip
 _ROOTS = ("torch", "ops", "__torch__", "CONSTANTS", "inf", "nan", "infj")
 
 
@@ -67,8 +68,10 @@ class Archived:
         return None
 
     def property(self, value, name, at):
-        """``tensor.name``: ops alone."""
-        return None
+        """``tensor.name``, ``device.type``; None for methods."""
+        if value.type == DEVICE:
+            return primitive(name, [value], at)
+        return tensors.property_of(value, name, at)
 
     def member(self, compiler, value, kind, name, at):
         """An attribute or method of an object."""
@@ -141,7 +144,7 @@ class Archived:
         """A call of something that is no value."""
         value = callee.value
         if isinstance(value, ClassType):
-            if value.kind == "tuple":
+            if value.kind in ("tuple", "class"):
                 return compiler.make(value, node)
             compiler.fault(node, f"{callee} cannot be called")
         if isinstance(value, Bound):
@@ -195,14 +198,21 @@ class Archived:
             return calls.listed(args[0], compiler, node)
         if name == "len":
             return calls.length(args[0], at)
+        if name == "enumerate":
+            return calls.enumerated(args[0], compiler, node)
+        if name == "zip":
+            return calls.zipped(args, compiler, node)
         if name == "print":
             return tree.Call(scalars.Scalar("print", print), args, {}, type=NONE, at=at)
+        found = primitive(name, args, at) or dispatched(name, args, {}, at)
+        if found is not None:
+            return found
         return compiler.fault(node, f"'{name}' cannot be used here", NotImplementedError)
 
     def op(self, compiler, name, args, kwargs, node):
         """``torch.name(...)``: an op, or one of the language's functions."""
         found = dispatched(name, args, kwargs, compiler.at(node))
-        return found or self.missing(compiler, f"aten::{name}", node)
+        return found or self.missing(compiler, "torch.", name, (args, kwargs), node)
 
     def namespaced(self, compiler, value, args, kwargs, node):
         """``ops.namespace.name(...)``."""
@@ -213,21 +223,22 @@ class Archived:
             return self.op(compiler, name, args, kwargs, node)
         else:
             found = self.library.custom(space, name, args, kwargs, compiler.at(node))
-        return found or self.missing(compiler, f"{space}::{name}", node)
+        return found or self.missing(compiler, f"ops.{space}.", name, (args, kwargs), node)
 
-    def missing(self, compiler, name, node):
+    def missing(self, compiler, space, name, given, node):
         """An op that is not here: the call raises if it is reached."""
+        full = "aten::" + name if space == "torch." else f"{space.split('.')[1]}::{name}"
         advice = "save the program with other operations, or run the Python model instead"
-        if "quantize" in name:
+        if "quantize" in full:
             advice = "quantized models cannot run here: export the float model"
         at = compiler.at(node)
-        text = f"the op {name} is not available: {advice}:\n{compiler.source.highlight(at)}"
+        text = f"the op {full} is not available: {advice}:\n{compiler.source.highlight(at)}"
 
-        def refuse():
+        def refuse(*args, **kwargs):
             raise NotImplementedError(text)
 
-        target = scalars.Scalar(name, refuse)
-        return tree.Call(target, [], {}, type=UNKNOWN, at=at)
+        target = scalars.Scalar(name, refuse, space)
+        return tree.Call(target, *given, type=UNKNOWN, at=at)
 
     def tensor_method(self, compiler, bound, args, kwargs, node):
         """``tensor.name(...)``: the op of the name."""

@@ -12,6 +12,7 @@ from rushlight.jit import futures, kinds, marks, scalars, tree, warned
 from rushlight.jit.frontend import calls
 from rushlight.jit.frontend.values import Bound, Items, Static
 from rushlight.jit.kinds import BOOL, DEVICE, FLOAT, INT, NONE, STR, TENSOR, UNKNOWN, ClassType
+from rushlight.jit.targets import Target
 
 CALLS: dict = {}
 
@@ -219,7 +220,9 @@ def _print(compiler, node, hint):
 
 @_call(getattr)
 def _getattr(compiler, node, hint):
-    name = node.args[1].value
+    name = getattr(compiler.value(node.args[1]), "value", None)
+    if not isinstance(name, str):
+        compiler.fault(node, "getattr needs a name that is known before the program runs")
     value = compiler.value(node.args[0])
     if len(node.args) == 3 and not compiler.resolver.has(compiler, value, name):
         return compiler.value(node.args[2])
@@ -251,11 +254,24 @@ def _device(compiler, node, hint):
     return tree.Call(target, args, {}, type=DEVICE, at=compiler.at(node))
 
 
+class _Context(Target):
+    """The making of a context that switches gradients."""
+
+    def written(self, printer, call):
+        """The class of the program that stands for it."""
+        from rushlight.jit import grad_contexts
+        from rushlight.jit.units import UNIT
+
+        kind = UNIT.class_type(getattr(grad_contexts, self.python.__name__))
+        for name in ("__enter__", "__exit__"):
+            UNIT.method(kind, name)
+        return f"{printer.type(kind)}({printer.arguments(call.args, {})})"
+
+
 def _context(kind):
     def call(compiler, node, hint):
         args, _ = compiler.arguments(node)
-        name = kind.__name__
-        target = scalars.Scalar(name, kind, "__torch__.torch.autograd.grad_mode.")
+        target = _Context(kind)
         return tree.Call(target, args, {}, type=UNKNOWN, at=compiler.at(node))
 
     return call

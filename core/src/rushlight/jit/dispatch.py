@@ -15,6 +15,22 @@ _NOT_TENSORS = {"__is__", "__isnot__", "len", "format", "warn", "str", "__not__"
 _COMPARED = ("==", "!=", "<", "<=", ">", ">=")
 
 
+class AtenName(str):
+    """The name of an ATen op as a value of the compiler."""
+
+    __slots__ = ()
+
+
+class _Names:
+    """``aten.add``: ops by their ATen names in functions that are written for archives."""
+
+    def __getattr__(self, name):
+        return AtenName(name)
+
+
+aten = _Names()
+
+
 def dispatched(name, args, kwargs, at):
     """The call of an ATen name; None where there is nothing of that name."""
     types = [a.type for a in args]

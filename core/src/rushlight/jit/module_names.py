@@ -53,6 +53,7 @@ class ModuleNames:
         scope = kind.scope[0]
         if name in kind.constants:
             constant = kind.constants[name]
+            constant = tuple(constant) if name == "__parameters__" else constant
             if isinstance(constant, list | tuple):
                 return self.of_constants(constant, at)
             return self.wrapped(constant, name, at)

@@ -95,6 +95,8 @@ def _declared(module, scope, kind, unit):
     declared = _hints(type(module))
     constants = set(getattr(type(module), "__constants__", ()))
     constants |= {n for n, h in declared.items() if _is_final(h)}
+    if is_public(type(module).forward):
+        constants |= set(module.__dict__)
     for name, hint in declared.items():
         child = kind.attributes.get(name)
         if isinstance(child, ClassType):

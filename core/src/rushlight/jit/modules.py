@@ -24,6 +24,18 @@ class ScriptModule(Module):
         """The TorchScript source of ``forward``."""
         return self.forward.code
 
+    def save(self, f, _extra_files=None) -> None:
+        """Write an archive: see :func:`rushlight.jit.save`."""
+        from rushlight.jit.saving import save
+
+        save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files=None) -> bytes:
+        """The bytes of an archive: see :func:`rushlight.jit.save`."""
+        from rushlight.jit.saving import save_to_buffer
+
+        return save_to_buffer(self, _extra_files)
+
     def get_debug_state(self):
         """Refused: there are no execution plans."""
         raise NotImplementedError("get_debug_state: code runs as Python; use .code to read it")

@@ -7,10 +7,16 @@ import math
 
 from rushlight import devices
 from rushlight.jit import tree
-from rushlight.jit.kinds import INT, NONE, ClassType
+from rushlight.jit.kinds import FLOAT, INT, NONE, NUMBER, TENSOR, ClassType
 from rushlight.tensor.tensor import Tensor
 
 _INDENT = "  "
+_REVERSED = {
+    "+": "{right} + {left}", "*": "{right} * {left}", "-": "torch.rsub({right}, {left})",
+    "/": "torch.mul(torch.reciprocal({right}), {left})", "<": "{right} > {left}",
+    ">": "{right} < {left}", "<=": "{right} >= {left}", ">=": "{right} <= {left}",
+    "==": "{right} == {left}", "!=": "{right} != {left}",
+}  # fmt: skip
 
 
 def source_of(function) -> str:
@@ -57,6 +63,10 @@ class Printer:
     def function(self, function) -> str:
         """The name of a function."""
         return function.name
+
+    def form(self, target, call):
+        """What stands for the call of a public function; None where it is an op."""
+        return None
 
     # ----------------------------------------------------------------------------- statements
     def block(self, statements, indent) -> str:
@@ -251,7 +261,12 @@ class Printer:
         return f"{node.op}{gap}{self.operand(node.value)}"
 
     def of_binary(self, node):
-        """An operator of two operands."""
+        """An operator of two operands; a number before a tensor is written behind it."""
+        if node.right.type == TENSOR and node.left.type in (INT, FLOAT, NUMBER):
+            left, right = self.operand(node.left), self.operand(node.right)
+            form = _REVERSED.get(node.op)
+            if form is not None:
+                return form.format(left=left, right=right)
         return f"{self.operand(node.left)} {node.op} {self.operand(node.right)}"
 
     of_compare = of_binary

@@ -15,6 +15,7 @@ import types
 from rushlight import dtypes
 from rushlight.jit import hints, kinds, scalars, tensors, tree
 from rushlight.jit.builtin_calls import CALLS
+from rushlight.jit.dispatch import AtenName, dispatched
 from rushlight.jit.frontend.values import Bound, Static
 from rushlight.jit.kinds import INT, STR, TENSOR, UNKNOWN, ClassType
 from rushlight.jit.module_names import ModuleNames
@@ -61,6 +62,8 @@ class PythonNames(ModuleNames):
 
     def wrapped(self, value, label, at):
         """An object of Python as a value of the compiler."""
+        if isinstance(value, AtenName):
+            return Static(value, f"'aten.{value}'")
         if isinstance(value, enum.Enum):
             return tree.Const(value, type=self.unit.class_type(type(value)), at=at)
         if isinstance(value, _PLAIN):
@@ -183,6 +186,9 @@ class PythonNames(ModuleNames):
             return special(compiler, node, hint)
         if isinstance(value, Bound):
             return compiler.call_method(value, node)
+        if isinstance(value, AtenName):
+            args, kwargs = compiler.arguments(node)
+            return dispatched(str(value), args, kwargs, compiler.at(node))
         if isinstance(value, type):
             return self.made(compiler, value, node)
         function = getattr(value, "function", None)

@@ -49,7 +49,7 @@ def as_layout(value):
     """The layout for a number; None stays."""
     if value is None or not isinstance(value, int):
         return value
-    return layout("torch." + LAYOUTS[value]) if value else None
+    return layout(LAYOUTS[value]) if value else None
 
 
 def as_format(value):

@@ -126,6 +126,18 @@ class Aten(Target):
 class Public(Aten):
     """A public function of Rushlight that is called as it is."""
 
+    def written(self, printer, call):
+        """``torch.name(...)``, or a function of an archive that does the same."""
+        form = printer.form(self, call)
+        if form is not None:
+            return form
+        if printer.exporting and not exists(self.script):
+            raise printer.refused(
+                f"the function {self.script} cannot be written into an archive: it is no operator "
+                "of PyTorch's; write it with operators, or trace the module"
+            )
+        return super().written(printer, call)
+
 
 class OnTensor(Aten):
     """A method of a tensor."""

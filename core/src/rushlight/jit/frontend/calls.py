@@ -172,6 +172,11 @@ class Calls:
         if self.literal_of(value, wanted):
             value.type = next(p for p in kinds.parts(wanted) if p.name == kind.name)
             return value
+        if kind.name == "Tuple" and isinstance(value, tree.Sequence):
+            part = next((p for p in kinds.parts(wanted) if p.name == "List"), None)
+            if part is not None and all(self.convertible(i, part.args[0]) for i in value.items):
+                items = [self.coerced(i, part.args[0], node, what) for i in value.items]
+                return tree.Sequence("list", items, type=part, at=value.at)
         if kind == TENSOR and self.implicit and not self.resolver.rebinds:
             number = next((p for p in kinds.parts(wanted) if p in (INT, kinds.FLOAT)), None)
             if number is not None:
