@@ -346,7 +346,7 @@ class Indexing(nn.Module):
 class Operators(nn.Module):
     def forward(self, x):
         n = x.size(0)
-        m = n // 3 + n % 3 - 2**3 + (n << 1)
+        m = n // 3 + n % 3 - 2.0**3 + (n << 1)
         ratio = n / 8
         flag = (n > 2 and m < 100) or not (n == 4)
         y = -x * ratio + m - 1.5 / (x.abs() + 1)

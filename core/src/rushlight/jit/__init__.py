@@ -26,23 +26,25 @@ _LAZY = {
     "RecursiveScriptModule": "modules",
     "ScriptFunction": "callables",
     "ScriptModule": "modules",
-    "TracerWarning": "warned",
+    "TracerWarning": "trace_state",
+    "TracingCheckError": "trace_state",
     "fork": "futures",
     "interface": "scripting",
-    "is_tracing": "warned",
+    "is_tracing": "trace_state",
     "load": "reading",
     "save": "saving",
     "script": "scripting",
     "script_if_tracing": "scripting",
+    "trace": "tracing",
+    "trace_module": "tracing",
     "wait": "futures",
 }
 _REFUSED = frozenset(
     "CompilationUnit Iterator ONNXTracedModule RecursiveScriptClass ScriptWarning "
-    "TopLevelTracedModule TracedModule TracingCheckError enable_onednn_fusion  export_opnames "
+    "TopLevelTracedModule TracedModule enable_onednn_fusion  export_opnames "
     "freeze fuser jit_module_from_flatbuffer last_executed_optimized_graph "
     "onednn_fusion_enabled optimize_for_inference optimized_execution run_frozen_optimizations "
-    "save_jit_module_to_flatbuffer script_method set_fusion_strategy strict_fusion trace "
-    "trace_module".split()
+    "save_jit_module_to_flatbuffer script_method set_fusion_strategy  strict_fusion ".split()
 )
 
 
@@ -69,6 +71,7 @@ __all__ = [
     "ScriptFunction",
     "ScriptModule",
     "TracerWarning",
+    "TracingCheckError",
     "annotate",
     "export",
     "fork",
@@ -81,6 +84,8 @@ __all__ = [
     "save",
     "script",
     "script_if_tracing",
+    "trace",
+    "trace_module",
     "unused",
     "wait",
 ]

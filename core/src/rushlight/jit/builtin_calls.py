@@ -8,7 +8,7 @@ import typing
 
 from rushlight import devices
 from rushlight.autograd.mode import enable_grad, no_grad, set_grad_enabled
-from rushlight.jit import futures, kinds, marks, scalars, tree, warned
+from rushlight.jit import futures, kinds, marks, scalars, trace_state, tree
 from rushlight.jit.frontend import calls
 from rushlight.jit.frontend.values import Bound, Items, Static
 from rushlight.jit.kinds import BOOL, DEVICE, FLOAT, INT, NONE, STR, TENSOR, UNKNOWN, ClassType
@@ -242,7 +242,7 @@ def _is_scripting(compiler, node, hint):
     return tree.Const(True, type=BOOL, at=compiler.at(node))
 
 
-@_call(warned.is_tracing)
+@_call(trace_state.is_tracing)
 def _is_tracing(compiler, node, hint):
     return tree.Const(False, type=BOOL, at=compiler.at(node))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight import dtypes
 from rushlight.jit import kinds, runtime
 from rushlight.jit.kinds import FLOAT
+from rushlight.jit.trace_state import ACTIVE
 
 
 def bound_values(function, params, args, kwargs):
@@ -95,7 +96,10 @@ class ScriptFunction:
     def __call__(self, *args, **kwargs):
         """Run it on checked arguments."""
         function = self.function
-        return function.code(*bound_values(function, function.params, args, kwargs))
+        values = bound_values(function, function.params, args, kwargs)
+        if ACTIVE:
+            return ACTIVE[-1].compiled(function, None, values)
+        return function.code(*values)
 
     @property
     def schema(self) -> str:
@@ -124,4 +128,6 @@ class ScriptMethod(ScriptFunction):
         """Run it on checked arguments."""
         function = self.function
         values = bound_values(function, function.params[1:], args, kwargs)
+        if ACTIVE:
+            return ACTIVE[-1].compiled(function, self.owner, values)
         return function.code(self.owner, *values)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from rushlight import dtypes
-from rushlight.jit import kinds, runtime, tree
+from rushlight.jit import kinds, tree
 from rushlight.jit.kinds import ClassType
 from rushlight.jit.printer import Printer
 from rushlight.jit.units import UNIT
 from rushlight.nn.module import Module
-from rushlight.tensor.memory_format import memory_format
 
 _HEADS = {"module": "Module", "tuple": "NamedTuple", "enum": "Enum"}
 _PLAIN = (bool, int, float, str)
@@ -58,16 +56,6 @@ class Exporter(Printer):
             raise self.refused(f"two classes have the name {name}")
 
     # --------------------------------------------------------------------------------- values
-    def value(self, value) -> str:
-        """A constant; dtypes are numbers."""
-        if isinstance(value, dtypes.dtype):
-            return str(runtime.NUMBERS[value])
-        if isinstance(value, memory_format):
-            return str(runtime.FORMATS.index(value))
-        if type(value).__name__ == "layout":
-            return str(runtime.LAYOUTS.index(str(value).rpartition(".")[2]))
-        return super().value(value)
-
     def form(self, target, call):
         """The call of a public function by one that is written with it; None where it is an op."""
         from rushlight.jit import functional_forms

@@ -6,7 +6,7 @@ import json
 import math
 
 from rushlight import devices
-from rushlight.jit import tree
+from rushlight.jit import runtime, tree
 from rushlight.jit.kinds import FLOAT, INT, NONE, NUMBER, TENSOR, ClassType
 from rushlight.tensor.tensor import Tensor
 
@@ -193,6 +193,9 @@ class Printer:
             return self.constant(value)
         if value is Ellipsis:
             return "..."
+        number = runtime.number_of(value)
+        if number is not None:
+            return str(number)
         raise self.refused(f"a constant of type '{type(value).__name__}' cannot be written")
 
     @staticmethod

@@ -57,6 +57,15 @@ def as_format(value):
     return FORMATS[value] if isinstance(value, int) else value
 
 
+def number_of(value):
+    """The number for a dtype, memory format or layout; None for other values."""
+    if isinstance(value, dtypes.dtype):
+        return NUMBERS[value]
+    if isinstance(value, formats.memory_format):
+        return FORMATS.index(value)
+    return LAYOUTS.index(str(value)) if isinstance(value, layout) else None
+
+
 @functools.cache
 def exception(name):
     """The exception class for a name: :class:`Error`, and Python's own class of that name."""
