@@ -1,8 +1,7 @@
 """``forward`` of recurrent and attention layers as TorchScript, for archives: see
 :mod:`.layer_forms`."""
 
-# ruff: noqa: D103, UP006, UP007, UP035 - functions are named after what they stand for, and have
-# annotations that TorchScript has had from its start
+# ruff: noqa: UP006, UP007, UP035 - annotations that TorchScript has had from its start
 from __future__ import annotations
 
 from typing import Tuple

@@ -60,7 +60,7 @@ class Exporter(Printer):
         """The call of a public function by one that is written with it; None where it is an op."""
         from rushlight.jit import functional_forms
 
-        python = functional_forms.FORMS.get(target.python)
+        python = functional_forms.form_for(target.python)
         if python is None:
             return None
         function = UNIT.function(python)

@@ -4,10 +4,10 @@ When a compiled program runs, the public function is called; these say the same 
 that PyTorch's archives know. They are compiled like any function.
 """
 
-# ruff: noqa: D103, UP006, UP007, UP035 - functions are named after what they stand for, and have
-# annotations that TorchScript has had from its start
+# ruff: noqa: UP006, UP007, UP035 - annotations that TorchScript has had from its start
 from __future__ import annotations
 
+import importlib
 from typing import List
 
 from rushlight.jit.dispatch import aten
@@ -18,66 +18,73 @@ FORMS: dict = {}
 
 
 def _form(function):
-    FORMS[getattr(F, function.__name__)] = function
+    function.__name__ = function.__qualname__ = function.__name__.lstrip("_")
     function.__module__ = "torch.nn.functional"
+    FORMS[getattr(F, function.__name__)] = function
     return function
+
+
+def form_for(python):
+    """The form of a public function; None if it has none."""
+    importlib.import_module("rushlight.jit.loss_forms")
+    return FORMS.get(python)
 
 
 # ------------------------------------------------------------------------------------ activations
 @_form
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
+def _relu(input: Tensor, inplace: bool = False) -> Tensor:
     return aten.relu_(input) if inplace else aten.relu(input)
 
 
 @_form
-def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+def _relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return aten.relu6_(input) if inplace else aten.relu6(input)
 
 
 @_form
-def selu(input: Tensor, inplace: bool = False) -> Tensor:
+def _selu(input: Tensor, inplace: bool = False) -> Tensor:
     return aten.selu_(input) if inplace else aten.selu(input)
 
 
 @_form
-def silu(input: Tensor, inplace: bool = False) -> Tensor:
+def _silu(input: Tensor, inplace: bool = False) -> Tensor:
     return aten.silu_(input) if inplace else aten.silu(input)
 
 
 @_form
-def mish(input: Tensor, inplace: bool = False) -> Tensor:
+def _mish(input: Tensor, inplace: bool = False) -> Tensor:
     return aten.mish_(input) if inplace else aten.mish(input)
 
 
 @_form
-def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+def _hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return aten.hardswish_(input) if inplace else aten.hardswish(input)
 
 
 @_form
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+def _hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return aten.hardsigmoid_(input) if inplace else aten.hardsigmoid(input)
 
 
 @_form
-def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+def _leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     if inplace:
         return aten.leaky_relu_(input, negative_slope)
     return aten.leaky_relu(input, negative_slope)
 
 
 @_form
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+def _elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return aten.elu_(input, alpha) if inplace else aten.elu(input, alpha)
 
 
 @_form
-def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return aten.celu_(input, alpha) if inplace else aten.celu(input, alpha)
 
 
 @_form
-def hardtanh(
+def _hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
     if inplace:
@@ -86,29 +93,29 @@ def hardtanh(
 
 
 @_form
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     if inplace:
         return aten.threshold_(input, threshold, value)
     return aten.threshold(input, threshold, value)
 
 
 @_form
-def logsigmoid(input: Tensor) -> Tensor:
+def _logsigmoid(input: Tensor) -> Tensor:
     return aten.log_sigmoid(input)
 
 
 @_form
-def softsign(input: Tensor) -> Tensor:
+def _softsign(input: Tensor) -> Tensor:
     return input / (aten.abs(input) + 1)
 
 
 @_form
-def tanhshrink(input: Tensor) -> Tensor:
+def _tanhshrink(input: Tensor) -> Tensor:
     return input - aten.tanh(input)
 
 
 @_form
-def softmax(
+def _softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: int | None = None
 ) -> Tensor:
     if dim is None:
@@ -117,7 +124,7 @@ def softmax(
 
 
 @_form
-def log_softmax(
+def _log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: int | None = None
 ) -> Tensor:
     if dim is None:
@@ -126,7 +133,7 @@ def log_softmax(
 
 
 @_form
-def softmin(
+def _softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: int | None = None
 ) -> Tensor:
     if dim is None:
@@ -135,14 +142,14 @@ def softmin(
 
 
 @_form
-def dropout(
+def _dropout(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:  # fmt: skip
     return aten.dropout_(input, p, training) if inplace else aten.dropout(input, p, training)
 
 
 @_form
-def alpha_dropout(
+def _alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     if inplace:
@@ -151,7 +158,7 @@ def alpha_dropout(
 
 
 @_form
-def dropout2d(
+def _dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:  # fmt: skip
     if inplace:
@@ -161,7 +168,7 @@ def dropout2d(
 
 # ----------------------------------------------------------------------------------------- layers
 @_form
-def batch_norm(
+def _batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
     running_var: Tensor | None,
@@ -177,7 +184,7 @@ def batch_norm(
 
 
 @_form
-def instance_norm(
+def _instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
     running_var: Tensor | None = None,
@@ -193,7 +200,7 @@ def instance_norm(
 
 
 @_form
-def layer_norm(
+def _layer_norm(
     input: Tensor,
     normalized_shape: List[int],
     weight: Tensor | None = None,
@@ -204,7 +211,7 @@ def layer_norm(
 
 
 @_form
-def group_norm(
+def _group_norm(
     input: Tensor,
     num_groups: int,
     weight: Tensor | None = None,
@@ -215,13 +222,13 @@ def group_norm(
 
 
 @_form
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+def _normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     length = aten.clamp_min(aten.norm(input, p, [dim], True), eps)
     return input / aten.expand_as(length, input)
 
 
 @_form
-def embedding(
+def _embedding(
     input: Tensor,
     weight: Tensor,
     padding_idx: int | None = None,
@@ -239,7 +246,7 @@ def embedding(
 
 
 @_form
-def unfold(
+def _unfold(
     input: Tensor,
     kernel_size: List[int],
     dilation: List[int] = [1, 1],  # noqa: B006 - read, never written
@@ -250,7 +257,7 @@ def unfold(
 
 
 @_form
-def interpolate(
+def _interpolate(
     input: Tensor,
     size: List[int] | None = None,
     scale_factor: List[float] | None = None,
@@ -278,125 +285,3 @@ def interpolate(
     if mode == "trilinear":
         return aten.upsample_trilinear3d(input, size, corners, scale_factor)
     raise NotImplementedError("interpolate: this mode cannot be used in an archive")
-
-
-# ----------------------------------------------------------------------------------------- losses
-def _reduction(name: str) -> int:
-    if name == "none":
-        return 0
-    if name == "mean":
-        return 1
-    if name == "sum":
-        return 2
-    raise ValueError(f"{name} is not a valid value for reduction")
-
-
-@_form
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    return aten.cross_entropy_loss(
-        input, target, weight, _reduction(reduction), ignore_index, label_smoothing
-    )
-
-
-@_form
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    return aten.nll_loss_nd(input, target, weight, _reduction(reduction), ignore_index)
-
-
-@_form
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    return aten.mse_loss(input, target, _reduction(reduction))
-
-
-@_form
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    return aten.l1_loss(input, target, _reduction(reduction))
-
-
-@_form
-def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
-    return aten.smooth_l1_loss(input, target, _reduction(reduction), beta)
-
-
-@_form
-def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0
-) -> Tensor:  # fmt: skip
-    return aten.huber_loss(input, target, _reduction(reduction), delta)
-
-
-@_form
-def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:
-    if reduction == "batchmean":
-        return aten.kl_div(input, target, 2, log_target=log_target) / input.size(0)
-    return aten.kl_div(input, target, _reduction(reduction), log_target=log_target)
-
-
-@_form
-def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    return aten.binary_cross_entropy(input, target, weight, _reduction(reduction))
-
-
-@_form
-def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: Tensor | None = None,
-) -> Tensor:
-    return aten.binary_cross_entropy_with_logits(
-        input, target, weight, pos_weight, _reduction(reduction)
-    )

@@ -1,6 +1,6 @@
 """``no_grad``, ``enable_grad`` and ``set_grad_enabled`` as classes of a program, for archives."""
 
-# ruff: noqa: D101, N801 - PyTorch's names, which say what they are
+# ruff: noqa: N801 - PyTorch's names
 from __future__ import annotations
 
 from typing import Any
@@ -9,6 +9,8 @@ from rushlight.jit.dispatch import aten
 
 
 class no_grad:
+    """Without gradients inside."""
+
     _jit_class = True
 
     def __init__(self) -> None:
@@ -23,6 +25,8 @@ class no_grad:
 
 
 class enable_grad:
+    """With gradients inside."""
+
     _jit_class = True
 
     def __init__(self) -> None:
@@ -37,6 +41,8 @@ class enable_grad:
 
 
 class set_grad_enabled:
+    """With or without gradients, from its making on."""
+
     _jit_class = True
 
     def __init__(self, mode: bool) -> None:
@@ -44,7 +50,7 @@ class set_grad_enabled:
         aten.set_grad_enabled(mode)
 
     def __enter__(self) -> None:
-        pass
+        return None
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         aten.set_grad_enabled(self.prev)

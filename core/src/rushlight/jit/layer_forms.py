@@ -4,8 +4,7 @@ In a compiled program layers run as they are; what :func:`save` writes for them 
 class. `self` is the compiled layer: its plain attributes are constants.
 """
 
-# ruff: noqa: D103, UP006, UP007, UP035 - functions are named after what they stand for, and have
-# annotations that TorchScript has had from its start
+# ruff: noqa: UP006, UP007, UP035 - annotations that TorchScript has had from its start
 from __future__ import annotations
 
 import importlib
@@ -30,7 +29,8 @@ def _layer(*classes):
 
 def form_of(python):
     """The form of a layer's class; None if it has none."""
-    importlib.import_module("rushlight.jit.attention_forms")
+    for more in ("attention_forms", "loss_forms"):
+        importlib.import_module("rushlight.jit." + more)
     return next((FORMS[part] for part in python.__mro__ if part in FORMS), None)
 
 
@@ -99,7 +99,8 @@ def _conv3d(self, input: Tensor) -> Tensor:
 
 @_layer(nn.ConvTranspose1d)
 def _conv_transpose1d(self, input: Tensor, output_size: List[int] | None = None) -> Tensor:
-    assert output_size is None, "output_size cannot be used in an archive"
+    if output_size is not None:
+        raise NotImplementedError("transposed convolution: output_size cannot be in an archive")
     return aten.conv_transpose1d(
         input, self.weight, self.bias, self.stride, self.padding, self.output_padding,
         self.groups, self.dilation,
@@ -108,7 +109,8 @@ def _conv_transpose1d(self, input: Tensor, output_size: List[int] | None = None)
 
 @_layer(nn.ConvTranspose2d)
 def _conv_transpose2d(self, input: Tensor, output_size: List[int] | None = None) -> Tensor:
-    assert output_size is None, "output_size cannot be used in an archive"
+    if output_size is not None:
+        raise NotImplementedError("transposed convolution: output_size cannot be in an archive")
     return aten.conv_transpose2d(
         input, self.weight, self.bias, self.stride, self.padding, self.output_padding,
         self.groups, self.dilation,
@@ -117,7 +119,8 @@ def _conv_transpose2d(self, input: Tensor, output_size: List[int] | None = None)
 
 @_layer(nn.ConvTranspose3d)
 def _conv_transpose3d(self, input: Tensor, output_size: List[int] | None = None) -> Tensor:
-    assert output_size is None, "output_size cannot be used in an archive"
+    if output_size is not None:
+        raise NotImplementedError("transposed convolution: output_size cannot be in an archive")
     return aten.conv_transpose3d(
         input, self.weight, self.bias, self.stride, self.padding, self.output_padding,
         self.groups, self.dilation,
@@ -421,46 +424,3 @@ def _pixel_shuffle(self, input: Tensor) -> Tensor:
 @_layer(nn.PixelUnshuffle)
 def _pixel_unshuffle(self, input: Tensor) -> Tensor:
     return aten.pixel_unshuffle(input, self.downscale_factor)
-
-
-# ----------------------------------------------------------------------------------------- losses
-@_layer(nn.CrossEntropyLoss)
-def _cross_entropy(self, input: Tensor, target: Tensor) -> Tensor:
-    return F.cross_entropy(
-        input, target, self.weight, None, self.ignore_index, None, self.reduction,
-        self.label_smoothing,
-    )  # fmt: skip
-
-
-@_layer(nn.NLLLoss)
-def _nll_loss(self, input: Tensor, target: Tensor) -> Tensor:
-    return F.nll_loss(
-        input, target, self.weight, None, self.ignore_index, None, self.reduction
-    )  # fmt: skip
-
-
-@_layer(nn.MSELoss)
-def _mse_loss(self, input: Tensor, target: Tensor) -> Tensor:
-    return F.mse_loss(input, target, reduction=self.reduction)
-
-
-@_layer(nn.L1Loss)
-def _l1_loss(self, input: Tensor, target: Tensor) -> Tensor:
-    return F.l1_loss(input, target, reduction=self.reduction)
-
-
-@_layer(nn.SmoothL1Loss)
-def _smooth_l1_loss(self, input: Tensor, target: Tensor) -> Tensor:
-    return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
-
-
-@_layer(nn.BCELoss)
-def _bce_loss(self, input: Tensor, target: Tensor) -> Tensor:
-    return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
-
-
-@_layer(nn.BCEWithLogitsLoss)
-def _bce_with_logits_loss(self, input: Tensor, target: Tensor) -> Tensor:
-    return F.binary_cross_entropy_with_logits(
-        input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
-    )
