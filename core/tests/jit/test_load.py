@@ -11,6 +11,8 @@ import pytest
 import rushlight
 from rushlight import nn
 
+pytest.importorskip("torch")
+
 
 @pytest.mark.parametrize("kind", ["", ".frozen"])
 def test_results_of_pytorch(program_name, kind, archives, assert_same):

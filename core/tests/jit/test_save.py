@@ -10,6 +10,8 @@ import pytest
 import rushlight
 from rushlight import Tensor, jit, nn
 
+pytest.importorskip("torch")
+
 CHECK = Path(__file__).parent / "check_archives.py"
 
 

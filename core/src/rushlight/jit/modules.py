@@ -47,12 +47,6 @@ class RecursiveScriptModule(ScriptModule):
     def __init__(self):
         super().__init__()
 
-    def __getattr__(self, name):
-        constants = type(self)._script_type.constants
-        if name in constants and name not in ("__parameters__", "__buffers__"):
-            return constants[name]
-        return super().__getattr__(name)
-
     def __len__(self):
         return len(self._modules)
 

@@ -74,7 +74,9 @@ def _value_type(value):
 
 
 def _with_methods(kind, name, methods):
-    space: dict = {"_script_type": kind, "__module__": "rushlight.jit"}
+    hidden = ("__parameters__", "__buffers__")
+    space: dict = {n: v for n, v in kind.constants.items() if n not in hidden}
+    space |= {"_script_type": kind, "__module__": "rushlight.jit"}
     for method in methods:
         space["_run_" + method] = CodeOf(kind, method)
         space[method] = MethodOf(kind, method)
