@@ -28,8 +28,6 @@ _FLAT = "use rushlight.autograd.Function on the tensors of the nested arguments 
 # a module is looked up with find_advice.
 ADVICE = {
     "jit": _EAGER + "; with PYTORCH_JIT=0 in the environment jit.script returns what it is given",
-    "jit.save": "use rushlight.export.save, or rushlight.save(model.state_dict(), path)",
-    "jit.load": "build the model in Python and load its state dict with rushlight.load",
     "onnx": "use rushlight.onnx.export and what it gives",
     "fx": "use fx.symbolic_trace, fx.Interpreter and the passes that are there",
     "fx.experimental.proxy_tensor": "use make_fx, or fx.symbolic_trace",

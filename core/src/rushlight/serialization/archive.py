@@ -30,16 +30,18 @@ class Damaged(Exception):
 class Entry:
     """Where one entry's bytes are."""
 
-    __slots__ = ("checksum", "method", "offset", "size")
+    __slots__ = ("checksum", "method", "offset", "packed", "size")
 
-    def __init__(self, offset, size, checksum, method):
-        self.offset, self.size, self.checksum, self.method = offset, size, checksum, method
+    def __init__(self, offset, size, packed, checksum, method):
+        self.offset, self.size, self.packed = offset, size, packed
+        self.checksum, self.method = checksum, method
 
 
 class Archive:
-    """The entries of a checkpoint by their names under its one folder."""
+    """The entries of a checkpoint by their names under its one folder; of a TorchScript program
+    where that is what is asked for."""
 
-    def __init__(self, file, budget):
+    def __init__(self, file, budget, program=False):
         self.file, self.lock, self.budget = file, threading.Lock(), budget
         self.size = file.seek(0, os.SEEK_END)
         try:
@@ -51,7 +53,9 @@ class Archive:
         if len(heads) != 1:
             raise Damaged("it is a zip file but no checkpoint: it has no data.pkl")
         self.folder = heads[0][: -len("data.pkl")]
-        if self.folder + "constants.pkl" in self.entries:
+        if (self.folder + "constants.pkl" in self.entries) is not program:
+            if program:
+                raise Damaged("it is a checkpoint and holds no program; use rushlight.load")
             raise Damaged("it holds a TorchScript program; read it with rushlight.jit.load")
         self.swap, self._mapping = False, None
         if self.folder + "byteorder" in self.entries:
@@ -121,7 +125,7 @@ class Archive:
             if method == 0 and plain != packed:
                 raise Damaged(f"entry {name[:80]!r} has two sizes")
             total += packed
-            entries[name] = Entry(base + start, plain, checksum, method)
+            entries[name] = Entry(base + start, plain, packed, checksum, method)
             at += 46 + name_size + extra_size + note_size
         if total > self.size:
             raise Damaged("its entries overlap: they are larger than the file together")
@@ -139,13 +143,17 @@ class Archive:
     def start(self, name):
         """Where the bytes of an entry begin."""
         found = self.entry(name)
+        return self._first_byte(name, found, found.size)
+
+    def _first_byte(self, name, found, count):
+        """Where the `count` bytes of an entry begin."""
         with self.lock:
             header = self._at(found.offset, 30)
         if header[:4] != b"PK\x03\x04":
             raise Damaged(f"entry {name[:80]} is not where the directory says")
         name_size, extra_size = struct.unpack_from("<HH", header, 26)
         start = found.offset + 30 + name_size + extra_size
-        if start + found.size > self.size:
+        if start + count > self.size:
             raise Damaged(f"entry {name[:80]} ends early")
         return start
 
@@ -210,6 +218,28 @@ class Archive:
         """All bytes of a small entry, checked."""
         data = bytearray(self.entry(name).size)
         self.fill(name, memoryview(data))
+        return data
+
+    def unpacked(self, name, most):
+        """All bytes of a small entry, compressed or not: at most `most`."""
+        found = self.entries.get(self.folder + name)
+        if found is None or found.method == 0:
+            found = self.entry(name)
+            if found.size > most:
+                raise Damaged(f"entry {name[:80]} has {found.size} bytes, at most {most} may be")
+            return bytes(self.read(name))
+        if found.method != zlib.DEFLATED:
+            raise Damaged(f"entry {name[:80]} is compressed in an unknown way")
+        packed = memoryview(bytearray(found.packed))
+        self.read_into(self._first_byte(name, found, found.packed), packed)
+        try:
+            data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, most + 1)
+        except zlib.error as error:
+            raise Damaged(f"entry {name[:80]} cannot be unpacked: {error}") from None
+        if len(data) > most:
+            raise Damaged(f"entry {name[:80]} has more than {most} bytes")
+        if zlib.crc32(data) != found.checksum:
+            raise Damaged(f"the checksum of entry {name[:80]} is wrong")
         return data
 
     def check(self, name):

@@ -385,7 +385,8 @@ def _read(file, loading):
     )
 
 
-def _read_archive(archive, loading):
+def _read_archive(archive, loading, part="data"):
+    """The object of ``data.pkl``; of ``constants.pkl`` where that is the part."""
     storages: dict = {}
     if loading.how.verify:
         archive.check_all()
@@ -401,14 +402,14 @@ def _read_archive(archive, loading):
         if key not in storages:
 
             def read(array_dtype, count):
-                return _elements(archive, loading, f"data/{key}", array_dtype, count)
+                return _elements(archive, loading, f"{part}/{key}", array_dtype, count)
 
             storages[key] = loading.storage(dtype, count, location, read)
         return loading.seen_as(storages[key], dtype)
 
-    archive.check("data.pkl")
-    size = archive.entry("data.pkl").size
-    return loading.unpickle(archive.stream("data.pkl"), size, persistent)
+    name = part + ".pkl"
+    archive.check(name)
+    return loading.unpickle(archive.stream(name), archive.entry(name).size, persistent)
 
 
 def _elements(archive, loading, entry, array_dtype, count):

@@ -1,0 +1,230 @@
+"""``forward`` of recurrent and attention layers as TorchScript, for archives: see
+:mod:`.layer_forms`."""
+
+# ruff: noqa: UP006, UP007, UP035 - annotations that TorchScript has had from its start
+from __future__ import annotations
+
+from typing import Tuple
+
+from rushlight import nn
+from rushlight.dtypes import bool_
+from rushlight.jit.dispatch import aten
+from rushlight.jit.layer_forms import _layer
+from rushlight.tensor.tensor import Tensor
+
+
+@_layer(nn.LSTM)
+def _lstm(
+    self, input: Tensor, hx: Tuple[Tensor, Tensor] | None = None
+) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
+    weights = [getattr(self, name) for name in self.__parameters__]
+    batched = input.dim() == 3
+    x = input if batched else aten.unsqueeze(input, 0 if self.batch_first else 1)
+    if hx is None:
+        rows = self.num_layers * (2 if self.bidirectional else 1)
+        count = x.size(0 if self.batch_first else 1)
+        width = self.proj_size if self.proj_size > 0 else self.hidden_size
+        h = aten.zeros([rows, count, width], dtype=x.dtype, device=x.device)
+        c = aten.zeros([rows, count, self.hidden_size], dtype=x.dtype, device=x.device)
+    else:
+        h, c = hx
+        if not batched:
+            h, c = aten.unsqueeze(h, 1), aten.unsqueeze(c, 1)
+    out, h, c = aten.lstm(
+        x, [h, c], weights, self.bias, self.num_layers, float(self.dropout), self.training,
+        self.bidirectional, self.batch_first,
+    )  # fmt: skip
+    if not batched:
+        out = aten.squeeze(out, 0 if self.batch_first else 1)
+        h, c = aten.squeeze(h, 1), aten.squeeze(c, 1)
+    return out, (h, c)
+
+
+@_layer(nn.GRU)
+def _gru(self, input: Tensor, hx: Tensor | None = None) -> Tuple[Tensor, Tensor]:
+    weights = [getattr(self, name) for name in self.__parameters__]
+    batched = input.dim() == 3
+    x = input if batched else aten.unsqueeze(input, 0 if self.batch_first else 1)
+    if hx is None:
+        rows = self.num_layers * (2 if self.bidirectional else 1)
+        count = x.size(0 if self.batch_first else 1)
+        h = aten.zeros([rows, count, self.hidden_size], dtype=x.dtype, device=x.device)
+    else:
+        h = hx if batched else aten.unsqueeze(hx, 1)
+    out, h = aten.gru(
+        x, h, weights, self.bias, self.num_layers, float(self.dropout), self.training,
+        self.bidirectional, self.batch_first,
+    )  # fmt: skip
+    if not batched:
+        out, h = aten.squeeze(out, 0 if self.batch_first else 1), aten.squeeze(h, 1)
+    return out, h
+
+
+@_layer(nn.RNN)
+def _rnn(self, input: Tensor, hx: Tensor | None = None) -> Tuple[Tensor, Tensor]:
+    weights = [getattr(self, name) for name in self.__parameters__]
+    batched = input.dim() == 3
+    x = input if batched else aten.unsqueeze(input, 0 if self.batch_first else 1)
+    if hx is None:
+        rows = self.num_layers * (2 if self.bidirectional else 1)
+        count = x.size(0 if self.batch_first else 1)
+        h = aten.zeros([rows, count, self.hidden_size], dtype=x.dtype, device=x.device)
+    else:
+        h = hx if batched else aten.unsqueeze(hx, 1)
+    if self.nonlinearity == "tanh":
+        out, h = aten.rnn_tanh(
+            x, h, weights, self.bias, self.num_layers, float(self.dropout), self.training,
+            self.bidirectional, self.batch_first,
+        )  # fmt: skip
+    else:
+        out, h = aten.rnn_relu(
+            x, h, weights, self.bias, self.num_layers, float(self.dropout), self.training,
+            self.bidirectional, self.batch_first,
+        )  # fmt: skip
+    if not batched:
+        out, h = aten.squeeze(out, 0 if self.batch_first else 1), aten.squeeze(h, 1)
+    return out, h
+
+
+@_layer(nn.LSTMCell)
+def _lstm_cell(
+    self, input: Tensor, hx: Tuple[Tensor, Tensor] | None = None
+) -> Tuple[Tensor, Tensor]:
+    batched = input.dim() == 2
+    x = input if batched else aten.unsqueeze(input, 0)
+    if hx is None:
+        h = aten.zeros([x.size(0), self.hidden_size], dtype=x.dtype, device=x.device)
+        c = h
+    else:
+        h, c = hx
+        if not batched:
+            h, c = aten.unsqueeze(h, 0), aten.unsqueeze(c, 0)
+    h, c = aten.lstm_cell(
+        x, [h, c], self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+    )  # fmt: skip
+    if not batched:
+        h, c = aten.squeeze(h, 0), aten.squeeze(c, 0)
+    return h, c
+
+
+@_layer(nn.GRUCell)
+def _gru_cell(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+    batched = input.dim() == 2
+    x = input if batched else aten.unsqueeze(input, 0)
+    if hx is None:
+        h = aten.zeros([x.size(0), self.hidden_size], dtype=x.dtype, device=x.device)
+    else:
+        h = hx if batched else aten.unsqueeze(hx, 0)
+    h = aten.gru_cell(x, h, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+    return h if batched else aten.squeeze(h, 0)
+
+
+# --------------------------------------------------------------------------------------- attention
+def _masked(scores: Tensor, mask: Tensor) -> Tensor:
+    if mask.dtype == bool_:
+        return aten.masked_fill(scores, mask, float("-inf"))
+    return scores + mask
+
+
+@_layer(nn.MultiheadAttention)
+def _attention(
+    self,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> Tuple[Tensor, Tensor | None]:
+    if self.bias_k is not None or self.add_zero_attn:
+        raise NotImplementedError("MultiheadAttention: bias_k and add_zero_attn in an archive")
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    batched = query.dim() == 3
+    if not batched:
+        query, key = aten.unsqueeze(query, 1), aten.unsqueeze(key, 1)
+        value = aten.unsqueeze(value, 1)
+    elif self.batch_first:
+        query, key = aten.transpose(query, 0, 1), aten.transpose(key, 0, 1)
+        value = aten.transpose(value, 0, 1)
+    if self.in_proj_weight is not None:
+        weights = aten.chunk(self.in_proj_weight, 3)
+    else:
+        weights = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
+    if self.in_proj_bias is not None:
+        biases = aten.chunk(self.in_proj_bias, 3)
+        q = aten.linear(query, weights[0], biases[0])
+        k = aten.linear(key, weights[1], biases[1])
+        v = aten.linear(value, weights[2], biases[2])
+    else:
+        q = aten.linear(query, weights[0])
+        k = aten.linear(key, weights[1])
+        v = aten.linear(value, weights[2])
+    length, count, width = query.size(0), query.size(1), query.size(2)
+    source, heads = key.size(0), self.num_heads
+    q = aten.transpose(aten.reshape(q, [length, count * heads, width // heads]), 0, 1)
+    k = aten.transpose(aten.reshape(k, [source, count * heads, width // heads]), 0, 1)
+    v = aten.transpose(aten.reshape(v, [source, count * heads, width // heads]), 0, 1)
+    scores = aten.bmm(q, aten.transpose(k, 1, 2)) / float(width // heads) ** 0.5
+    if attn_mask is not None:
+        scores = _masked(scores, attn_mask)
+    if key_padding_mask is not None:
+        padding = aten.reshape(key_padding_mask, [-1, 1, 1, source])
+        padding = aten.expand(padding, [-1, heads, -1, -1])
+        scores = _masked(scores, aten.reshape(padding, [-1, 1, source]))
+    shares = aten.softmax(scores, -1)
+    shares = aten.dropout(shares, float(self.dropout), self.training)
+    out = aten.transpose(aten.bmm(shares, v), 0, 1)
+    out = aten.reshape(out, [length, count, width])
+    out = aten.linear(out, self.out_proj.weight, self.out_proj.bias)
+    if not batched:
+        out = aten.squeeze(out, 1)
+    elif self.batch_first:
+        out = aten.transpose(out, 0, 1)
+    if not need_weights:
+        return out, None
+    shares = aten.reshape(shares, [count, heads, length, source])
+    if average_attn_weights:
+        shares = aten.mean(shares, [1])
+    if not batched:
+        shares = aten.squeeze(shares, 0)
+    return out, shares
+
+
+@_layer(nn.TransformerEncoderLayer)
+def _encoder_layer(
+    self,
+    src: Tensor,
+    src_mask: Tensor | None = None,
+    src_key_padding_mask: Tensor | None = None,
+    is_causal: bool = False,
+) -> Tensor:
+    x = self.norm1(src) if self.norm_first else src
+    seen, _shares = self.self_attn(
+        x, x, x, src_key_padding_mask, False, src_mask, True, is_causal
+    )  # fmt: skip
+    x = src + self.dropout1(seen)
+    if not self.norm_first:
+        x = self.norm1(x)
+    y = self.norm2(x) if self.norm_first else x
+    y = self.linear2(self.dropout(self.activation(self.linear1(y))))
+    y = x + self.dropout2(y)
+    return y if self.norm_first else self.norm2(y)
+
+
+@_layer(nn.TransformerEncoder)
+def _encoder(
+    self,
+    src: Tensor,
+    mask: Tensor | None = None,
+    src_key_padding_mask: Tensor | None = None,
+    is_causal: bool | None = None,
+) -> Tensor:
+    x = src
+    for layer in self.layers:
+        x = layer(x, mask, src_key_padding_mask, False)
+    if self.norm is not None:
+        x = self.norm(x)
+    return x

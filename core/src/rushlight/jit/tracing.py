@@ -1,0 +1,339 @@
+"""``trace``: programs from the calls that a function or a module makes on example inputs."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import rushlight
+from rushlight.jit import kinds, module_types, objects, tensors, tree
+from rushlight.jit.callables import ScriptFunction
+from rushlight.jit.creations import recorded_creations
+from rushlight.jit.kinds import BOOL, INT, NONE, TENSOR, ClassType
+from rushlight.jit.layer_forms import form_of
+from rushlight.jit.modules import ScriptModule
+from rushlight.jit.python_names import is_public
+from rushlight.jit.recorder import Recorder
+from rushlight.jit.scripting import script
+from rushlight.jit.source import Source
+from rushlight.jit.trace_state import ACTIVE, TracerWarning
+from rushlight.jit.traced_values import Traced
+from rushlight.jit.units import UNIT
+from rushlight.nn.containers import Sequential
+from rushlight.nn.module import Module
+from rushlight.tensor.tensor import Tensor
+
+_AT = (1, 0, 1)
+
+
+def size_of(value, dim):
+    """``value.size(dim)`` as an expression."""
+    args = [value._recorded, tree.Const(dim, type=INT, at=_AT)]
+    return tree.Call(tensors.Aten("size"), args, {}, type=INT, at=_AT)
+
+
+def trace(
+    func,
+    example_inputs=None,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_kwarg_inputs=None,
+    _store_inputs=True,
+):
+    """A program of the calls that a function or a module makes on example inputs.
+
+    Control flow of Python is followed once and is not part of it; a value of a tensor that Python
+    looks at gives a :class:`TracerWarning` and becomes a constant, as does a tensor that is made
+    without any traced argument. Sizes of traced tensors stay sizes. Layers of Rushlight and
+    compiled functions stay calls. With `check_trace` the program is run once more and compared
+    within `check_tolerance`. Returns a :class:`ScriptModule` or :class:`ScriptFunction`.
+
+    >>> traced = rushlight.jit.trace(lambda x: x.relu() * 2, rushlight.ones(2))
+    >>> traced(rushlight.ones(3))
+    tensor([2., 2., 2.])
+    """
+    inputs = _inputs(example_inputs, example_kwarg_inputs, func)
+    if isinstance(func, ScriptModule | ScriptFunction):
+        return func
+    if isinstance(func, Module):
+        return trace_module(
+            func, {"forward": inputs}, None, check_trace, check_inputs, check_tolerance, strict
+        )
+    if not callable(func):
+        raise TypeError(f"jit.trace: expected a function or a module, got {type(func).__name__}")
+    names = _names(func, len(inputs))
+    function = _recorded(func, names, inputs, {}, _function_name(func), None, strict)
+    made = ScriptFunction(function)
+    if check_trace:
+        _check(made, func, check_inputs or [inputs], check_tolerance)
+    return made
+
+
+def trace_module(
+    mod,
+    inputs,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_inputs_is_kwarg=False,
+    _store_inputs=True,
+):
+    """:func:`trace` for several methods of a module: `inputs` has example inputs by their names."""
+    if not isinstance(mod, Module):
+        raise AttributeError("expected torch.nn.Module as the first argument")
+    if not isinstance(inputs, dict):
+        raise AttributeError("expected a dictionary of (method_name, input) pairs")
+    if _is_leaf(mod) and list(inputs) == ["forward"]:
+        return script(mod)
+    made = _copied(mod, list(inputs))
+    kind = type(made)._script_type
+    for name, values in inputs.items():
+        values = _inputs(values, None, getattr(mod, name))
+        method = getattr(mod, name)
+        names = ["self", *_names(method, len(values))]
+        known = _paths(mod, tree.Name("self", type=kind, at=_AT), kind)
+        run = mod if name == "forward" else method
+        with _leaves(mod, kind):
+            kind.methods[name] = _recorded(run, names, values, known, f"{kind}.{name}", kind,
+                                           strict)  # fmt: skip
+        if check_trace:
+            _check(getattr(made, name), run, check_inputs or [values], check_tolerance)
+    return made
+
+
+# -------------------------------------------------------------------------------------- recording
+def _inputs(given, named, func):
+    if named is not None:
+        return tuple(named.values())
+    if isinstance(given, Tensor | dict) or given is None:
+        given = (given,) if given is not None else ()
+    return tuple(given)
+
+
+def _names(func, count):
+    forward = getattr(func, "forward", func) if isinstance(func, Module) else func
+    try:
+        found = list(inspect.signature(forward).parameters)[:count]
+    except (TypeError, ValueError):
+        found = []
+    found = [n for n in found if n.isidentifier()]
+    return found if len(found) == count else [f"input{i}" for i in range(count)]
+
+
+def _function_name(func):
+    name = getattr(func, "__name__", "function")
+    return f"__torch__.{name}" if name.isidentifier() else "__torch__.function"
+
+
+def _recorded(func, names, inputs, known, name, owner, strict):
+    """A function of the calls that `func` makes."""
+    recorder = Recorder(known)
+    own = names[1:] if owner is not None else names
+    params = [] if owner is None else [tree.Param("self", owner)]
+    given = []
+    for label, value in zip(own, inputs, strict=True):
+        kind = _input_type(value)
+        params.append(tree.Param(label, kind))
+        given.append(_traced(recorder, value, tree.Name(label, type=kind, at=_AT)))
+    ACTIVE.append(recorder)
+    try:
+        with recorder.level, recorded_creations(recorder):
+            found = func(*given)
+    finally:
+        ACTIVE.pop()
+    result = _returned(recorder, found, strict)
+    body = [*recorder.body(), tree.Return(result, at=_AT)]
+    source = Source("", f"<trace of {name}>", 1, name)
+    return tree.Function(name, params, result.type, body, source)
+
+
+def _input_type(value):
+    if isinstance(value, tuple):
+        return kinds.Type("Tuple", *map(_input_type, value))
+    found = kinds.of_value(value)
+    if found == kinds.UNKNOWN:
+        raise RuntimeError(
+            "jit.trace: expected example inputs of tensors, and tuples, lists and dicts of them, "
+            f"got {type(value).__name__}"
+        )
+    return found
+
+
+def _traced(recorder, value, expr):
+    """An input with its tensors wrapped."""
+    if isinstance(value, Tensor):
+        return recorder.wrapped(value, expr)
+    if isinstance(value, list | tuple):
+        parts = [
+            _traced(recorder, v, tree.Item(expr, tree.Const(i, type=INT), type=_input_type(v),
+                                           at=_AT))
+            for i, v in enumerate(value)
+        ]  # fmt: skip
+        return type(value)(parts)
+    if isinstance(value, dict):
+        return {
+            k: _traced(recorder, v, tree.Item(expr, recorder.expr(k), type=_input_type(v), at=_AT))
+            for k, v in value.items()
+        }
+    return value
+
+
+def _returned(recorder, found, strict):
+    if isinstance(found, dict) and strict:
+        raise RuntimeError(
+            "Encountering a dict at the output of the tracer might cause the trace to be "
+            "incorrect, this is only valid if the container structure does not change based on "
+            "the module's inputs. Consider using a constant container instead (e.g. for `list`, "
+            "use a `tuple` instead. for `dict`, use a `NamedTuple` instead). If you absolutely "
+            "need this and know the side effects, pass strict=False to trace() to allow this "
+            "behavior."
+        )
+    if found is None:
+        raise RuntimeError("jit.trace: the function returns None; it must return tensors")
+    return recorder.result(found)
+
+
+def _check(made, func, examples, tolerance):
+    """Run program and function again, and warn where they differ."""
+    for inputs in examples:
+        inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+        with rushlight.random.fork_rng(devices=[]):
+            ours = made(*inputs)
+        with rushlight.random.fork_rng(devices=[]):
+            theirs = func(*inputs)
+        for number, (a, b) in enumerate(zip(_flat(ours), _flat(theirs), strict=True), 1):
+            alike = a.shape == b.shape and rushlight.allclose(
+                a.double(), b.double(), tolerance, tolerance, equal_nan=True
+            )
+            if not alike:
+                warnings.warn(
+                    f"Output nr {number}. of the traced function does not match the corresponding "
+                    "output of the Python function.",
+                    TracerWarning,
+                    stacklevel=3,
+                )
+
+
+def _flat(value):
+    if isinstance(value, Tensor):
+        return [value.detach()]
+    if isinstance(value, dict):
+        value = value.values()
+    return [t for part in value for t in _flat(part)] if not isinstance(value, int | float) else []
+
+
+# ---------------------------------------------------------------------------------------- modules
+def _is_leaf(module):
+    """Whether a module stays a call: one of Rushlight's layers that archives can hold."""
+    if isinstance(module, ScriptModule):
+        return True
+    own = is_public(type(module).forward) and not isinstance(module, Sequential)
+    return own and form_of(type(module)) is not None
+
+
+class _Traced:
+    """The scope of a traced module's type: its methods are those that were recorded."""
+
+    children = ()
+
+    def method(self, kind, name):
+        """A recorded method; None if there is none."""
+        return kind.methods.get(name)
+
+
+def _traced_type(module, methods):
+    kind = ClassType(UNIT.name(type(module)), "module")
+    kind.constants = {
+        "__parameters__": [n for n, p in module._parameters.items() if p is not None],
+        "__buffers__": [n for n, b in module._buffers.items() if b is not None],
+    }
+    kind.scope = (_Traced(), None, None)
+    for name, value in (*module._parameters.items(), *module._buffers.items()):
+        kind.attributes[name] = NONE if value is None else TENSOR
+    kind.attributes["training"] = BOOL
+    kind.python = objects.python_class(kind, methods)
+    return kind
+
+
+def _copied(module, methods, memo=None):
+    """A module of recorded methods over the parameters and buffers of another."""
+    memo = {} if memo is None else memo
+    if id(module) in memo:
+        return memo[id(module)]
+    if not methods and _is_leaf(module):
+        made = memo[id(module)] = module_types.compiled(module, UNIT)
+        return made
+    kind = _traced_type(module, methods)
+    made = memo[id(module)] = kind.python.__new__(kind.python)
+    Module.__init__(made)
+    made.train(module.training)
+    made._parameters, made._buffers = dict(module._parameters), dict(module._buffers)
+    for name, child in module._modules.items():
+        made._modules[name] = None if child is None else _copied(child, [], memo)
+        kind.attributes[name] = NONE if child is None else type(made._modules[name])._script_type
+    return made
+
+
+def _paths(module, expr, kind, known=None):
+    """Expressions of all parameters, buffers and children by their ids."""
+    known = {} if known is None else known
+    known.setdefault(id(module), expr)
+    for name, value in (*module._parameters.items(), *module._buffers.items()):
+        if value is not None:
+            known.setdefault(id(value), tree.Get(expr, name, type=TENSOR, at=_AT))
+    for name, child in module._modules.items():
+        inner = kind.attributes[name]
+        if child is not None and id(child) not in known:
+            _paths(child, tree.Get(expr, name, type=inner, at=_AT), inner, known)
+    return known
+
+
+class _leaves:  # noqa: N801 - reads as a word
+    """Inside, calls of a module's layers that stay calls are recorded as such."""
+
+    def __init__(self, module, kind):
+        self.changed = []
+        for name, child in module.named_modules():
+            if name and _is_leaf(child):
+                self.changed.append((child, _type_at(kind, name)))
+
+    def __enter__(self):
+        for child, kind in self.changed:
+            function = kind.scope[0].method(kind, "forward")
+            if function is not None:
+                child.__dict__["forward"] = _recording(child, function)
+
+    def __exit__(self, *exc):
+        for child, _ in self.changed:
+            child.__dict__.pop("forward", None)
+
+
+def _type_at(kind, path):
+    for name in path.split("."):
+        kind = kind.attributes[name]
+    return kind
+
+
+def _recording(module, function):
+    names = [p.name for p in function.params[1:]]
+
+    def forward(*args, **kwargs):
+        if not ACTIVE or not any(isinstance(v, Traced) for v in (*args, *kwargs.values())):
+            return type(module).forward(module, *args, **kwargs)
+        values = list(args)
+        for param, name in zip(function.params[1 + len(args) :], names[len(args) :], strict=True):
+            values.append(kwargs.get(name, param.default))
+        return ACTIVE[-1].compiled(function, module, values)
+
+    return forward

@@ -1,0 +1,202 @@
+"""Programs of recorded calls: ``jit.trace`` and ``jit.trace_module``."""
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import rushlight
+import rushlight.nn.functional as F
+from rushlight import jit, nn
+
+CHECK = Path(__file__).parent / "check_archives.py"
+# Whose second call gives another result, and one that returns numbers Python has as ints.
+WITH_STATE = ("batch_norm", "Counter", "Operators")
+
+
+def _traceable(programs):
+    for name in programs.MODULES:
+        module, inputs, _ = programs.build(name)
+        if all(isinstance(i, rushlight.Tensor) for i in inputs) and name not in WITH_STATE:
+            yield name, module, tuple(inputs)
+
+
+@pytest.mark.filterwarnings("ignore::rushlight.jit.TracerWarning")
+def test_traces_of_all_programs(programs, archives, tmp_path, assert_same):
+    pytest.importorskip("torch")
+    count = 0
+    for name, module, inputs in _traceable(programs):
+        _, results = rushlight.load(archives / f"{name}.results.pt")
+        traced = jit.trace(module, inputs, check_trace=False, strict=False)
+        assert_same(traced(*inputs), results[0], name)
+        traced.save(tmp_path / f"{name}.pt")
+        assert_same(jit.load(tmp_path / f"{name}.pt")(*inputs), results[0], name)
+        count += 1
+    assert count > 25
+    command = [sys.executable, "-W", "ignore", str(CHECK), str(tmp_path), str(archives)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_functions():
+    def mixed(x, y):
+        z = F.relu(x @ y) + 2 * x.sum(dim=0, keepdim=True)
+        return z, rushlight.cat([x, x], dim=0)[1:, ::2]
+
+    x, y = rushlight.randn(3, 3), rushlight.randn(3, 3)
+    traced = jit.trace(mixed, (x, y))
+    assert isinstance(traced, jit.ScriptFunction)
+    assert traced.schema == "mixed(Tensor x, Tensor y) -> Tuple[Tensor, Tensor]"
+    other = rushlight.randn(3, 3, requires_grad=True)
+    ours, theirs = traced(other, y), mixed(other, y)
+    assert all(rushlight.equal(a, b) for a, b in zip(ours, theirs, strict=True))
+    ours[0].sum().backward()
+    assert other.grad is not None
+
+
+def test_sizes_are_found_again():
+    def reshaped(x):
+        rows = x.size(0) * 2
+        return x.view(x.shape[0], -1).reshape(rows, -1).expand(rows, x.numel() // rows)
+
+    traced = jit.trace(reshaped, rushlight.randn(2, 4, 3))
+    with pytest.raises(RuntimeError):
+        traced(rushlight.randn(2, 4, 3, 2))  # the number of elements was a number
+    assert "torch.view(x, torch.size(x, 0), -1)" in traced.code
+    assert "(torch.size(x, 0)) * (2)" in traced.code
+
+    flat = jit.trace(lambda x: x.view(x.size(0), -1) + 1, rushlight.randn(2, 4, 3))
+    assert flat(rushlight.randn(7, 2, 2)).shape == (7, 4)
+
+
+def test_values_that_python_looks_at_warn():
+    def branch(x):
+        if x.sum() > 0:
+            return x * 2
+        return x - float(x.max())
+
+    with pytest.warns(jit.TracerWarning, match="Converting a tensor to a Python boolean"):
+        traced = jit.trace(branch, rushlight.ones(2), check_trace=False)
+    assert traced(-rushlight.ones(2)).tolist() == [-2.0, -2.0]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        jit.trace(branch, -rushlight.ones(2), check_trace=False)
+    assert [type(w.message) for w in caught] == [jit.TracerWarning] * 2
+    assert "Python float" in str(caught[1].message)
+
+
+def test_traces_are_checked():
+    state = []
+
+    def changing(x):
+        state.append(1)
+        return x * len(state)
+
+    with pytest.warns(jit.TracerWarning, match="Output nr 1. of the traced function"):
+        jit.trace(changing, rushlight.ones(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        jit.trace(lambda x: F.dropout(x, 0.5), rushlight.ones(20))
+
+
+@jit.script
+def clipped(x, high: float):
+    if bool(x.sum() > high):
+        return x * 0
+    return x
+
+
+class Holder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+        self.scale = nn.Parameter(rushlight.tensor(2.0))
+        self.register_buffer("shift", rushlight.tensor(1.0))
+        self.fixed = rushlight.tensor([5.0, 6.0, 7.0])
+
+    def other(self, x):
+        return clipped(self.layer(x), 1000.0)
+
+    def forward(self, x):
+        assert jit.is_tracing() or not isinstance(x, rushlight.Tensor) or True
+        return self.layer(x) * self.scale + self.shift + self.fixed
+
+
+def test_modules_keep_parameters_layers_and_control_flow():
+    module = Holder().eval()
+    x = rushlight.randn(4, 2)
+    traced = jit.trace_module(module, {"forward": x, "other": x})
+    assert list(traced.state_dict()) == list(module.state_dict())
+    assert next(traced.parameters()) is next(module.parameters())
+    assert rushlight.equal(traced(x), module(x))
+    assert traced.layer[1].original_name == "BatchNorm1d"
+    assert "self.layer" in traced.code
+    assert rushlight.equal(traced.other(x), module.other(x))
+    assert traced.other(x * 1e6).abs().sum() == 0 or (module.other(x * 1e6)).abs().sum() > 0
+    traced.train()
+    before = module.layer[1].running_mean.clone()
+    traced(x)
+    assert not rushlight.equal(before, module.layer[1].running_mean)
+    assert not jit.is_tracing()
+
+
+def test_constants_are_kept_as_they_were():
+    def writes(x):
+        total = rushlight.zeros(3)
+        total[0] += x[0]
+        return total
+
+    traced = jit.trace(writes, rushlight.ones(3))
+    assert traced(rushlight.ones(3)).tolist() == [1.0, 0.0, 0.0]
+    assert traced(rushlight.ones(3) * 2).tolist() == [2.0, 0.0, 0.0]
+
+
+def test_tensors_made_inside_are_made_again():
+    def noisy(x):
+        return x + rushlight.rand(x.shape) + x.new_zeros(2) + rushlight.arange(2, dtype=x.dtype)
+
+    traced = jit.trace(noisy, rushlight.zeros(2))
+    assert not rushlight.equal(traced(rushlight.zeros(2)), traced(rushlight.zeros(2)))
+    assert "torch.rand(" in traced.code
+    assert rushlight.zeros.__module__.startswith("rushlight.ops")
+    outside = rushlight.zeros(2)
+
+    def writes(x):
+        outside.add_(x)
+        return outside
+
+    with pytest.raises(NotImplementedError, match="written into one that was made outside"):
+        jit.trace(writes, rushlight.ones(2))
+
+
+def test_functions_compiled_inside_of_traces():
+    calls = []
+
+    @jit.script_if_tracing
+    def loop(x, n: int):
+        for i in range(n):
+            x = x + i
+        return x
+
+    def uses(x):
+        calls.append(jit.is_tracing())
+        return loop(x, 3)
+
+    assert uses(rushlight.ones(1)).tolist() == [4.0]
+    traced = jit.trace(uses, rushlight.ones(1), check_trace=False)
+    assert calls == [False, True]
+    assert traced(rushlight.ones(2)).tolist() == [4.0, 4.0]
+    assert "loop(x, 3)" in traced.code
+
+
+def test_what_cannot_be_traced():
+    with pytest.raises(RuntimeError, match="Encountering a dict at the output"):
+        jit.trace(lambda x: {"a": x}, rushlight.ones(2))
+    with pytest.raises(RuntimeError, match="the function returns None"):
+        jit.trace(lambda x: None, rushlight.ones(2))
+    with pytest.raises(TypeError, match="expected a function or a module"):
+        jit.trace(3, rushlight.ones(2))
+    with pytest.raises(AttributeError, match=r"\(method_name, input\) pairs"):
+        jit.trace_module(nn.Linear(2, 2), rushlight.ones(2))
