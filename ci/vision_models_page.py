@@ -29,22 +29,37 @@ Weights that cannot be downloaded are taken from a folder or server of yours, wh
 CLASSIFICATION = """## Classification
 
 All {count} networks, {weights} files of weights; over all networks at most **{init} for first
-weights, {train} in training, {eval} in evaluation**. In float32 networks are as near to these scores
-as torchvision's own. "Top 1" is the published accuracy on ImageNet of the entry that is the default.
+weights, {train} in training, {eval} in evaluation**. In float32 networks are as near to these
+scores as torchvision's own. "Top 1" is the published accuracy on ImageNet of the entry that is the
+default.
 """
 DETECTION = """## Detection
 
 All {count} networks of `models.detection`, {weights} files of weights; over all networks at most
-**{init} for first weights, {train} for losses, {grad} for gradients, {eval} for detections**. Images
-have three sizes, one of them no boxes; torchvision computes the loss of proposals and key points in
-float32 whatever the network. "mAP" is the published precision of boxes on COCO of the default.
+**{init} for first weights, {train} for losses, {grad} for gradients, {eval} for detections**.
+Images have three sizes, and one has no boxes; torchvision computes the loss of proposals and key
+points in float32 whatever the network. "mAP" is the published precision of boxes on COCO of the
+default.
 """
 SEGMENTATION = """## Segmentation
 
-All {count} networks of `models.segmentation`, {weights} files of weights; over all networks at most
-**{init} for first weights, {train} in training, {grad} for gradients, {eval} in evaluation**. "mIoU"
-is the published mean intersection over union, on the classes of VOC, of the entry that is the
-default.
+All {count} networks of `models.segmentation`, {weights} files of weights; over all networks at
+most **{init} for first weights, {train} in training, {grad} for gradients, {eval} in evaluation**.
+"mIoU" is the published mean intersection over union, on the classes of VOC, of the entry that is
+the default.
+"""
+VIDEO = """## Videos
+
+All {count} networks of `models.video`, {weights} files of weights; over all networks at most
+**{init} for first weights, {train} in training, {grad} for gradients, {eval} in evaluation**.
+"Top 1" is the published accuracy on Kinetics-400 of the entry that is the default.
+"""
+FLOW = """## Optical flow
+
+Both networks of `models.optical_flow`, {weights} files of weights, in float32, in which coordinates
+are whatever the network: at most **{init} for first weights, {flow} for flows, {slope} for
+gradients**. "End point error" is the published one, in pixels, on the clean images of Sintel of the
+entry that is the default: on those of the test, or of training.
 """
 Figure = Callable[[dict[str, Any]], str]
 
@@ -52,6 +67,13 @@ Figure = Callable[[dict[str, Any]], str]
 def published(metrics: str, name: str) -> Figure:
     """A published figure out of the facts of an entry."""
     return lambda meta: f"{meta['_metrics'][metrics][name]:.1f}"
+
+
+def end_point_error(meta: dict[str, Any]) -> str:
+    """The mean distance of flows on the clean images of Sintel, for training or for the test."""
+    metrics = meta["_metrics"]
+    kind = "Test" if "Sintel-Test-Cleanpass" in metrics else "Train"
+    return f"{metrics[f'Sintel-{kind}-Cleanpass']['epe']:.2f} ({kind.lower()})"
 
 
 COCO_VOC = "COCO-val2017-VOC-labels"
@@ -74,6 +96,18 @@ SECTIONS: dict[str, tuple[str, str, Figure, dict[str, str]]] = {
         "mIoU",
         published(COCO_VOC, "miou"),
         {"init": "first weights", "train": "training", "grad": "gradients", "eval": "evaluation"},
+    ),
+    "video": (
+        VIDEO,
+        "top 1",
+        published("Kinetics-400", "acc@1"),
+        {"init": "first weights", "train": "training", "grad": "gradients", "eval": "evaluation"},
+    ),
+    "optical_flow": (
+        FLOW,
+        "end point error",
+        end_point_error,
+        {"init": "first weights", "flow": "flows", "slope": "gradients"},
     ),
 }
 

@@ -124,6 +124,56 @@ def _heads(lib: Library, draw: np.random.Generator) -> Any:
     yield heads.project_masks_on_boxes(masks, boxes, index, 7)
 
 
+def _small(lib: Library) -> dict[str, Any]:
+    """A detector of each kind on one small map."""
+    nn, pool = lib.torch.nn, lib.faster_rcnn.MultiScaleRoIAlign
+
+    def body() -> Any:
+        network = nn.Sequential(nn.Conv2d(3, 64, 5, stride=8, padding=2), nn.ReLU())
+        network.out_channels = 64
+        return network
+
+    anchors = lib.anchor_utils.AnchorGenerator
+    several, one = anchors(((16, 32),), ((0.5, 1.0),)), anchors(((8,),), ((1.0,),))
+    shared = {"min_size": 64, "max_size": 96}
+    two = {
+        **shared, "rpn_anchor_generator": several, "box_roi_pool": pool(["0"], 3, 2),
+        "rpn_pre_nms_top_n_train": 50, "rpn_pre_nms_top_n_test": 30,
+    }  # fmt: skip
+    mask = {"mask_roi_pool": pool(["0"], 4, 2), "mask_head": nn.Conv2d(64, 256, 1)}
+    points = {"keypoint_roi_pool": pool(["0"], 4, 2), "keypoint_head": nn.Conv2d(64, 512, 1)}
+    dense = {**shared, "topk_candidates": 40}
+    return {
+        "faster": lib.faster_rcnn.FasterRCNN(body(), 3, **two),
+        "mask": lib.mask_rcnn.MaskRCNN(body(), 3, **two, **mask),
+        "keypoint": lib.keypoint_rcnn.KeypointRCNN(body(), 3, **two, **points),
+        "retinanet": lib.retinanet.RetinaNet(body(), 3, **dense, anchor_generator=several),
+        "fcos": lib.fcos.FCOS(body(), 3, **dense, anchor_generator=one),
+    }
+
+
+def _nothing(lib: Library, draw: np.random.Generator) -> Any:
+    """Images of which none has a box, and detections of which none is good enough."""
+    target = {
+        "boxes": lib.torch.zeros(0, 4),
+        "labels": lib.torch.zeros(0).long(),
+        "masks": lib.torch.zeros(0, 64, 96).to(lib.torch.uint8),
+        "keypoints": lib.torch.zeros(0, 17, 3),
+    }
+    # without padding, whose positions have equal scores: of equal ones either may be the better
+    images = [lib.torch.tensor(draw.uniform(0.0, 1.0, (3, 64, 96))) for _ in range(2)]
+    for model in _small(lib).values():
+        lib.torch.manual_seed(SEED)
+        for parameter in model.parameters():
+            values = draw.standard_normal(tuple(parameter.shape)) * 0.02
+            parameter.data.copy_(lib.tensor(values))
+        yield from model.double()(images, [target, target]).values()
+        parts = model.roi_heads if hasattr(model, "roi_heads") else model
+        parts.score_thresh = 0.9999
+        for value in model.eval()(images)[0].values():
+            yield lib.torch.tensor(list(value.shape))
+
+
 PARTS: dict[str, Callable[[Library, np.random.Generator], Any]] = {
     "coders": _coders,
     "matchers": _matchers,
@@ -132,6 +182,7 @@ PARTS: dict[str, Callable[[Library, np.random.Generator], Any]] = {
     "anchors": _anchors,
     "transforms": _transforms,
     "heads": _heads,
+    "nothing": _nothing,
 }
 
 

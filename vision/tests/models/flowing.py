@@ -1,5 +1,5 @@
-"""What a network of optical flow computes, measured the same way by torchvision and by Rushlight, in
-float32: its coordinates have this dtype whatever the network."""
+"""What a network of optical flow computes, measured the same way by torchvision and by Rushlight,
+in float32: its coordinates have this dtype whatever the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few steps of training: the losses fall. `vision/tests/slow/train_shapes.py` trains to the end."""
+"""Losses fall in a few steps; `vision/tests/slow/train_shapes.py` trains to the end."""
 
 from __future__ import annotations
 

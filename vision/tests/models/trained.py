@@ -1,5 +1,5 @@
-"""What networks that segment or classify videos compute, measured the same way by torchvision and by Rushlight:
-results in training, gradients, and results in evaluation."""
+"""What networks that segment or classify videos compute, measured the same way by torchvision and
+by Rushlight: results in training, gradients, and results in evaluation."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def options(builder: Any) -> dict[str, Any]:
     return found
 
 
-# What networks of videos are given; the others images. S3D's last pooling wants so much, and MViT is
-# built for one size.
+# What networks of videos are given; the others images. S3D's last pooling wants so much, and MViT
+# is built for one size.
 SHAPES = {"s3d": (1, 3, 14, 224, 224), "mvit": (1, 3, 16, 224, 224), "swin3d": (2, 3, 7, 58, 70)}
 VIDEO, IMAGES = (2, 3, 6, 40, 48), (2, 3, 56, 72)
 

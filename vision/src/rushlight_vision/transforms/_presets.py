@@ -202,9 +202,9 @@ class VideoClassification(nn.Module):
     def forward(self, vid: rl.Tensor) -> rl.Tensor:
         """The tensor (C, T, H, W) or (N, C, T, H, W) of one (T, C, H, W) or (N, T, C, H, W)."""
         one = vid.ndim < 5
-        video = vid.unsqueeze(0) if one else vid
+        video: Any = vid.unsqueeze(0) if one else vid
         options: Any = {"interpolation": self.interpolation, "antialias": False}
-        frames = functional.resize(video.flatten(0, 1), self.resize_size, **options)
+        frames: Any = functional.resize(video.flatten(0, 1), self.resize_size, **options)
         frames = functional.center_crop(frames, self.crop_size)
         frames = functional.convert_image_dtype(frames, rl.float32)
         frames = functional.normalize(frames, mean=self.mean, std=self.std)

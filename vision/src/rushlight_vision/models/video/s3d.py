@@ -117,7 +117,7 @@ class S3D(nn.Module):
         self, num_classes: int = 400, dropout: float = 0.2, norm_layer: Norm | None = None
     ) -> None:
         super().__init__()
-        norm = partial(nn.BatchNorm3d, eps=0.001, momentum=0.001)
+        norm: Norm = partial(nn.BatchNorm3d, eps=0.001, momentum=0.001)
         norm = norm if norm_layer is None else norm_layer
         pools = iter(
             (

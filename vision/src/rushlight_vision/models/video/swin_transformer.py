@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,9 +48,7 @@ def _get_relative_position_bias(
     return bias.permute(2, 0, 1).unsqueeze(0).contiguous()
 
 
-def _compute_pad_size_3d(
-    size_dhw: tuple[int, int, int], patch_size: tuple[int, int, int]
-) -> tuple[int, ...]:
+def _compute_pad_size_3d(size_dhw: Sequence[int], patch_size: Sequence[int]) -> tuple[int, ...]:
     """What is missing to multiples of a patch."""
     return tuple(-side % patch for side, patch in zip(size_dhw, patch_size, strict=True))
 
