@@ -93,28 +93,31 @@ class ExportGraphSignature:
     def _outputs(self, kind) -> list[OutputSpec]:
         return [spec for spec in self.output_specs if spec.kind is kind]
 
-    def _targets(self, kind):
-        return {spec.arg.name: spec.target for spec in self._inputs(kind)}
+    def _targets(self, kind) -> dict[str, str]:
+        return {spec.arg.name: str(spec.target) for spec in self._inputs(kind)}
+
+    def _mutated(self, kind) -> dict[str, str]:
+        return {spec.arg.name: str(spec.target) for spec in self._outputs(kind)}
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the model's parameters."""
-        return tuple(spec.target for spec in self._inputs(InputKind.PARAMETER))
+        return tuple(self._targets(InputKind.PARAMETER).values())
 
     @property
     def buffers(self) -> tuple[str, ...]:
         """The names of the model's buffers."""
-        return tuple(spec.target for spec in self._inputs(InputKind.BUFFER))
+        return tuple(self._targets(InputKind.BUFFER).values())
 
     @property
     def non_persistent_buffers(self) -> set[str]:
         """The names of buffers that the state dict has not."""
-        return {s.target for s in self._inputs(InputKind.BUFFER) if s.persistent is False}
+        return {str(s.target) for s in self._inputs(InputKind.BUFFER) if s.persistent is False}
 
     @property
     def lifted_tensor_constants(self) -> tuple[str, ...]:
         """The names of tensors that the model holds or makes from numbers."""
-        return tuple(spec.target for spec in self._inputs(InputKind.CONSTANT_TENSOR))
+        return tuple(self._targets(InputKind.CONSTANT_TENSOR).values())
 
     @property
     def user_inputs(self) -> tuple:
@@ -144,21 +147,22 @@ class ExportGraphSignature:
     @property
     def buffers_to_mutate(self) -> dict[str, str]:
         """Buffers by the name of the output that is their new value."""
-        return {s.arg.name: s.target for s in self._outputs(OutputKind.BUFFER_MUTATION)}
+        return self._mutated(OutputKind.BUFFER_MUTATION)
 
     @property
     def user_inputs_to_mutate(self) -> dict[str, str]:
         """The user's inputs by the name of the output that is their new value."""
-        return {s.arg.name: s.target for s in self._outputs(OutputKind.USER_INPUT_MUTATION)}
+        return self._mutated(OutputKind.USER_INPUT_MUTATION)
 
     @property
     def parameters_to_mutate(self) -> dict[str, str]:
         """Parameters by the name of the output that is their new value."""
-        return {s.arg.name: s.target for s in self._outputs(OutputKind.PARAMETER_MUTATION)}
+        return self._mutated(OutputKind.PARAMETER_MUTATION)
 
     def replace_all_uses(self, old: str, new: str) -> None:
         """Call a node `new` that was called `old`."""
-        for spec in (*self.input_specs, *self.output_specs):
+        specs: list[InputSpec | OutputSpec] = [*self.input_specs, *self.output_specs]
+        for spec in specs:
             if isinstance(spec.arg, TensorArgument) and spec.arg.name == old:
                 spec.arg.name = new
 

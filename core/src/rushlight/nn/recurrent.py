@@ -7,7 +7,6 @@ import warnings
 
 from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
-from rushlight.nn import native_calls
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation.tensors import empty, zeros
@@ -232,6 +231,8 @@ class RNNBase(Module):
 
     def _captured(self, input, hidden, unbatched):
         """The network as one step of a program that is captured."""
+        from rushlight.nn import native_calls
+
         batch_first = self.batch_first and not unbatched
         self.check_input(input, None)
         count = self.num_layers * (2 if self.bidirectional else 1)

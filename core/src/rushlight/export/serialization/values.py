@@ -113,7 +113,8 @@ def device(value) -> dict:
 
 def tensor_meta(tensor: Tensor, where=None, requires_grad=None) -> dict:
     """What is known of a tensor beside its elements, which are row-major."""
-    sizes, steps, step = list(tensor.shape), [], 1
+    sizes, step = list(tensor.shape), 1
+    steps: list[int] = []
     for size in reversed(sizes):
         steps.insert(0, step)
         step *= max(size, 1)

@@ -37,7 +37,6 @@ class Captured(Wrapped):
     """A tensor of a program that is being captured."""
 
     __slots__ = ()
-    _level: CaptureLevel
     _fx_node: Any  # what made it, in the recorder's graph
 
     @staticmethod

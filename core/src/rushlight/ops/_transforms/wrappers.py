@@ -10,6 +10,7 @@ involved nothing here is loaded, and an op's short way knows nothing of it.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from rushlight import devices
 from rushlight.machine import np
@@ -99,6 +100,8 @@ class Wrapped(Tensor):
     """A tensor as one level sees it. ``_inner`` is the tensor below, ``_level`` whose it is."""
 
     __slots__ = ()
+    _inner: Tensor
+    _level: Any
     _asked_by_ops = True  # functions made of ops need not ask it
 
     @staticmethod
