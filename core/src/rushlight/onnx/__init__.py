@@ -25,6 +25,7 @@ __all__ = [
     "errors",
     "export",
     "is_in_onnx_export",
+    "load",
     "supported_ops",
 ]
 
@@ -245,6 +246,8 @@ _rest = rest_of(__name__)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "load":
+        return importlib.import_module("rushlight.onnx._loader").load
     if name == "ONNXProgram":
         return importlib.import_module("rushlight.onnx._program").ONNXProgram
     return _rest(name)

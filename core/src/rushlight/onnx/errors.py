@@ -7,5 +7,9 @@ class OnnxExporterError(RuntimeError):
     """A model cannot be written as ONNX."""
 
 
+class OnnxImporterError(RuntimeError):
+    """A file is no valid ONNX model."""
+
+
 class UnsupportedOperatorError(OnnxExporterError):
     """An op has no translation; the text names it and the line that called it."""

@@ -1,0 +1,1 @@
+"""ONNX's operators, as functions of tensors."""
