@@ -162,7 +162,7 @@ class RegionProposalNetwork(nn.Module):
             nothing = rl.zeros(anchors.shape, dtype=rl.float32, device=anchors.device)
             return nothing[:, 0], nothing
         matched = self.proposal_matcher(self.box_similarity(boxes, anchors))
-        labels = (matched >= 0).to(dtype=rl.float32)
+        labels = matched.ge(0).to(dtype=rl.float32)
         labels[matched == _utils.Matcher.BETWEEN_THRESHOLDS] = -1.0
         return labels, boxes[matched.clamp(min=0)]
 
