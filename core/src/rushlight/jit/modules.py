@@ -22,7 +22,24 @@ class ScriptModule(Module):
     @property
     def code(self) -> str:
         """The TorchScript source of ``forward``."""
-        return self.forward.code
+        return self._method("forward").code
+
+    def _method(self, name):
+        """A method with its code, whether it runs compiled or is a layer's own."""
+        from rushlight.jit.callables import ScriptMethod
+
+        kind = type(self)._script_type
+        return ScriptMethod(self, kind.scope[0].method(kind, name))
+
+    @property
+    def graph(self):
+        """The operations of ``forward``; `str` gives the text."""
+        return self._method("forward").graph
+
+    @property
+    def inlined_graph(self):
+        """The operations of ``forward`` with those of the children."""
+        return self._method("forward").inlined_graph
 
     def save(self, f, _extra_files=None) -> None:
         """Write an archive: see :func:`rushlight.jit.save`."""

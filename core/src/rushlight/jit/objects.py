@@ -74,7 +74,7 @@ def _value_type(value):
 
 
 def _with_methods(kind, name, methods):
-    hidden = ("__parameters__", "__buffers__")
+    hidden = ("__parameters__", "__buffers__", "__weights__")
     space: dict = {n: v for n, v in kind.constants.items() if n not in hidden}
     space |= {"_script_type": kind, "__module__": "rushlight.jit"}
     for method in methods:
