@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.jit.kinds import ClassType
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.tensor.tensor import Tensor
@@ -11,6 +12,7 @@ class ScriptModule(Module):
     """A module whose ``forward`` is compiled: what :func:`script` and :func:`load` give."""
 
     original_name = "ScriptModule"
+    _script_type: ClassType  # its class in the program
 
     def extra_repr(self):
         """The name of the class that was compiled."""

@@ -57,9 +57,8 @@ def python_class(kind, methods):
         return made
     if kind.kind == "enum":
         made = enum.Enum(name, kind.constants)
-        for member in made:
-            kind.attributes["__value__"] = _value_type(member.value)
-            break
+        for value in list(kind.constants.values())[:1]:
+            kind.attributes["__value__"] = _value_type(value)
         made._script_type = kind
         return made
     if kind.kind == "interface":
