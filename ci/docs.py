@@ -77,7 +77,10 @@ def check_page(page: Path) -> tuple[int, bool]:
     label = str(page.relative_to(ROOT))
     fine = True
     if programs:
-        fine &= run(["-W", "error", "-c", "\n".join(programs)], label)
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as text:  # code that has a source
+            text.write("\n".join(programs))
+            text.flush()
+            fine &= run(["-W", "error", text.name], label)
     if sessions:
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as text:
             text.write("\n".join(sessions))

@@ -2,8 +2,8 @@
 
 A test file takes part if it names the oracle. `quick` (the default) takes the op table's quick
 tier, `full` the full one and then PyTorch's own tables of operations (results, reference inputs,
-strides, unsigned dtypes, complex32), layers and optimizers, the table of seeds, and archives in C++: the
-scripts in ci/pytorch.
+strides, unsigned dtypes, complex32), layers and optimizers, the table of seeds, and
+archives in C++: the scripts in ci/pytorch.
 
 Usage: python ci/parity.py [quick|full] [--if-available] [PYTEST ARGUMENT ...]
 """

@@ -51,6 +51,7 @@ def models():
 def compare(program: Path, folder: Path, name, module, shape) -> float:
     """The largest difference between libtorch's result and Rushlight's."""
     import numpy as np
+
     import rushlight
 
     x = rushlight.randn(*shape)

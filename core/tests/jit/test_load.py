@@ -176,3 +176,43 @@ def test_the_import_of_rushlight_loads_no_compiler():
         [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() in ("['rushlight.jit.marks']", "[]")
+
+
+_DIVIDES = """
+import sys, torch
+
+class Divides(torch.nn.Module):
+    def forward(self, x, y):
+        z = y.clone()
+        return torch.div(x, y), x / 2, torch.full([2], 3), z, torch.div(x, 2.5), 7 / 2
+
+torch.jit.script(Divides()).save(sys.argv[1])
+"""
+_RUNS = """
+import sys, torch
+x, y = torch.tensor([-7, 8]), torch.tensor([2, 3])
+torch.save(list(torch.jit.load(sys.argv[1])(x, y)), sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("version", ["2", "3", "4", "10"])
+def test_operators_of_earlier_versions(version, tmp_path, assert_same):
+    made, path, results = (tmp_path / name for name in ("made.pt", "old.pt", "results.pt"))
+    (tmp_path / "divides.py").write_text(_DIVIDES)
+    subprocess.run([sys.executable, str(tmp_path / "divides.py"), str(made)], check=True)
+    with zipfile.ZipFile(made) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            data = version.encode() if name.endswith("/version") else old.read(name)
+            new.writestr(name, data)
+    subprocess.run([sys.executable, "-c", _RUNS, str(path), str(results)], check=True)
+    x, y = rushlight.tensor([-7, 8]), rushlight.tensor([2, 3])
+    assert_same(list(rushlight.jit.load(path)(x, y)), rushlight.load(results))
+
+
+def test_newer_versions_are_refused(archives, tmp_path):
+    path = tmp_path / "new.pt"
+    with zipfile.ZipFile(archives / "mlp.pt") as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, b"99\n" if name == "mlp/version" else old.read(name))
+    with pytest.raises(RuntimeError, match="version 99, the newest known is 10"):
+        rushlight.jit.load(path)

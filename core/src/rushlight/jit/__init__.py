@@ -29,9 +29,11 @@ _LAZY = {
     "TracerWarning": "trace_state",
     "TracingCheckError": "trace_state",
     "fork": "futures",
+    "freeze": "freezing",
     "interface": "scripting",
     "is_tracing": "trace_state",
     "load": "reading",
+    "optimize_for_inference": "freezing",
     "save": "saving",
     "script": "scripting",
     "script_if_tracing": "scripting",
@@ -42,8 +44,8 @@ _LAZY = {
 _REFUSED = frozenset(
     "CompilationUnit Iterator ONNXTracedModule RecursiveScriptClass ScriptWarning "
     "TopLevelTracedModule TracedModule enable_onednn_fusion  export_opnames "
-    "freeze fuser jit_module_from_flatbuffer last_executed_optimized_graph "
-    "onednn_fusion_enabled optimize_for_inference optimized_execution run_frozen_optimizations "
+    "fuser jit_module_from_flatbuffer last_executed_optimized_graph "
+    "onednn_fusion_enabled optimized_execution run_frozen_optimizations "
     "save_jit_module_to_flatbuffer script_method set_fusion_strategy  strict_fusion ".split()
 )
 
@@ -75,12 +77,14 @@ __all__ = [
     "annotate",
     "export",
     "fork",
+    "freeze",
     "ignore",
     "interface",
     "is_scripting",
     "is_tracing",
     "isinstance",
     "load",
+    "optimize_for_inference",
     "save",
     "script",
     "script_if_tracing",

@@ -8,6 +8,7 @@ import ast
 from rushlight import devices
 from rushlight.jit import kinds, scalars, tensors, tree
 from rushlight.jit.dispatch import dispatched, primitive
+from rushlight.jit.former_ops import former
 from rushlight.jit.frontend import calls
 from rushlight.jit.frontend.values import Bound, Static
 from rushlight.jit.kinds import BOOL, DEVICE, INT, NONE, STR, UNKNOWN, ClassType
@@ -211,7 +212,9 @@ class Archived:
 
     def op(self, compiler, name, args, kwargs, node):
         """``torch.name(...)``: an op, or one of the language's functions."""
-        found = dispatched(name, args, kwargs, compiler.at(node))
+        at = compiler.at(node)
+        found = former(name, self.library.version, args, kwargs, at)
+        found = found or dispatched(name, args, kwargs, at)
         return found or self.missing(compiler, "torch.", name, (args, kwargs), node)
 
     def namespaced(self, compiler, value, args, kwargs, node):

@@ -199,9 +199,9 @@ def _resampled(mode, count):
     corners = mode not in ("nearest", "nearest-exact")
 
     def call(self, output_size=None, *rest):
-        rest = list(rest)
-        align = rest.pop(0) if corners else None
-        scales = rest[0] if len(rest) == 1 else None
+        values = list(rest)
+        align = values.pop(0) if corners else None
+        scales = values[0] if len(values) == 1 else None
         if output_size is not None:
             return F.interpolate(self, list(output_size), mode=mode, align_corners=align)
         return F.interpolate(

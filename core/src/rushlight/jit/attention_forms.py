@@ -17,7 +17,7 @@ from rushlight.tensor.tensor import Tensor
 def _lstm(
     self, input: Tensor, hx: Tuple[Tensor, Tensor] | None = None
 ) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
-    weights = [getattr(self, name) for name in self.__parameters__]
+    weights = [getattr(self, name) for name in self.__weights__]
     batched = input.dim() == 3
     x = input if batched else aten.unsqueeze(input, 0 if self.batch_first else 1)
     if hx is None:
@@ -42,7 +42,7 @@ def _lstm(
 
 @_layer(nn.GRU)
 def _gru(self, input: Tensor, hx: Tensor | None = None) -> Tuple[Tensor, Tensor]:
-    weights = [getattr(self, name) for name in self.__parameters__]
+    weights = [getattr(self, name) for name in self.__weights__]
     batched = input.dim() == 3
     x = input if batched else aten.unsqueeze(input, 0 if self.batch_first else 1)
     if hx is None:
@@ -62,7 +62,7 @@ def _gru(self, input: Tensor, hx: Tensor | None = None) -> Tuple[Tensor, Tensor]
 
 @_layer(nn.RNN)
 def _rnn(self, input: Tensor, hx: Tensor | None = None) -> Tuple[Tensor, Tensor]:
-    weights = [getattr(self, name) for name in self.__parameters__]
+    weights = [getattr(self, name) for name in self.__weights__]
     batched = input.dim() == 3
     x = input if batched else aten.unsqueeze(input, 0 if self.batch_first else 1)
     if hx is None:

@@ -113,6 +113,20 @@ class ScriptFunction:
 
         return source_of(self.function)
 
+    @property
+    def graph(self):
+        """Its operations, one a line; `str` gives the text."""
+        from rushlight.jit.graphs import Graph
+
+        return Graph(self.function)
+
+    @property
+    def inlined_graph(self):
+        """Its operations with those of the functions it calls."""
+        from rushlight.jit.graphs import Graph
+
+        return Graph(self.function, inlined=True)
+
     def __repr__(self):
         return f"<rushlight.jit.ScriptFunction object '{self.name}'>"
 

@@ -137,25 +137,27 @@ class Exporter(Printer):
 
     def method(self, kind, name, function) -> str:
         """A method; of a layer, what stands for it in archives."""
-        if kind.kind == "interface":
-            text = self.definition(function, "  ")
-            return text
         if function.body is None:
-            function = self.layer_form(kind, name)
-        return self.definition(function, "  ")
+            function = layer_form(kind, name)
+        self.owner = kind
+        try:
+            return self.definition(function, "  ")
+        finally:
+            self.owner = None
 
-    def layer_form(self, kind, name) -> tree.Function:
-        """The ``forward`` of a layer in TorchScript."""
-        from rushlight.jit.layer_forms import form_of
 
-        python = kind.scope[0].python
-        form = form_of(python) if name == "forward" else None
-        if form is None:
-            raise self.refused(
-                f"the layer {python.__name__} cannot be written into an archive: trace the module, "
-                "or save its state dict with rushlight.save"
-            )
-        return UNIT.compiled(form, f"{kind}.{name}", kind)
+def layer_form(kind, name) -> tree.Function:
+    """A method of a layer in TorchScript."""
+    from rushlight.jit.layer_forms import form_of
+
+    python = kind.scope[0].python
+    form = form_of(python) if name == "forward" else None
+    if form is None:
+        raise RuntimeError(
+            f"the layer {python.__name__} cannot be written into an archive: trace the module, or "
+            "save its state dict with rushlight.save"
+        )
+    return UNIT.compiled(form, f"{kind}.{name}", kind)
 
 
 def _may_be(value, wanted):

@@ -20,10 +20,10 @@ _DEPTH = 60  # functions that call each other while they are compiled
 
 class Library:
     """Reads ``code/`` of an archive. `text` gives a file's source by its path, None if there is
-    none; `constants` are the tensors of ``constants.pkl``."""
+    none; `constants` are the tensors of ``constants.pkl``, `version` is that of the operators."""
 
-    def __init__(self, text, constants):
-        self.text, self.constants = text, constants
+    def __init__(self, text, constants, version=10):
+        self.text, self.constants, self.version = text, constants, version
         self.files: dict = {}
         self.types: dict = {}
         self.functions: dict = {}

@@ -133,7 +133,7 @@ def _binary_cross_entropy_with_logits(
 
 # ------------------------------------------------------------------------------------------ layers
 @_layer(nn.CrossEntropyLoss)
-def _cross_entropy(self, input: Tensor, target: Tensor) -> Tensor:
+def _cross_entropy_layer(self, input: Tensor, target: Tensor) -> Tensor:
     return F.cross_entropy(
         input, target, self.weight, None, self.ignore_index, None, self.reduction,
         self.label_smoothing,
@@ -141,34 +141,34 @@ def _cross_entropy(self, input: Tensor, target: Tensor) -> Tensor:
 
 
 @_layer(nn.NLLLoss)
-def _nll_loss(self, input: Tensor, target: Tensor) -> Tensor:
+def _nll_loss_layer(self, input: Tensor, target: Tensor) -> Tensor:
     return F.nll_loss(
         input, target, self.weight, None, self.ignore_index, None, self.reduction
     )  # fmt: skip
 
 
 @_layer(nn.MSELoss)
-def _mse_loss(self, input: Tensor, target: Tensor) -> Tensor:
+def _mse_loss_layer(self, input: Tensor, target: Tensor) -> Tensor:
     return F.mse_loss(input, target, reduction=self.reduction)
 
 
 @_layer(nn.L1Loss)
-def _l1_loss(self, input: Tensor, target: Tensor) -> Tensor:
+def _l1_loss_layer(self, input: Tensor, target: Tensor) -> Tensor:
     return F.l1_loss(input, target, reduction=self.reduction)
 
 
 @_layer(nn.SmoothL1Loss)
-def _smooth_l1_loss(self, input: Tensor, target: Tensor) -> Tensor:
+def _smooth_l1_loss_layer(self, input: Tensor, target: Tensor) -> Tensor:
     return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
 @_layer(nn.BCELoss)
-def _bce_loss(self, input: Tensor, target: Tensor) -> Tensor:
+def _bce_loss_layer(self, input: Tensor, target: Tensor) -> Tensor:
     return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 @_layer(nn.BCEWithLogitsLoss)
-def _bce_with_logits_loss(self, input: Tensor, target: Tensor) -> Tensor:
+def _bce_with_logits_loss_layer(self, input: Tensor, target: Tensor) -> Tensor:
     return F.binary_cross_entropy_with_logits(
         input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
     )

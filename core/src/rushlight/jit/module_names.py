@@ -53,7 +53,7 @@ class ModuleNames:
         scope = kind.scope[0]
         if name in kind.constants:
             constant = kind.constants[name]
-            constant = tuple(constant) if name == "__parameters__" else constant
+            constant = tuple(constant) if name == "__weights__" else constant
             if isinstance(constant, list | tuple):
                 return self.of_constants(constant, at)
             return self.wrapped(constant, name, at)
@@ -112,7 +112,7 @@ class ModuleNames:
         if found is None:
             compiler.fault(node, f"'{kind.text.rpartition('.')[2]}' object has no attribute or "
                            f"method '{name}'")  # fmt: skip
-        if not found.params or found.params[0].type != kind:
+        if isinstance(python, staticmethod):
             return lambda owner: compiler.call_function(found, node)
         return found
 

@@ -73,6 +73,7 @@ def module_type(module, unit) -> ClassType:
         "__parameters__": [n for n, p in module._parameters.items() if p is not None],
         "__buffers__": [n for n, b in module._buffers.items() if b is not None],
     }
+    kind.constants["__weights__"] = kind.constants["__parameters__"]  # of frozen modules too
     for name, value in (*module._parameters.items(), *module._buffers.items()):
         kind.attributes[name] = TENSOR if value is not None else NONE
     kind.attributes["training"] = BOOL

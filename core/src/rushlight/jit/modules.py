@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.jit.kinds import ClassType
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.tensor.tensor import Tensor
@@ -11,6 +12,7 @@ class ScriptModule(Module):
     """A module whose ``forward`` is compiled: what :func:`script` and :func:`load` give."""
 
     original_name = "ScriptModule"
+    _script_type: ClassType  # its class in the program
 
     def extra_repr(self):
         """The name of the class that was compiled."""
@@ -22,7 +24,24 @@ class ScriptModule(Module):
     @property
     def code(self) -> str:
         """The TorchScript source of ``forward``."""
-        return self.forward.code
+        return self._method("forward").code
+
+    def _method(self, name):
+        """A method with its code, whether it runs compiled or is a layer's own."""
+        from rushlight.jit.callables import ScriptMethod
+
+        kind = type(self)._script_type
+        return ScriptMethod(self, kind.scope[0].method(kind, name))
+
+    @property
+    def graph(self):
+        """The operations of ``forward``; `str` gives the text."""
+        return self._method("forward").graph
+
+    @property
+    def inlined_graph(self):
+        """The operations of ``forward`` with those of the children."""
+        return self._method("forward").inlined_graph
 
     def save(self, f, _extra_files=None) -> None:
         """Write an archive: see :func:`rushlight.jit.save`."""

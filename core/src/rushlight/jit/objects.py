@@ -57,9 +57,8 @@ def python_class(kind, methods):
         return made
     if kind.kind == "enum":
         made = enum.Enum(name, kind.constants)
-        for member in made:
-            kind.attributes["__value__"] = _value_type(member.value)
-            break
+        for value in list(kind.constants.values())[:1]:
+            kind.attributes["__value__"] = _value_type(value)
         made._script_type = kind
         return made
     if kind.kind == "interface":
@@ -74,7 +73,7 @@ def _value_type(value):
 
 
 def _with_methods(kind, name, methods):
-    hidden = ("__parameters__", "__buffers__")
+    hidden = ("__parameters__", "__buffers__", "__weights__")
     space: dict = {n: v for n, v in kind.constants.items() if n not in hidden}
     space |= {"_script_type": kind, "__module__": "rushlight.jit"}
     for method in methods:

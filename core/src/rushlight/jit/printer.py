@@ -20,7 +20,11 @@ _REVERSED = {
 
 
 def source_of(function) -> str:
-    """The source of one function."""
+    """The source of one function; of a layer, what archives hold for it."""
+    if function.body is None:
+        from rushlight.jit.exporting import layer_form
+
+        function = layer_form(function.params[0].type, function.name.rpartition(".")[2])
     return Printer().definition(function)
 
 
@@ -35,6 +39,7 @@ class Printer:
 
     refused = RuntimeError
     exporting = False
+    owner: ClassType | None = None  # the class whose methods are written
 
     def __init__(self):
         self.constants: list = []
@@ -48,7 +53,8 @@ class Printer:
         words = []
         for index, param in enumerate(function.params):
             own = index == 0 and isinstance(param.type, ClassType) and param.name == "self"
-            text = param.name if own and not indent else f"{param.name}: {self.type(param.type)}"
+            kind = self.owner if own and self.owner is not None else param.type
+            text = param.name if own and not indent else f"{param.name}: {self.type(kind)}"
             if param.has_default:
                 text += "=" + self.value(param.default)
             words.append(text)

@@ -7,7 +7,6 @@ Memory is charged to one budget, as in :mod:`rushlight.serialization`.
 
 from __future__ import annotations
 
-import importlib
 import os
 import pickle
 
@@ -17,12 +16,14 @@ from rushlight.jit.library import Library
 from rushlight.jit.source import CompileError
 from rushlight.serialization.archive import Archive, Damaged
 from rushlight.serialization.budget import spending
+from rushlight.serialization.load import _How, _read_archive, _Restore, _size
+from rushlight.serialization.load import _Loading as _LoadingOfData
 from rushlight.serialization.makers import MAKERS
 from rushlight.serialization.restricted import Machine, shown
 
-loads = importlib.import_module("rushlight.serialization.load")  # its name is a function's there
 _CODE = 256 << 10  # bytes of source that a file may have beside 40 for each one it takes packed
 _RATIO = 40
+_NUMBER, _NEWEST = 8, 10
 _ARRAYS = {"build_intlist", "build_tensorlist", "build_doublelist", "build_boollist"}
 
 
@@ -50,7 +51,7 @@ class _Unpickler(Machine):
         return super().call(function, (args,) if plain and type(args) is not tuple else args)
 
 
-class _Loading(loads._Loading):
+class _Loading(_LoadingOfData):
     """One call of `jit.load`."""
 
     def __init__(self, *args):
@@ -93,12 +94,23 @@ class Reader:
         self.archive = Archive(file, loading.budget, program=True)
         if loading.how.verify:
             self.archive.check_all()
-        constants = loads._read_archive(self.archive, loading, "constants")
+        constants = _read_archive(self.archive, loading, "constants")
         if not isinstance(constants, tuple | list):
             raise Damaged(f"its constants are a {type(constants).__name__}, not a tuple")
-        self.library = Library(self.text, ())
+        self.library = Library(self.text, (), self.version())
         self.made: dict = {}
         self.library.constants = tuple(self.value(c) for c in constants)
+
+    def version(self):
+        """The version of the operators."""
+        there = self.archive.folder + "version" in self.archive.entries
+        name = "version" if there else ".data/version"  # since version 10
+        text = bytes(self.archive.unpacked(name, _NUMBER)).strip()
+        if not text.isdigit():
+            raise Damaged(f"its version is {shown(text)}")
+        if int(text) > _NEWEST:
+            raise Damaged(f"it is of version {int(text)}, the newest known is {_NEWEST}")
+        return int(text)
 
     def text(self, path):
         """The source of a file under ``code/``; None if there is none."""
@@ -123,7 +135,7 @@ class Reader:
 
     def module(self):
         """The program's module."""
-        found = self.value(loads._read_archive(self.archive, self.loading))
+        found = self.value(_read_archive(self.archive, self.loading))
         if not isinstance(found, modules.ScriptModule):
             raise Damaged(f"it holds a {type(found).__name__}, not a module")
         return found
@@ -211,8 +223,8 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
 
 
 def _load(file, label, map_location, extra):
-    how = loads._How(True, False, False, {})
-    loading = _Loading(label, loads._size(file), loads._Restore(map_location), how)
+    how = _How(True, False, False, {})
+    loading = _Loading(label, _size(file), _Restore(map_location), how)
     try:
         with spending(loading.budget):
             reader = Reader(file, loading)

@@ -188,7 +188,7 @@ def definition_of(python):
     except SyntaxError:
         parsed = ast.parse(textwrap.dedent(text)).body[0]
         indented = False
-    found = parsed.body[0] if indented else parsed
+    found = parsed.body[0] if indented and isinstance(parsed, ast.If) else parsed
     if not isinstance(found, ast.FunctionDef):
         raise NotSupportedError(
             f"\nlambdas and other expressions cannot be compiled, write a def:\n"

@@ -13,6 +13,8 @@ from rushlight.jit.source import NotSupportedError
 class Statements:
     """What a function's compiler knows of statements."""
 
+    narrow: dict  # annotated values whose type is known better
+
     def block(self, nodes):
         """Statements in order; what is not reached is left out."""
         made: list = []
