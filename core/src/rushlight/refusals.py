@@ -1,6 +1,6 @@
 """What PyTorch has and Rushlight has not: names that refuse when they are used, with advice.
 
-Importing such a module, and taking a name from it, works, so that ``import torch.export`` or
+Importing such a module, and taking a name from it, works, so that ``import torch.package`` or
 ``from torch.ao.quantization import QConfig`` at the head of a program does no
 harm to runs that never come to use it. *Using* the name - calling it, taking an attribute of it,
 deriving a class from it - raises NotImplementedError with the name and what to use instead.
