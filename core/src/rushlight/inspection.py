@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 
 from rushlight.ops._table.numpy_names import numpy_names
-from rushlight.tensor.dispatch import readable
+from rushlight.tensor.dispatch import captured_part, readable, stack
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
@@ -161,8 +162,6 @@ def get_float32_matmul_precision() -> str:
 
 def get_device_module(device=None):
     """The module of a device's kind: ``rushlight.cpu`` or ``rushlight.cuda``."""
-    import importlib
-
     from rushlight.devices import as_device
     from rushlight.devices import device as device_class
 
@@ -293,9 +292,25 @@ def is_warn_always_enabled() -> bool:
     return _warn_always[0]
 
 
+def _recorder(tensor):
+    """What writes down the program that a tensor belongs to; None where none is captured."""
+    if captured_part(tensor) is None:
+        return None
+    return next(x for x in reversed(stack.levels) if x.kind == "capture").recorder
+
+
+def _control_flow():
+    return importlib.import_module("rushlight.fx.experimental.control_flow")
+
+
 def cond(pred, true_fn, false_fn, operands=()):
     """``true_fn(*operands)`` if `pred` holds, else ``false_fn(*operands)``; where `vmap` maps over
     `pred`, both are computed and each example takes its own."""
+    if not callable(true_fn) or not callable(false_fn):
+        raise RuntimeError("Expect both branches to be callable.")
+    recorder = _recorder(pred)
+    if recorder is not None:
+        return _control_flow().record_cond(recorder, pred, true_fn, false_fn, operands)
     if getattr(pred, "_level", None) is None or readable(pred):
         return (true_fn if bool(pred) else false_fn)(*operands)
     from rushlight.ops.elementwise.comparison import where
@@ -314,6 +329,9 @@ def cond(pred, true_fn, false_fn, operands=()):
 def while_loop(cond_fn, body_fn, carried_inputs):
     """`carried_inputs` through `body_fn` again and again, as long as ``cond_fn`` holds for them."""
     carried = tuple(carried_inputs)
+    recorder = next(filter(None, map(_recorder, carried)), None)
+    if recorder is not None:
+        return _control_flow().record_while_loop(recorder, cond_fn, body_fn, carried)
     while bool(cond_fn(*carried)):
         found = body_fn(*carried)
         carried = found if isinstance(found, tuple) else tuple(found)

@@ -1,6 +1,6 @@
 """What PyTorch has and Rushlight has not: names that refuse when they are used, with advice.
 
-Importing such a module, and taking a name from it, works, so that ``import torch.export`` or
+Importing such a module, and taking a name from it, works, so that ``import torch.package`` or
 ``from torch.ao.quantization import QConfig`` at the head of a program does no
 harm to runs that never come to use it. *Using* the name - calling it, taking an attribute of it,
 deriving a class from it - raises NotImplementedError with the name and what to use instead.
@@ -94,7 +94,7 @@ ADVICE = {
     "_inductor": _EAGER,
     "_export": "use rushlight.export, whose programs are saved as .pt2 files",
     "_functorch": _FUNCTIONAL,
-    "_higher_order_ops": "write the loop or the condition in Python",
+    "_higher_order_ops": "use rushlight.cond and while_loop, or write the loop in Python",
     "_logging": "use the logging module",
     "_subclasses": "build tensors with device='meta'",
     "_prims": "use the public functions",
@@ -122,7 +122,7 @@ ABSENT = frozenset(
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
     "quantization utils.bottleneck utils.cpp_extension "
     "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "
-    "_higher_order_ops _inductor _logging _prims _refs _subclasses jit._recursive jit._script "
+    "_inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
     "distributed._composable distributed._shard distributed._tensor "
     "distributed.algorithms distributed.checkpoint distributed.device_mesh distributed.elastic "

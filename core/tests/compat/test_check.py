@@ -63,7 +63,7 @@ def test_uses(text, found):
         ("torch.float32.itemsize", PRESENT, "torch.float32.itemsize"),
         ("torch.backends.cudnn.benchmark", DIFFERENT, "torch.backends.cudnn.benchmark"),
         ("torch.fx.symbolic_trace", PRESENT, "torch.fx.symbolic_trace"),
-        ("torch.export.export", MISSING, "torch.export"),
+        ("torch.package.PackageExporter", MISSING, "torch.package"),
         ("torch.compile", PRESENT, "torch.compile"),
         ("torch.jit.trace", MISSING, "torch.jit.trace"),
         ("torch.nn.Nosuch.deeper", MISSING, "torch.nn.Nosuch"),
@@ -82,11 +82,11 @@ def project(tmp_path):
     (tmp_path / "fine.py").write_text("import torch\nx = torch.ones(2)\n")
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "bad.py").write_text(
-        "import torch\nimport torch.export as ex\n\nex.export(torch.nn.Nosuch)\n"
+        "import torch\nimport torch.package as ex\n\nex.PackageExporter(torch.nn.Nosuch)\n"
     )
-    (tmp_path / "notes.txt").write_text("import torch.export")
+    (tmp_path / "notes.txt").write_text("import torch.package")
     (tmp_path / ".hidden").mkdir()
-    (tmp_path / ".hidden" / "old.py").write_text("import torch.export")
+    (tmp_path / ".hidden" / "old.py").write_text("import torch.package")
     return tmp_path
 
 
@@ -98,9 +98,9 @@ def test_json_report_counts_uses(project):
     assert found["percentage"] == 50.0
     missing = {n["name"]: n for n in found["names"] if n["state"] == "missing"}
     bad = str(project / "inner" / "bad.py")
-    assert missing["torch.export"]["uses"] == [{"file": bad, "line": 2}, {"file": bad, "line": 4}]
+    assert missing["torch.package"]["uses"] == [{"file": bad, "line": 2}, {"file": bad, "line": 4}]
     assert missing["torch.nn.Nosuch"]["uses"] == [{"file": bad, "line": 4}]
-    assert "state dict" in missing["torch.export"]["note"]
+    assert "rushlight.save" in missing["torch.package"]["note"]
 
 
 def test_text_report_and_exit_codes(project, capsys):
@@ -108,7 +108,7 @@ def test_text_report_and_exit_codes(project, capsys):
     assert "100.0 % available" in capsys.readouterr().out
     assert report.check([str(project)]) == 1
     printed = capsys.readouterr().out
-    for part in ("torch.export  (2)", "bad.py:4", "50.0 % available"):
+    for part in ("torch.package  (2)", "bad.py:4", "50.0 % available"):
         assert part in printed
     (project / "broken.py").write_text("x = = 1")
     assert report.check([str(project / "broken.py")]) == 1

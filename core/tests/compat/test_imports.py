@@ -69,7 +69,7 @@ assert rushlight.__version__ != torch.__version__
         ("torch.nn.Nosuch", AttributeError, "torch.nn.Nosuch"),
         ("torch.kernels", AttributeError, "torch.kernels"),
         ("torch.compiler.compile", AttributeError, "torch.compiler.compile"),
-        ("torch.export.export(1)", NotImplementedError, "export.export"),
+        ("torch.package.PackageExporter(1)", NotImplementedError, "package.PackageExporter"),
     ],
 )
 def test_missing_names_are_named(line, error, named):

@@ -18,9 +18,9 @@ def test_an_absent_module_is_imported_and_its_names_refuse_when_used():
         optimize_for_mobile(rushlight.nn.Linear(1, 1))
     with pytest.raises(NotImplementedError, match="distributed.fsdp.ShardingStrategy.FULL_SHARD"):
         fsdp.ShardingStrategy.FULL_SHARD  # noqa: B018
-    with pytest.raises(NotImplementedError, match="export.ExportedProgram"):
+    with pytest.raises(NotImplementedError, match="package.PackageExporter"):
 
-        class Mine(rushlight.export.ExportedProgram):
+        class Mine(rushlight.package.PackageExporter):
             """Never made."""
 
 
@@ -28,10 +28,10 @@ def test_nothing_is_an_instance_of_what_is_not_there():
     from rushlight.distributed.fsdp import FullyShardedDataParallel
 
     assert not isinstance(rushlight.nn.Linear(1, 1), FullyShardedDataParallel)
-    absent = rushlight.export.ExportedProgram, rushlight.jit.ScriptModule
+    absent = rushlight.package.PackageExporter, rushlight.jit.ScriptModule
     assert not isinstance(rushlight.ones(1), absent)
     assert not issubclass(rushlight.nn.Linear, FullyShardedDataParallel)
-    assert (int | rushlight.export.ExportedProgram) is not None
+    assert (int | rushlight.package.PackageExporter) is not None
 
 
 @pytest.mark.parametrize("name", sorted(refusals.NAMES))

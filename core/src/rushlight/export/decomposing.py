@@ -15,6 +15,7 @@ from rushlight.export.graph_signature import (
     TensorArgument,
 )
 from rushlight.export.verifier import schema_of
+from rushlight.fx.experimental.control_flow import HigherOrder
 from rushlight.fx.experimental.decompositions import implicit
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
@@ -62,6 +63,15 @@ class _Run(Interpreter):
     def __init__(self, module, level, recorder):
         super().__init__(module)
         self.level, self.recorder = level, recorder
+
+    def call_function(self, target, args, kwargs):
+        """A call of the graph; those with graphs as arguments are refused."""
+        if isinstance(target, HigherOrder):
+            raise NotImplementedError(
+                f"run_decompositions(): {target} in a program is not available; use the program as "
+                "it is"
+            )
+        return super().call_function(target, args, kwargs)
 
     def run_node(self, n):
         """The value of a node, as a tensor of the level."""

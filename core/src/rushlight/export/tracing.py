@@ -118,7 +118,10 @@ class Tracing:
         specs = [self._output_spec(n) for n in self.recorder.graph.output_node().args[0]]
         inputs = [spec for _, spec in (*_in_order(self.inputs), *self.user)]
         signature = ExportGraphSignature(inputs, specs)
-        graph_module = GraphModule(Module(), self.recorder.graph, "GraphModule")
+        root = Module()
+        for name, module in self.recorder.modules.items():
+            root.add_module(name, module)
+        graph_module = GraphModule(root, self.recorder.graph, "GraphModule")
         return graph_module, signature, in_spec, out_spec
 
     def _output(self, value):

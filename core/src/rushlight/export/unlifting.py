@@ -18,6 +18,8 @@ def unlifted(program, check_guards=True) -> GraphModule:
     """The program as a module with the model's names; see :meth:`ExportedProgram.module`."""
     signature, root = program.graph_signature, Module()
     graph = copy.deepcopy(program.graph)
+    for node in graph.find_nodes(op="get_attr"):  # graphs of choices and loops
+        _assign_attr(program.graph_module.get_submodule(node.target), root, node.target)
     by_name = {node.name: node for node in graph.nodes if node.op == "placeholder"}
     for spec in signature.input_specs:
         if spec.kind is not InputKind.USER_INPUT:

@@ -7,6 +7,7 @@ generated autograd function, so that it records, batches and composes as any oth
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 
 from rushlight import devices, dtypes
@@ -249,6 +250,8 @@ def lookup(name):
         from rushlight.library.aten import AtenNamespace
 
         NAMESPACES[name] = AtenNamespace()
+    if name == "higher_order":
+        return importlib.import_module("rushlight.fx.experimental.control_flow")
     return NAMESPACES.setdefault(name, Namespace(name))
 
 

@@ -168,7 +168,7 @@ def captured(function, args, kwargs):
     if level is None:
         return NotImplemented
     for value in (*args, *kwargs.values()):
-        if getattr(value, "_level", level) is not level:
+        if getattr(value, "_level", level).kind != "capture":
             return NotImplemented
     return level.process(level, function, args, kwargs)
 

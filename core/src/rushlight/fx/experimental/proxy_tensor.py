@@ -106,6 +106,8 @@ class _Trace:
             result = map_aggregate(_plain(result), lambda v: _bare(v, level))
             recorder.node("output", "output", (result,), {})
         graph = recorder.graph
+        for name, module in recorder.modules.items():
+            self.root.add_module(name, module)
         if any(not pytree_is_flat(arg) for arg in args):
             names = [n for n in _parameters(self.function, len(args))]
             graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, spec, None))

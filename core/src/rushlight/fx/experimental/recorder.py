@@ -39,6 +39,7 @@ class Recorder:
         self.graph, self.level = Graph(), CaptureLevel(self, fake)
         self.decompositions = decompositions or {}
         self.constant, self.stacks = constant, stacks
+        self.modules: dict = {}  # graphs that nodes name, by attribute
         self.origin = None  # the node of another graph whose parts are recorded
         self.scope = None  # the modules that are being called, for ``meta["nn_module_stack"]``
 
@@ -75,6 +76,15 @@ class Recorder:
         ]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
 
+    def several(self, target, args, results):
+        """The tensors of the program that a call of `target` gives, whose forms are `results`."""
+        node = self.node("call_function", target, args, {})
+        node.meta["val"] = tuple(results)
+        return [
+            self.made(self.node("call_function", operator.getitem, (node, i), {}), result)
+            for i, result in enumerate(results)
+        ]
+
     def written(self, target, step):
         """A step that wrote to its first argument: whoever reads that now reads the step."""
         node = self.node("call_function", step.target, step.args, step.kwargs)
@@ -89,7 +99,8 @@ class Recorder:
                 f"{name.strip('_')}() of a {tensor._dtype} tensor of shape "
                 f"{shape_text(tensor.shape)}, which '{self.name(tensor)}' computes, asks for a "
                 "value while the program is captured; what the program does must not depend on it: "
-                "write the choice with rushlight.where, and keep numbers in tensors"
+                "write the choice with rushlight.cond or rushlight.where, and keep numbers in "
+                "tensors"
             )
         )
 
@@ -149,9 +160,10 @@ class Recorder:
 
     def _leaf(self, value):
         if isinstance(value, Captured):
-            if value._level is not self.level:
+            if value._level is self.level:
+                return value._fx_node
+            if not value._level.alive:
                 raise RuntimeError("a tensor escaped from a program that was captured before")
-            return value._fx_node
         if isinstance(value, Tensor) and not isinstance(value, Node):
             return self.constant(value)
         return value
@@ -165,7 +177,7 @@ class Recorder:
         """The tensor of the program for one from outside, which `node` stands for; its device, if
         it is not the tensor's."""
         level = self.level
-        inner = tensor.detach()
+        inner = level.lowered(tensor).detach()
         if level.fake:
             inner = inner.to(devices.meta)
         device = tensor._device if device is None else device

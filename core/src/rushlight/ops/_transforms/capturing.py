@@ -14,6 +14,7 @@ from typing import Any
 from rushlight import devices
 from rushlight.ops._transforms.wrappers import Level, Wrapped, below, take_out, wrap, write_out
 from rushlight.ops.random.generators import get_rng_state, set_rng_state
+from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor
 
 
@@ -94,6 +95,14 @@ class Captured(Wrapped):
     __complex__, __index__, __array__ = map(_needs_value, ("__complex__", "__index__", "__array__"))
 
 
+class _outside(below):  # noqa: N801 - reads as a word
+    """Inside, neither the given level, nor those deeper, nor any capture is in effect."""
+
+    def __enter__(self):
+        super().__enter__()
+        stack.levels = [x for x in stack.levels if x.kind != "capture"]
+
+
 class CaptureLevel(Level):
     """A capture in progress; with `fake` the tensors below have no values."""
 
@@ -124,15 +133,15 @@ class CaptureLevel(Level):
         return out
 
     def outside(self):
-        """Inside of ``with``, what runs is no part of the program."""
-        return below(self)
+        """Inside of ``with``, what runs is no part of a program."""
+        return _outside(self)
 
     def lowered(self, value):
         """The tensor below; others than the level's are constants of the program."""
-        if getattr(value, "_level", None) is self:
-            return value._inner
+        while (level := getattr(value, "_level", None)) is not None and level.kind == self.kind:
+            value = value._inner  # of this capture, or of one around it
         if self.fake and value._device is not devices.meta:
-            with below(self):
+            with self.outside():
                 return value.detach().to(devices.meta)
         return value
 
@@ -168,7 +177,7 @@ def run(level, step, function, args, kwargs):
     named = {k: _lowered(level, v) for k, v in kwargs.items()}
     if level.fake and "device" in step.kwargs:
         named["device"] = devices.meta
-    with below(level):
+    with level.outside():
         result = function(*lowered, **named)
     if step.writes and result is lowered[0]:
         level.recorder.written(args[0], step)

@@ -297,6 +297,8 @@ def dispatch(function, args, kwargs):
     """Run a call at the deepest level among its arguments."""
     found = wrappers_in((*args, *kwargs.values()))
     level = max((w._level for w in found), key=_depth)
+    if level.kind == "capture" and level.alive:  # a part of a program may be captured on its own
+        level = next(x for x in reversed(stack.levels) if x.kind == "capture")
     if not level.alive:
         if level.kind == "vmap":
             raise RuntimeError(

@@ -1,0 +1,5 @@
+"""Where PyTorch has `cond`."""
+
+from rushlight.inspection import cond
+
+__all__ = ["cond"]

@@ -1,0 +1,166 @@
+"""Choices and loops over values: `cond`, `while_loop`, `map`, `scan`, and what programs have."""
+
+import copy
+import warnings
+
+import pytest
+
+import rushlight
+from rushlight import nn
+from rushlight._higher_order_ops import map as mapped
+from rushlight._higher_order_ops import scan
+from rushlight.export import export, save
+from rushlight.export.serialization import FormatError
+from rushlight.fx.experimental.proxy_tensor import make_fx
+
+
+class Choosing(nn.Module):
+    """A choice whose branches read other tensors, and a loop."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        y = x * 2
+        chosen = rushlight.cond(
+            x.sum() > 0,
+            lambda t: self.a(t) + y,
+            lambda t: self.b(t).sin() - rushlight.ones(3),
+            (x,),
+        )
+        count = rushlight.zeros((), dtype=rushlight.int64)
+        return rushlight.while_loop(
+            lambda i, w: i < 3, lambda i, w: (i + 1, w + y.sum()), (count, chosen)
+        )
+
+
+def values():
+    rushlight.manual_seed(0)
+    return rushlight.randn(2, 3)
+
+
+def test_programs_choose_when_they_run():
+    model, x = Choosing(), values()
+    module = copy.deepcopy(export(model, (x,)).module())
+    module.load_state_dict(model.state_dict())
+    for given in (x.abs(), -x.abs()):
+        for ours, theirs in zip(module(given), model(given), strict=True):
+            rushlight.testing.assert_close(ours, theirs)
+
+
+def test_graphs_are_arguments_of_nodes():
+    program = export(Choosing(), (values(),))
+    calls = {n.name: n for n in program.graph.nodes if n.op == "call_function"}
+    assert str(calls["cond"].target) == "higher_order.cond"
+    assert calls["cond"].args[1].target == "true_graph_0"
+    inner = program.graph_module.true_graph_0
+    assert [str(n.target) for n in inner.graph.nodes if n.op == "call_function"] == [
+        "aten.linear.default", "aten.add.Tensor",
+    ]  # fmt: skip
+    assert calls["while_loop"].args[1].target == "while_loop_body_graph_0"
+    assert tuple(calls["getitem"].meta["val"].shape) == (2, 3)
+    assert "cond(" in str(program)
+
+
+def test_choices_inside_of_choices():
+    def f(x):
+        def inner(t):
+            return rushlight.cond(t.sum() > 3, lambda u: u * x, lambda u: u + x, (t,))
+
+        return rushlight.cond(x.sum() > 0, inner, lambda t: -t, (x,))
+
+    module = make_fx(f, tracing_mode="fake")(values())
+    for scale in (-1.0, 0.1, 5.0):
+        x = rushlight.ones(2, 3) * scale
+        assert module(x).tolist() == f(x).tolist()
+
+
+def test_the_nodes_are_pytorchs():
+    torch = pytest.importorskip("torch")
+
+    def model(library):
+        class Net(library.nn.Module):
+            def forward(self, x):
+                return library.cond(x.sum() > 0, lambda t: t.sin() + 1, lambda t: t.cos(), (x,))
+
+        return Net()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = torch.export.export(model(torch), (torch.ones(2, 3),))
+    ours = export(model(rushlight), (rushlight.ones(2, 3),))
+    names = [[n.name for n in p.graph.nodes] for p in (ours, theirs)]
+    assert names[0] == names[1]
+    for branch in ("true_graph_0", "false_graph_0"):
+        inner = [
+            [str(n.target) for n in getattr(p.graph_module, branch).graph.nodes][1:]
+            for p in (ours, theirs)
+        ]
+        assert inner[0] == inner[1]
+
+
+def test_a_plain_condition_is_no_node():
+    module = make_fx(lambda x: rushlight.cond(True, lambda t: t + 1, lambda t: t - 1, (x,)))(
+        values()
+    )
+    assert [str(n.target) for n in module.graph.nodes][1:-1] == ["aten.add.Tensor"]
+
+
+def test_what_does_not_fit_is_refused(tmp_path):
+    def broken(x):
+        return rushlight.cond(x.sum() > 0, lambda t: t, lambda t: t[0], (x,))
+
+    with pytest.raises(RuntimeError, match=r"\[2, 3\].*\[3\]"):
+        make_fx(broken)(values())
+    with pytest.raises(RuntimeError, match="body_fn must give what it is given"):
+        make_fx(
+            lambda x: rushlight.while_loop(lambda t: t.sum() > 0, lambda t: (t.double(),), (x,))
+        )(values())
+    with pytest.raises(RuntimeError, match="cond_fn must give a tensor of one element"):
+        make_fx(lambda x: rushlight.while_loop(lambda t: t > 0, lambda t: (t,), (x,)))(values())
+    with pytest.raises(RuntimeError, match="Expect both branches to be callable"):
+        rushlight.cond(True, 1, 2)
+    program = export(Choosing(), (values(),))
+    with pytest.raises(NotImplementedError, match="higher_order.cond"):
+        program.run_decompositions()
+    with pytest.raises(FormatError, match="node 'cond'"):
+        save(program, tmp_path / "choosing.pt2")
+
+
+def test_loops_over_slices_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    from torch._higher_order_ops import map as their_map
+    from torch._higher_order_ops import scan as their_scan
+
+    def sums(library, map, scan, x):
+        def step(carry, part):
+            return carry + part["a"], (carry * part["b"], carry + 1)
+
+        xs = {"a": x, "b": x * 2}
+        yield map(lambda t, y: {"s": t.sum() + y, "d": t * y}, x, x.sum())
+        yield scan(step, x[0] * 0, xs)
+        yield scan(step, x[0] * 0, xs, reverse=True)
+        yield scan(step, x[:, 0] * 0, xs, dim=1)
+
+    x = values()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = [*sums(torch, their_map, their_scan, torch.tensor(x.tolist()))]
+    for a, b in zip(sums(rushlight, mapped, scan, x), theirs, strict=True):
+        ours, wanted = rushlight.utils._pytree.tree_leaves(a), torch.utils._pytree.tree_leaves(b)
+        for one, other in zip(ours, wanted, strict=True):
+            rushlight.testing.assert_close(one, rushlight.tensor(other.tolist()))
+
+
+def test_loops_in_programs():
+    def f(x):
+        carry, parts = scan(lambda c, t: (c + t, c * t), x[0] * 0, x)
+        return carry, parts, mapped(lambda t: t.sin(), x)
+
+    x = values()
+    module = make_fx(f, tracing_mode="fake")(x)
+    for ours, theirs in zip(module(x * 2), f(x * 2), strict=True):
+        rushlight.testing.assert_close(ours, theirs)
+    with pytest.raises(RuntimeError, match="one length above 0"):
+        mapped(lambda t: t, (x, x[:1]))
