@@ -132,8 +132,8 @@ _ON_LISTS = {
     "append": list.append, "extend": list.extend, "insert": list.insert, "remove": list.remove,
     "reverse": list.reverse, "_set_item": set_item, "list": list, "sort": ordered,
     "sorted": sorted, "count": list.count, "index": list.index, "slice": part,
-    "__range_length": range_length, "all": all, "any": any, "sum": sum, "__getitem__": operator.getitem,
-    "clear": lambda x: x.clear(),
+    "__range_length": range_length, "all": all, "any": any, "sum": sum,
+    "__getitem__": operator.getitem, "clear": lambda x: x.clear(),
     "copy": lambda x: x.copy(), "pop": pop, "Delete": delete, "len": len,
 }  # fmt: skip
 _ON_DICTS = {

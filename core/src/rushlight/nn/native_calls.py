@@ -262,6 +262,9 @@ def nuclear_norm(input, dim=None, keepdim=False):
 
 
 # ---------------------------------------------------------------------------------- recurrent nets
+_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
 def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectional, batch_first,
                **options):  # fmt: skip
     from rushlight import nn
@@ -272,8 +275,11 @@ def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectio
             f"{kind.lower()}() of packed sequences: use rushlight.nn.{kind} on the result of "
             "nn.utils.rnn.pack_padded_sequence"
         )
+    hidden, state = params[1].shape[0] // _GATES[kind], params[1].shape[1]
+    if state != hidden:  # projected
+        options["proj_size"] = state
     module = getattr(nn, kind)(
-        params[0].shape[1], params[1].shape[1], layers, bias=has_biases, batch_first=batch_first,
+        params[0].shape[1], hidden, layers, bias=has_biases, batch_first=batch_first,
         dropout=p, bidirectional=bidirectional, device="meta", **options,
     )  # fmt: skip
     module.train(train)
