@@ -132,8 +132,8 @@ _ON_LISTS = {
     "append": list.append, "extend": list.extend, "insert": list.insert, "remove": list.remove,
     "reverse": list.reverse, "_set_item": set_item, "list": list, "sort": ordered,
     "sorted": sorted, "count": list.count, "index": list.index, "slice": part,
-    "__range_length": range_length, "all": all, "any": any, "__getitem__": operator.getitem,
-    "clear": lambda x: x.clear(),
+    "__range_length": range_length, "all": all, "any": any, "sum": sum,
+    "__getitem__": operator.getitem, "clear": lambda x: x.clear(),
     "copy": lambda x: x.copy(), "pop": pop, "Delete": delete, "len": len,
 }  # fmt: skip
 _ON_DICTS = {
@@ -219,9 +219,9 @@ def result(name, types):
 
 
 def _of_list(name, kind):
-    return (
-        kind if name == "slice" else (kind.args[0] if name in ("pop", "__getitem__") else UNKNOWN)
-    )
+    if name == "slice":
+        return kind
+    return kind.args[0] if name in ("pop", "__getitem__", "sum") else UNKNOWN
 
 
 def _of_dict(name, key, item):

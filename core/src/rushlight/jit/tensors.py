@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from rushlight.jit import kinds, runtime, tree
-from rushlight.jit.kinds import BOOL, DEVICE, INT, NUMBER, TENSOR, UNKNOWN, Type
+from rushlight.jit.kinds import BOOL, DEVICE, INT, NONE, NUMBER, TENSOR, UNKNOWN, Type
 from rushlight.jit.targets import Target
 from rushlight.library.operators import lookup
 
@@ -38,6 +38,13 @@ _results(BOOL, "is_floating_point is_complex is_contiguous is_nonzero is_same_si
 _results(INT, "dim ndimension numel element_size storage_offset get_device dense_dim sparse_dim "
          "q_zero_point output_nr _version result_type promote_types layout nbytes itemsize ndim "
          "nelement dtype")  # fmt: skip
+_results(INT, "_nnz")
+_results(NONE, "backward record_stream retain_grad")
+_results(_TENSORS, "gradient split_copy unbind_copy split_with_sizes_copy")
+_results(_PAIR, "linalg_ldl_factor")
+_results(_TRIPLE, "linalg_lu_factor_ex _native_batch_norm_legit")
+_results(Type("Tuple", TENSOR, _TENSORS), "histogramdd")
+_results(Type("Tuple", TENSOR, TENSOR, TENSOR, TENSOR), "_batch_norm_with_update")
 _results(_INT_LIST, "shape")
 _results(NUMBER, "item")
 _results(DEVICE, "device")
@@ -57,6 +64,7 @@ _results(
     "_unique2 unique_consecutive unique_dim linalg_lu lu_unpack linalg_ldl_factor_ex",
 )
 _results(Type("Tuple", TENSOR, TENSOR, TENSOR, TENSOR), "embedding_bag linalg_lstsq")
+_LISTWISE = ("atleast_1d", "atleast_2d", "atleast_3d", "dequantize")
 _OF_DIM = {"max": _PAIR, "min": _PAIR, "median": _PAIR, "nanmedian": _PAIR}
 
 
@@ -70,6 +78,10 @@ def result(name, args, kwargs):
         by_dim = "dim" in kwargs or (len(args) > 1 and args[1].type == INT)
         return _OF_DIM[name] if by_dim else TENSOR
     if name == "where" and len(args) == 1:
+        return _TENSORS
+    if name.startswith("_foreach_"):
+        return NONE if name.endswith("_") else _TENSORS
+    if name in _LISTWISE and args and args[0].type.name in ("List", "Tuple"):
         return _TENSORS
     return _RESULTS.get(name, TENSOR)
 

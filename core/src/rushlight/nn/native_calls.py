@@ -299,6 +299,9 @@ def nuclear_norm(input, dim=None, keepdim=False):
 
 
 # ---------------------------------------------------------------------------------- recurrent nets
+_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
 def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectional, batch_first,
                **options):  # fmt: skip
     from rushlight import nn
@@ -309,9 +312,9 @@ def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectio
             f"{kind.lower()}() of packed sequences: use rushlight.nn.{kind} on the result of "
             "nn.utils.rnn.pack_padded_sequence"
         )
-    hidden = params[1].shape[1]
-    if kind == "LSTM" and params[0].shape[0] != 4 * hidden:
-        options["proj_size"], hidden = hidden, params[0].shape[0] // 4
+    hidden, state = params[1].shape[0] // _GATES[kind], params[1].shape[1]
+    if state != hidden:  # projected
+        options["proj_size"] = state
     module = getattr(nn, kind)(
         params[0].shape[1], hidden, layers, bias=has_biases, batch_first=batch_first,
         dropout=p, bidirectional=bidirectional, device="meta", **options,

@@ -22,6 +22,11 @@ from rushlight_vision.models._utils import _ovewrite_named_param, built, classif
 __all__ = ["GoogLeNet", "GoogLeNetOutputs", "GoogLeNet_Weights", "_GoogLeNetOutputs", "googlenet"]
 
 GoogLeNetOutputs = namedtuple("GoogLeNetOutputs", ["logits", "aux_logits2", "aux_logits1"])
+GoogLeNetOutputs.__annotations__ = {
+    "logits": rl.Tensor,
+    "aux_logits2": rl.Tensor | None,
+    "aux_logits1": rl.Tensor | None,
+}
 _GoogLeNetOutputs = GoogLeNetOutputs  # the older name
 
 # Widths of the blocks: 1x1; 3x3 after 1x1; 5x5 after 1x1; 1x1 after pooling.

@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 InceptionOutputs = namedtuple("InceptionOutputs", ["logits", "aux_logits"])
+InceptionOutputs.__annotations__ = {"logits": rl.Tensor, "aux_logits": rl.Tensor | None}
 _InceptionOutputs = InceptionOutputs  # the older name
 
 _BLOCKS: list[Callable[..., nn.Module]] = [

@@ -139,6 +139,8 @@ class Expressions:
         wanted = None if hint is None else next((p for p in kinds.parts(hint)
                                                  if p.name == "List"), None)  # fmt: skip
         inner = None if wanted is None else wanted.args[0]
+        if any(self.is_list(part) for part in node.elts):
+            return self.joined_lists(node, hint)
         made = self.sequence("list", node, [inner] * len(node.elts))
         if wanted is None:
             made.type = kinds.list_of(self.common([i.type for i in made.items], node))
@@ -146,6 +148,28 @@ class Expressions:
             made.type = wanted
             made.items = [self.coerced(i, inner, node, "list element") for i in made.items]
         return made
+
+    def is_list(self, node):
+        """Whether an item is ``*value`` of a list."""
+        return isinstance(node, ast.Starred) and self.expr(node.value).type.name == "List"
+
+    def joined_lists(self, node, hint):
+        """``[a, *items, b]``: ``[a] + items + [b]``."""
+        pieces, plain = [], []
+        for part in [*node.elts, None]:
+            if part is None or self.is_list(part):
+                if plain:
+                    made = ast.copy_location(ast.List(elts=plain, ctx=ast.Load()), node)
+                    pieces.append(self.expr(made, hint))
+                pieces += [] if part is None else [self.expr(part.value)]
+                plain = []
+            else:
+                plain.append(part)
+        found = pieces[0]
+        for piece in pieces[1:]:
+            kind = self.binary_type("+", found, piece, node)
+            found = tree.Binary("+", found, piece, type=kind, at=self.at(node))
+        return found
 
     def sequence(self, kind, node, hints):
         """The items of a list or tuple."""
@@ -248,6 +272,8 @@ class Expressions:
         no = self.expr(node.orelse, hint)
         self.scope = outer
         kind = kinds.joined(yes.type, no.type)
+        if kind is None and hint is not None and kinds.fits(yes.type, hint):
+            kind = hint if kinds.fits(no.type, hint) else None
         if kind is None and {yes.type, no.type} <= {INT, FLOAT, BOOL, kinds.NUMBER}:
             kind = kinds.NUMBER
         if kind is None:
@@ -408,6 +434,8 @@ class Expressions:
         """A list made in a loop."""
         return self.comprehension(node, "list", hint)
 
+    ex_generatorexp = ex_listcomp  # any(...), all(...), sum(...): the whole list is made
+
     def ex_dictcomp(self, node, hint):
         """A dict made in a loop."""
         return self.comprehension(node, "dict", hint)
@@ -438,13 +466,31 @@ class Expressions:
         outer, statics, made = self.scope, dict(self.statics), []
         for item in items:
             self.scope = outer.branch()
-            if self.assign_unrolled(loop.target, item, node):
-                self.statics[loop.target.id] = item
-                self.scope.known.pop(loop.target.id, None)
+            self.name_items(loop.target, item)
             made.append(self.expr(node.elt))
         self.scope, self.statics = outer, statics
         kind = kinds.list_of(self.common([m.type for m in made], node))
         return tree.Sequence("list", made, type=kind, at=self.at(node))
+
+    def name_items(self, target, item):
+        """Names for one item of a loop whose items are known."""
+        if isinstance(target, ast.Tuple):
+            parts = item if isinstance(item, tuple) else self.parts_of(item, target)
+            for name, part in zip(target.elts, parts, strict=True):
+                self.name_items(name, part)
+        elif isinstance(target, ast.Name):
+            self.statics[target.id] = item
+            self.scope.known.pop(target.id, None)
+        else:
+            self.unsupported(target)
+
+    def parts_of(self, value, target):
+        """The items of a tuple as expressions."""
+        inner = self.item_types(value.type, len(target.elts), target)
+        return [
+            tree.Item(value, tree.Const(i, type=INT), type=kind, at=value.at)
+            for i, kind in enumerate(inner)
+        ]
 
     def ex_joinedstr(self, node, hint):
         """An f-string: ``"{}".format(...)``."""
@@ -455,10 +501,12 @@ class Expressions:
                 if "{}" in part.value:
                     self.fault(part, "the text of an f-string cannot hold '{}'")
                 continue
-            if part.format_spec is not None or part.conversion != -1:
-                self.fault(part, "f-strings have no conversions and formats here")
-            text += "{}"
-            values.append(self.expr(part.value))
+            if part.format_spec is not None or part.conversion == ord("a"):
+                self.fault(part, "f-strings have no formats here")
+            value = self.expr(part.value)
+            quoted = part.conversion == ord("r") and value.type == STR
+            text += "'{}'" if quoted else "{}"
+            values.append(value)
         form = tree.Const(text, type=STR, at=self.at(node))
         return tree.Call(FORMAT, [form, *values], {}, type=STR, at=self.at(node))
 

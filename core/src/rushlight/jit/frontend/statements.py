@@ -24,8 +24,22 @@ class Statements:
             step = getattr(self, "st_" + type(node).__name__.lower(), None)
             if step is None:
                 self.unsupported(node)
+            if isinstance(node, ast.If | ast.While | ast.For):
+                made.extend(self.made_variables(node))
             found = step(node)
             made.extend(found if isinstance(found, list) else [found])
+        return made
+
+    def made_variables(self, node):
+        """Known constants that a branch or loop may give another value become variables."""
+        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)
+                 and isinstance(n.ctx, ast.Store)}  # fmt: skip
+        made = []
+        for name in sorted(names & self.statics.keys()):
+            value = self.statics[name]
+            if isinstance(value, tree.Const):
+                target = ast.copy_location(ast.Name(id=name, ctx=ast.Store()), node)
+                made += self.assign_name(target, value, node)
         return made
 
     def st_pass(self, node):
@@ -264,10 +278,11 @@ class Statements:
         outer, statics = self.scope, dict(self.statics)
         self.scope = yes = outer.branch(facts.yes)
         body = self.block(node.body)
-        self.statics = dict(statics)
+        after, self.statics = self.statics, dict(statics)
         self.scope = no = outer.branch(facts.no)
         rest = self.block(node.orelse)
-        self.statics = statics
+        kept = after.keys() & self.statics.keys()
+        self.statics = {name: value for name, value in statics.items() if name in kept}
         self.scope = outer
 
         def describe(name, first, second, found):
@@ -363,10 +378,15 @@ class Statements:
         """``for``: a loop, or one copy of the body for each of a module's children."""
         if node.orelse:
             self.unsupported(node)
-        value = self.value(node.iter)
+        value, held = self.value(node.iter), []
+        kind = getattr(value, "type", None)
+        if isinstance(value, tree.Item | tree.Call) and kind.name == "Tuple":
+            self.counter += 1
+            name = tree.Name(f"_items{self.counter}", type=kind, at=value.at)
+            held, value = [tree.Assign(name, value, at=self.at(node))], name
         items = self.unrolled(value, node.iter)
         if items is not None:
-            return self.unroll(node, items)
+            return held + self.unroll(node, items)
         self.forget_facts(node)
         value = self.as_expr(value, node.iter)
         kind = self.element(value.type, node.iter)
@@ -392,7 +412,13 @@ class Statements:
             for part, value in zip(target.elts, item, strict=True):
                 made += self.assign_unrolled(part, value, node)
             return made
+        if isinstance(target, ast.Tuple):
+            return self.unpack(target, item, node)
         self.scope.declared.pop(target.id, None)
+        if isinstance(item, tree.Const):  # known in the body, for getattr and indices
+            self.scope.known.pop(target.id, None)
+            self.statics[target.id] = item
+            return []
         return self.assign_name(target, item, node)
 
     def st_with(self, node):

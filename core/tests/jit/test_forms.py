@@ -1,0 +1,168 @@
+"""Every layer and function that has a form for archives: PyTorch's results are Rushlight's."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rushlight
+import rushlight.nn.functional as F
+from rushlight import jit, nn
+from rushlight.jit import attention_forms, functional_forms, layer_forms, loss_forms  # noqa: F401
+
+CHECK = Path(__file__).parent / "check_archives.py"
+PLANE, LINE, CUBE, ROW = (2, 4, 6, 6), (2, 4, 6), (2, 4, 4, 4, 4), (3, 4)
+# Layers by name: arguments, options, shapes of inputs. All others take no arguments and a row.
+LAYERS = {
+    "Sequential": ((nn.Linear(4, 2), nn.Tanh()), {}, [ROW]),
+    "Linear": ((4, 3), {}, [ROW]),
+    "Bilinear": ((4, 4, 2), {}, [ROW, ROW]),
+    "Flatten": ((), {}, [PLANE]),
+    "Conv1d": ((4, 4, 3), {"padding": "same", "dilation": 2}, [LINE]),
+    "Conv2d": ((4, 4, 3), {"stride": 2, "groups": 2, "bias": False}, [PLANE]),
+    "Conv3d": ((4, 2, 2), {"padding": 1}, [CUBE]),
+    "ConvTranspose1d": ((4, 2, 3), {"stride": 2}, [LINE]),
+    "ConvTranspose2d": ((4, 2, 3), {"stride": 2, "output_padding": 1}, [PLANE]),
+    "ConvTranspose3d": ((4, 2, 2), {"dilation": 2}, [CUBE]),
+    "BatchNorm1d": ((4,), {}, [LINE]),
+    "BatchNorm2d": ((4,), {"affine": False, "momentum": None}, [PLANE]),
+    "BatchNorm3d": ((4,), {"track_running_stats": False}, [CUBE]),
+    "InstanceNorm1d": ((4,), {"affine": True}, [LINE]),
+    "InstanceNorm2d": ((4,), {}, [PLANE]),
+    "InstanceNorm3d": ((4,), {"track_running_stats": True}, [CUBE]),
+    "LayerNorm": (([6, 6],), {}, [PLANE]),
+    "GroupNorm": ((2, 4), {}, [PLANE]),
+    "Softmax": ((1,), {}, [ROW]),
+    "LogSoftmax": ((1,), {}, [ROW]),
+    "Softmin": ((1,), {}, [ROW]),
+    "Upsample": ((), {"scale_factor": 2.0, "mode": "bilinear"}, [PLANE]),
+    "PixelShuffle": ((2,), {}, [PLANE]),
+    "PixelUnshuffle": ((2,), {}, [PLANE]),
+    "GELU": ((), {"approximate": "tanh"}, [ROW]),
+    "PReLU": ((4,), {}, [LINE]),
+    "LSTM": ((4, 5, 2), {"bidirectional": True, "proj_size": 3}, [(6, 3, 4)]),
+    "GRU": ((4, 5), {"batch_first": True, "bias": False}, [(6, 3, 4)]),
+    "RNN": ((4, 5), {"nonlinearity": "relu"}, [(6, 4)]),
+    "LSTMCell": ((4, 5), {}, [ROW]),
+    "GRUCell": ((4, 5), {}, [(4,)]),
+    "MultiheadAttention": ((4, 2), {"batch_first": True}, [LINE[:2] + (4,)] * 3),
+    "TransformerEncoderLayer": ((4, 2, 8), {"norm_first": True}, [(5, 3, 4)]),
+    "TransformerEncoder": ((nn.TransformerEncoderLayer(4, 2, 8), 2), {}, [(5, 3, 4)]),
+    "CrossEntropyLoss": ((), {"reduction": "sum"}, [ROW, ROW]),
+    "BCELoss": ((), {}, [ROW, ROW]),
+}
+_POOLS = {"1d": LINE, "2d": PLANE, "3d": CUBE}
+_FLAT = ("Embedding", "NLLLoss")  # whose inputs are whole numbers
+_TWO = ("MSELoss", "L1Loss", "SmoothL1Loss", "BCEWithLogitsLoss")
+
+
+def _row(kind):
+    name = kind.__name__
+    if name in LAYERS:
+        return LAYERS[name]
+    if "Adaptive" in name:
+        return (2,), {}, [_POOLS[name[-2:]]]
+    if "Pool" in name:
+        return (2,), {"ceil_mode": True}, [_POOLS[name[-2:]]]
+    if "Pad" in name:
+        return (1, 0.5)[: 2 if "Constant" in name else 1], {}, [_POOLS[name[-2:]]]
+    if name == "Dropout2d":
+        return (), {}, [PLANE]
+    return (), {}, [ROW, ROW] if name in _TWO else [ROW]
+
+
+def _inputs(kind, shapes):
+    made = [rushlight.rand(*shape) for shape in shapes]
+    if kind.__name__ == "Embedding":
+        made = [rushlight.tensor([[1, 2], [0, 3]])]
+    if kind.__name__ == "NLLLoss":
+        made = [rushlight.randn(3, 4), rushlight.tensor([1, 0, 3])]
+    return made
+
+
+def _plain(value):
+    return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
+
+
+def _keep(folder, name, module, inputs):
+    module.save(folder / f"{name}.pt")
+    results = [_plain(module(*inputs))]
+    rushlight.save((inputs, results), folder / f"{name}.results.pt")
+    again = _plain(jit.load(folder / f"{name}.pt")(*inputs))
+    for ours, wanted in zip(_tensors(again), _tensors(results[0]), strict=True):
+        assert rushlight.allclose(ours, wanted, atol=1e-5), name
+
+
+def _tensors(value):
+    return [t for v in value for t in _tensors(v)] if isinstance(value, list) else [value]
+
+
+def _check(folder):
+    archives, results = folder / "archives", folder / "results"
+    archives.mkdir()
+    results.mkdir()
+    for path in list(folder.glob("*.pt")):
+        path.rename((results if ".results." in path.name else archives) / path.name)
+    command = [sys.executable, "-W", "ignore", str(CHECK), str(archives), str(results)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_layers(tmp_path):
+    pytest.importorskip("torch")
+    rushlight.manual_seed(0)
+    for kind in layer_forms.FORMS:
+        arguments, options, shapes = _row(kind)
+        if kind.__name__ == "Embedding":
+            arguments, options = (4, 3), {"padding_idx": -1}
+        layer = kind(*arguments, **options).eval()
+        _keep(tmp_path, kind.__name__, jit.script(layer), _inputs(kind, shapes))
+    _check(tmp_path)
+
+
+def relu_and_more(x):
+    y = F.relu6(x) + F.selu(x) + F.silu(x) + F.mish(x) + F.hardswish(x) + F.hardsigmoid(x)
+    y = y + F.leaky_relu(x, 0.2) + F.elu(x, 0.5) + F.celu(x, alpha=0.5) + F.hardtanh(x, -0.5, 0.2)
+    y = y + F.threshold(x, 0.1, 2.0) + F.logsigmoid(x) + F.softsign(x) + F.tanhshrink(x)
+    y = y + F.softmax(x, 1) + F.log_softmax(x, dim=-1) + F.softmin(x, 0) + F.dropout(x, 0.5, False)
+    y = F.relu(y.clone(), inplace=True) + F.relu_(x.clone()) + F.alpha_dropout(x, 0.5)
+    return y + F.leaky_relu(y.clone(), inplace=True) + F.elu(x.clone(), 1.0, True)
+
+
+def layers(x):
+    mean, var = x.mean(0), x.var(0)
+    y = F.batch_norm(x, mean, var, eps=1e-3) + F.layer_norm(x, [4]) + F.normalize(x, dim=0)
+    rows = x.unsqueeze(-1)
+    y = y + F.group_norm(rows, 2).squeeze(-1) + F.dropout2d(rows, 0.5, False).squeeze(-1)
+    z = F.embedding(rushlight.tensor([0, 2]), x, padding_idx=1)
+    image = x.reshape(1, 3, 2, 2)
+    parts = F.unfold(image, [2, 2], padding=[1, 1])
+    large = F.interpolate(image, size=[3, 3]) + F.interpolate(image, [3, 3], mode="bicubic")
+    normed = F.instance_norm(image) + F.interpolate(image, scale_factor=[1.0, 1.0])
+    return y, z, parts, large, normed
+
+
+def losses(x):
+    y, target = x * 2 + 0.1, rushlight.tensor([0, 3, 1])
+    loss = F.cross_entropy(x, target, label_smoothing=0.1) + F.nll_loss(x, target, reduction="sum")
+    loss = loss + F.mse_loss(x, y) + F.l1_loss(x, y, reduction="none").sum()
+    loss = loss + F.smooth_l1_loss(x, y, beta=0.5) + F.huber_loss(x, y, delta=0.5)
+    loss = loss + F.kl_div(x, y.softmax(1), reduction="batchmean")
+    p = x.sigmoid()
+    loss = loss + F.binary_cross_entropy(p, p * 0.5)
+    return loss + F.binary_cross_entropy_with_logits(x, p, pos_weight=p)
+
+
+class Calls(nn.Module):
+    def forward(self, x):
+        return relu_and_more(x), layers(x), losses(x)
+
+
+def test_functions(tmp_path):
+    pytest.importorskip("torch")
+    _keep(tmp_path, "calls", jit.script(Calls()), [rushlight.randn(3, 4)])
+    used = {function.__name__ for function in functional_forms.FORMS}
+    text = Path(__file__).read_text()
+    assert not [name for name in used if f"F.{name}(" not in text]
+    _check(tmp_path)
