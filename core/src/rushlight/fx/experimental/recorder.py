@@ -14,6 +14,7 @@ from rushlight.fx.node import Node, map_aggregate
 from rushlight.fx.passes.shape_prop import _extract_tensor_metadata
 from rushlight.library.aten_calls import aten_call
 from rushlight.ops._transforms.capturing import Captured, CaptureLevel
+from rushlight.ops.indexing import captured_items  # noqa: F401 - binds items of Captured
 from rushlight.tensor.tensor import Tensor
 
 

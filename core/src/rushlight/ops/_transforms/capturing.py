@@ -27,13 +27,6 @@ def _needs_value(name):
     return method
 
 
-def _items():
-    """Reading and writing parts; loaded when a program does."""
-    from rushlight.ops.indexing import captured_items
-
-    return captured_items
-
-
 class Captured(Wrapped):
     """A tensor of a program that is being captured."""
 
@@ -68,21 +61,6 @@ class Captured(Wrapped):
 
     def _made_like(self, made):
         return made
-
-    def __getitem__(self, index):
-        """Part of the tensor, by the steps that ATen has for it."""
-        return _items().getitem(self, index)
-
-    def __setitem__(self, index, value):
-        _items().setitem(self, index, value)
-
-    def index_put_(self, indices, values, accumulate=False):
-        """Write (or add) `values` at a tuple of index tensors, into the tensor itself."""
-        return _items().recorded(_items().put, self, list(indices), values, accumulate)
-
-    def index_put(self, indices, values, accumulate=False):
-        """A copy with `values` written (or added) at a tuple of index tensors."""
-        return _items().recorded(_items().index_put, self, list(indices), values, accumulate)
 
     def __deepcopy__(self, memo):
         return self.clone()
