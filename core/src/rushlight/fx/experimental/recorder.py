@@ -184,6 +184,7 @@ class Recorder:
         device = tensor._device if device is None else device
         out = level.wrapped(inner, device)
         out._fx_node, out._asks_gradient = node, tensor.requires_grad
+        out._known_contiguous = tensor.is_contiguous()
         node.meta["device"] = device
         node.meta["val"] = _value(inner)
         node.meta["tensor_meta"] = _extract_tensor_metadata(node.meta["val"])

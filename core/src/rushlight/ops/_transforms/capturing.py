@@ -52,6 +52,13 @@ class Captured(Wrapped):
         """Gradients are no matter of a graph of calls: the tensor itself."""
         return self
 
+    def is_contiguous(self, *args, **kwargs):
+        """Whether the tensor is known to be: strides are those of values, which a capture of shapes
+        has not, so that only inputs are."""
+        if self._level.fake:
+            return self.__dict__.get("_known_contiguous", False) and not (args or kwargs)
+        return self._inner.is_contiguous(*args, **kwargs)
+
     def detach(self):
         """A step of its own."""
         return self._level.process(self._level, Tensor.detach, (self,), {})
