@@ -57,6 +57,7 @@ def process(level, function, args, kwargs):
 
 
 def _function(level, function, args, kwargs):
+    # functions that write to their arguments (batch_norm) say what they do by values
     functional = getattr(function, "functional", None)
     if functional is not None:
         found = functional(*args, **kwargs)

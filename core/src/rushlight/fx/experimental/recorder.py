@@ -90,6 +90,7 @@ class Recorder:
         """A step that wrote to its first argument: whoever reads that now reads the step."""
         node = self.node("call_function", step.target, step.args, step.kwargs)
         target._fx_node = node
+        # forms such as squeeze_ change the shape as well
         target._array = self.level.wrapped(target._inner)._array
         self._describe(node, target._inner)
 
@@ -132,6 +133,7 @@ class Recorder:
     def _describe(self, node, inner):
         node.meta["val"] = _value(inner)
         node.meta["tensor_meta"] = _extract_tensor_metadata(node.meta["val"])
+        # below, a capture of shapes has the meta device; the program has its inputs'
         node.meta["device"] = self._device_of(node) if self.level.fake else inner._device
 
     def node(self, kind, target, args, kwargs, name=None):

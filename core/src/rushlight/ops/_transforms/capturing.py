@@ -104,7 +104,8 @@ class CaptureLevel(Level):
 
     def __exit__(self, *exc):
         super().__exit__(*exc)
-        if self.fake:  # what was drawn for shapes alone was not drawn
+        # numbers that were drawn for shapes alone were not drawn: seeds mean the same afterwards
+        if self.fake:
             set_rng_state(self.sampled)
 
     def wrapped(self, inner, device=None):
@@ -123,6 +124,7 @@ class CaptureLevel(Level):
 
     def lowered(self, value):
         """The tensor below; others than the level's are constants of the program."""
+        # a tensor of an outer capture stands for a shape as well; what runs here is no part of it
         while (level := getattr(value, "_level", None)) is not None and level.kind == self.kind:
             value = value._inner  # of this capture, or of one around it
         if self.fake and value._device is not devices.meta:
@@ -160,10 +162,12 @@ def run(level, step, function, args, kwargs):
             return found
     lowered = [_lowered(level, value) for value in args]
     named = {k: _lowered(level, v) for k, v in kwargs.items()}
+    # what makes a tensor of no other is told where; the rest follows its inputs
     if level.fake and "device" in step.kwargs:
         named["device"] = devices.meta
     with level.outside():
         result = function(*lowered, **named)
+    # the caller holds the tensor that was written to, and reads the step from now on
     if step.writes and result is lowered[0]:
         level.recorder.written(args[0], step)
         return args[0]
