@@ -79,6 +79,23 @@ def test_writes_through_views_become_values():
     )
 
 
+def test_copies_that_depend_on_strides():
+    class Shuffling(nn.Module):
+        def forward(self, x):
+            return x.view(2, 2, 3, 4).transpose(1, 2).contiguous().view(2, 6, 4)
+
+    class WritingThere(nn.Module):
+        def forward(self, x):
+            x = x + 1
+            x.t().contiguous().add_(1)
+            return x
+
+    x = rushlight.randn(2, 6, 4)
+    same_run(Shuffling(), export(Shuffling(), (x,)).run_decompositions(), x)
+    with pytest.raises(RuntimeError, match="clone\\(\\) it before writing"):
+        export(WritingThere(), (rushlight.ones(2, 3),)).run_decompositions()
+
+
 def test_running_statistics_are_outputs():
     model = nn.Sequential(nn.Conv1d(3, 4, 1), nn.BatchNorm1d(4))
     x = rushlight.randn(2, 3, 5)

@@ -36,6 +36,7 @@ def decomposed(program, table=None):
     recorder = Recorder(True, implicit() if table is None else dict(table), _no_constant)
     with recorder.level, no_grad(), FunctionalLevel() as level:
         given = [_input(recorder, level, node) for node in _placeholders(program)]
+        # a write gives an input another tensor below: the new value of what it stands for
         before = [getattr(t, "_inner", None) for t in given]
         outputs = _Run(program.graph_module, level, recorder).run(*given)
         changed = [

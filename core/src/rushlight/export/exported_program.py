@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from rushlight.export.decomposing import decomposed
 from rushlight.export.graph_signature import ExportGraphSignature, InputKind
 from rushlight.export.unlifting import unlifted
 from rushlight.export.verifier import check, writes
@@ -172,8 +173,6 @@ class ExportedProgram:
         """The same program without ops that write: buffers that change are outputs, which
         `graph_signature` names. `decomp_table` maps overloads to functions called instead;
         by default composites such as ``linear`` and ``conv2d`` become their parts."""
-        from rushlight.export.decomposing import decomposed
-
         return decomposed(self, decomp_table)
 
     def validate(self) -> None:

@@ -54,10 +54,17 @@ def process(level, function, args, kwargs):
     if op.kind == "composite" and getattr(function, "variant", None) is None:
         if "out" not in kwargs and not _gives_views(function, args, kwargs):
             return _whole(level, function, args, kwargs)
-    return writes.process(level, function, args, kwargs, _call)
+    found = writes.process(level, function, args, kwargs, _call)
+    if op.options.get("itself") and found is not args[0]:
+        # whether it shares memory depends on strides, which the capture does not have
+        found._writable = (
+            f"{op.name}() may give the tensor itself or a copy: clone() it before writing to it"
+        )
+    return found
 
 
 def _function(level, function, args, kwargs):
+    # functions that write to their arguments (batch_norm) say what they do by values
     functional = getattr(function, "functional", None)
     if functional is not None:
         found = functional(*args, **kwargs)

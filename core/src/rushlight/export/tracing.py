@@ -44,6 +44,7 @@ class Tracing:
     def lift(self, kind, name, tensor, persistent=None):
         """A placeholder for a tensor of the model, and the tensor of the program."""
         label = _PREFIX[kind] + re.sub(r"\W", "_", name)
+        # constants turn up while the model runs; they stand before the user's inputs all the same
         before = self.user[0][0] if self.user else None
         with self.recorder.graph.inserting_before(before) if before else contextlib.nullcontext():
             node, entered = self.recorder.placeholder(label, tensor)
@@ -109,6 +110,7 @@ class Tracing:
             state = self.state()
             given = [self.user_input(n, v) for n, v in zip(names, leaves, strict=True)]
             given_args, given_kwargs = pytree.tree_unflatten(given, in_spec)
+            # tied parameters are one input under the first of their names
             with _reparametrize_module(self.module, state, tie_weights=True):
                 result = self.module(*given_args, **given_kwargs)
                 self._write_assigned(state)

@@ -28,8 +28,7 @@ def unlifted(program, check_guards=True) -> GraphModule:
     _write_back(graph, signature, by_name)
     info = program.module_call_graph[0].signature
     names = _argument_names(info)
-    graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, info.in_spec, info.out_spec))
-    graph._codegen = _KeywordCodeGen(graph._codegen.pytree_info)
+    graph._codegen = _KeywordCodeGen(_PyTreeInfo(names, info.in_spec, info.out_spec))
     module = GraphModule(root, graph, type(program.graph_module).__name__)
     if check_guards:
         guard = InputGuard(program)

@@ -133,14 +133,8 @@ def _in_place(name):
     return None if op is None else op.inplace
 
 
-def _function(name):
-    """What an ATen name calls; None if there is nothing of that name."""
-    root = importlib.import_module("rushlight")
-    importlib.import_module("rushlight.nn.functional")
-    importlib.import_module("rushlight.ops.indexing.captured_items")
-    adapted = getattr(_Adapted, name, None) or RUNS.get(name)
-    if adapted is not None:
-        return adapted
+def _elsewhere(name):
+    """What an ATen name calls that is in a namespace of its own; None if it is in none."""
     if name in _PRIVATE:
         return getattr(
             importlib.import_module("rushlight.ops.former.private_names"), _PRIVATE[name]
@@ -151,6 +145,20 @@ def _function(name):
             found = getattr(part, name.removeprefix(prefix), None)
             if callable(found):
                 return found
+    return None
+
+
+def _function(name):
+    """What an ATen name calls; None if there is nothing of that name."""
+    root = importlib.import_module("rushlight")
+    importlib.import_module("rushlight.nn.functional")
+    importlib.import_module("rushlight.ops.indexing.captured_items")
+    adapted = getattr(_Adapted, name, None) or RUNS.get(name)
+    if adapted is not None:
+        return adapted
+    found = _elsewhere(name)
+    if found is not None:
+        return found
     if name.startswith("__") or name in ("tensor", "load", "save", "compile", "no_grad"):
         return None
     method = getattr(Tensor, name, None)

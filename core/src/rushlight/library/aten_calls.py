@@ -62,6 +62,7 @@ def _of_function(function, args, kwargs):
 def _resolved(name, given, names=(), skipped=None, writes=False):
     """The overload that takes the values `given` by name; `names` are the declared ones. Where no
     overload does, numbers count as tensors."""
+    # Python calls add.Tensor with numbers too: only C++ uses the overload for them
     schemas = {k: v for k, v in schemas_of(name).items() if k != skipped}
     for numbers in (False, True):
         for overload, schema in schemas.items():
@@ -74,6 +75,7 @@ def _resolved(name, given, names=(), skipped=None, writes=False):
 
 def _renamed(schema, given, names):
     """The values by ATen's names: an argument that it calls otherwise is known by its position."""
+    # `input` here is `self` there, `split_size_or_sections` is `split_size`
     own = [a.name for a in schema.arguments]
     other = dict(zip(names, own, strict=False))
     return {k if k in own else other.get(k, k): v for k, v in given.items()}

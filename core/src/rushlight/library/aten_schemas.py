@@ -33,7 +33,8 @@ def schemas_of(name):
     found = _cache.get(name)
     if found is None:
         found = {s.overload or "default": s for s in _schemas(name)}
-        if found:  # its family may be declared later
+        # of what is not known yet, the family may be declared later
+        if found:
             _cache[name] = found
     return found
 
@@ -62,6 +63,8 @@ def _of_tensors(op, words):
     return [w for w in words if w != "default"] if "Tensor" in words else words
 
 
+# Overloads for `out=`, names of dimensions, lists and numbers: no call of a public function on
+# tensors comes to them.
 _OTHER = re.compile("out|Dimname|^dtype$|^values|_values$|^any$|_t$|^right_|^Tensor_list$|^[A-Z]$")
 
 

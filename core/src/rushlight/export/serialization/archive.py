@@ -56,6 +56,7 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol: int = 
     if extra_files or opset_version:
         raise NotImplementedError("save(): extra_files and opset_version are not available; write "
                                   "other files yourself")  # fmt: skip
+    # PyTorch's reader takes the first folder of an archive for its name
     name = Path(f).stem if isinstance(f, str | os.PathLike) else "archive"
     files = _files(ep)
     if not isinstance(f, str | os.PathLike):
@@ -208,6 +209,7 @@ def _tensor(members, folder, name, entry):
     last = offset + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True))
     if min([0, offset, *sizes, *steps]) < 0 or math.prod(sizes) and last >= flat.size:
         raise FormatError(f"'{path}' has {len(data)} bytes: too few for {what} of sizes {sizes}")
+    # a copy: strides of a file may show elements twice
     strides = [s * flat.itemsize for s in steps]
     array = np.lib.stride_tricks.as_strided(flat[offset:], sizes, strides).copy()
     tensor: Tensor = make_tensor(array, dtype)

@@ -176,6 +176,7 @@ class _Reader:
         target = found["target"]
         if target.removeprefix("torch.ops.") in _CHECKS:
             return
+        # the only calls of a program: nothing else that a file names is looked up
         overload = _overload(target)
         args, kwargs = [], {}
         for given in found["inputs"]:

@@ -23,6 +23,7 @@ _FORMATS = {
     "contiguous_format": 1, "channels_last": 2, "channels_last_3d": 3, "preserve_format": 4,
 }  # fmt: skip
 STRIDED = 7
+# JSON has no infinities; PyTorch writes these words.
 _INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 _CONTAINERS = {
     "builtins.tuple": tuple, "builtins.list": list, "builtins.dict": dict,

@@ -85,6 +85,7 @@ def _traced(outer, function, operands):
 
 def _with_same_inputs(parts):
     """The outer tensors of all parts, which become inputs of each, in one order."""
+    # PyTorch's nodes have one list of inputs for both graphs
     tensors: dict = {}
     for part in parts:
         tensors |= {key: tensor for key, (tensor, _) in part.lifted.items()}

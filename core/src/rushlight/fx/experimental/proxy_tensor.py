@@ -126,7 +126,8 @@ class _Trace:
         if not asked:
             return self.function(*args)
         level = grad_level()
-        level.stripping = True  # autograd.grad gives tensors of the program
+        # gradients are tensors of the program, not of the level that records
+        level.stripping = True
         with level:
             tracked = pytree.tree_map_only(
                 Tensor, lambda t: level.track(t) if t.requires_grad else t, args

@@ -14,6 +14,7 @@ from rushlight.fx.node import Node, map_aggregate
 from rushlight.fx.passes.shape_prop import _extract_tensor_metadata
 from rushlight.library.aten_calls import aten_call
 from rushlight.ops._transforms.capturing import Captured, CaptureLevel
+from rushlight.ops.indexing import captured_items  # noqa: F401 - binds items of Captured
 from rushlight.tensor.tensor import Tensor
 
 
@@ -89,6 +90,7 @@ class Recorder:
         """A step that wrote to its first argument: whoever reads that now reads the step."""
         node = self.node("call_function", step.target, step.args, step.kwargs)
         target._fx_node = node
+        # forms such as squeeze_ change the shape as well
         target._array = self.level.wrapped(target._inner)._array
         self._describe(node, target._inner)
 
@@ -131,6 +133,7 @@ class Recorder:
     def _describe(self, node, inner):
         node.meta["val"] = _value(inner)
         node.meta["tensor_meta"] = _extract_tensor_metadata(node.meta["val"])
+        # below, a capture of shapes has the meta device; the program has its inputs'
         node.meta["device"] = self._device_of(node) if self.level.fake else inner._device
 
     def node(self, kind, target, args, kwargs, name=None):
@@ -183,6 +186,7 @@ class Recorder:
         device = tensor._device if device is None else device
         out = level.wrapped(inner, device)
         out._fx_node, out._asks_gradient = node, tensor.requires_grad
+        out._known_contiguous = tensor.is_contiguous()
         node.meta["device"] = device
         node.meta["val"] = _value(inner)
         node.meta["tensor_meta"] = _extract_tensor_metadata(node.meta["val"])

@@ -23,6 +23,11 @@ from rushlight.ops._table.rules import same
 #   autocast, autocast_on_gpu        dtype of inputs under autocast       amp/mode.py
 #   limited, moves, barred           unsigned integers and complex32      _table/limited.py
 #   aten, aten_inplace, aten_aliases overload names in torch.ops.aten     library/aten.py
+#   schemas                          ATen's, where not the derived ones   library/aten_schemas.py
+#   aten_call                        f(values): ATen's name and arguments library/aten_calls.py
+#   wraps_numbers                    add.Tensor, not Scalar, of a number  library/aten_calls.py
+#   in_aten                          False where ATen has no such op      library/aten_calls.py
+#   captured                         the same by ops that ATen has        _transforms/capturing.py
 #   batching                         name of a rule of vmap               _transforms/batching*.py
 #   linear, fills                    tangents of forward mode             _transforms/forward.py
 #   sparse, sparse_slope             acts on stored elements alone        sparse/elementwise.py

@@ -27,13 +27,6 @@ def _needs_value(name):
     return method
 
 
-def _items():
-    """Reading and writing parts; loaded when a program does."""
-    from rushlight.ops.indexing import captured_items
-
-    return captured_items
-
-
 class Captured(Wrapped):
     """A tensor of a program that is being captured."""
 
@@ -59,6 +52,13 @@ class Captured(Wrapped):
         """Gradients are no matter of a graph of calls: the tensor itself."""
         return self
 
+    def is_contiguous(self, *args, **kwargs):
+        """Whether the tensor is known to be: strides are those of values, which a capture of shapes
+        has not, so that only inputs are."""
+        if self._level.fake:
+            return self.__dict__.get("_known_contiguous", False) and not (args or kwargs)
+        return self._inner.is_contiguous(*args, **kwargs)
+
     def detach(self):
         """A step of its own."""
         return self._level.process(self._level, Tensor.detach, (self,), {})
@@ -68,21 +68,6 @@ class Captured(Wrapped):
 
     def _made_like(self, made):
         return made
-
-    def __getitem__(self, index):
-        """Part of the tensor, by the steps that ATen has for it."""
-        return _items().getitem(self, index)
-
-    def __setitem__(self, index, value):
-        _items().setitem(self, index, value)
-
-    def index_put_(self, indices, values, accumulate=False):
-        """Write (or add) `values` at a tuple of index tensors, into the tensor itself."""
-        return _items().recorded(_items().put, self, list(indices), values, accumulate)
-
-    def index_put(self, indices, values, accumulate=False):
-        """A copy with `values` written (or added) at a tuple of index tensors."""
-        return _items().recorded(_items().index_put, self, list(indices), values, accumulate)
 
     def __deepcopy__(self, memo):
         return self.clone()
@@ -119,7 +104,8 @@ class CaptureLevel(Level):
 
     def __exit__(self, *exc):
         super().__exit__(*exc)
-        if self.fake:  # what was drawn for shapes alone was not drawn
+        # numbers that were drawn for shapes alone were not drawn: seeds mean the same afterwards
+        if self.fake:
             set_rng_state(self.sampled)
 
     def wrapped(self, inner, device=None):
@@ -138,6 +124,7 @@ class CaptureLevel(Level):
 
     def lowered(self, value):
         """The tensor below; others than the level's are constants of the program."""
+        # a tensor of an outer capture stands for a shape as well; what runs here is no part of it
         while (level := getattr(value, "_level", None)) is not None and level.kind == self.kind:
             value = value._inner  # of this capture, or of one around it
         if self.fake and value._device is not devices.meta:
@@ -175,10 +162,12 @@ def run(level, step, function, args, kwargs):
             return found
     lowered = [_lowered(level, value) for value in args]
     named = {k: _lowered(level, v) for k, v in kwargs.items()}
+    # what makes a tensor of no other is told where; the rest follows its inputs
     if level.fake and "device" in step.kwargs:
         named["device"] = devices.meta
     with level.outside():
         result = function(*lowered, **named)
+    # the caller holds the tensor that was written to, and reads the step from now on
     if step.writes and result is lowered[0]:
         level.recorder.written(args[0], step)
         return args[0]

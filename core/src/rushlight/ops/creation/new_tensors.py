@@ -31,6 +31,18 @@ def _form(name):
     return call
 
 
+def _named_first(method, first, named):
+    """The first argument, given by name."""
+    if first not in named:
+        raise TypeError(f"{method.__name__}() missing required argument: '{first}' (pos 1)")
+    return (named.pop(first),)
+
+
+def _of_program(method, args, options):
+    """A new tensor of a program that is captured; new_tensor copies data, which is no step."""
+    return captured(method, args, options) if hasattr(method, "aten_call") else NotImplemented
+
+
 def _new_method(function):
     first = None if function is full or function is tensor else "size"
     plain, fill = function in _PLAIN, _PLAIN.get(function)
@@ -45,15 +57,9 @@ def _new_method(function):
                 if made is not None:
                     return made
         if first is not None and not args:
-            if first not in named:
-                raise TypeError(f"{method.__name__}() missing required argument: '{first}' (pos 1)")
-            args = (named.pop(first),)
+            args = _named_first(method, first, named)
         if STATE.levels and not requires_grad:
-            made = (
-                NotImplemented
-                if function is tensor
-                else captured(method, (self, *args), {"dtype": dtype, "device": device})
-            )
+            made = _of_program(method, (self, *args), {"dtype": dtype, "device": device})
             if made is not NotImplemented:
                 return made
         layout = self.layout if layout is None else layout

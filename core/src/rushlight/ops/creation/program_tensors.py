@@ -21,6 +21,7 @@ def of_program(function, args, given):
         return None
     if any(isinstance(value, Tensor) for value in args):
         return None
+    # sizes are given by position or by keyword, never both
     names = ("dtype", "device") if args else ("size", "dtype", "device")
     made = captured(function, args, {k: given[k] for k in names if given.get(k) is not None})
     return None if made is NotImplemented else made

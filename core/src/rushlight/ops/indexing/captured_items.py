@@ -6,13 +6,14 @@ from rushlight.dtypes import bool_, int64, uint8
 from rushlight.machine import np
 from rushlight.machine.arrays import is_array
 from rushlight.ops._table.aten import in_aten
+from rushlight.ops._transforms.capturing import Captured
 from rushlight.ops.creation.tensors import tensor
 from rushlight.ops.former.private_names import sliced
 from rushlight.ops.indexing import items as indexing
 from rushlight.ops.indexing.items import _slice
 from rushlight.ops.indexing.slicing import narrow, select
 from rushlight.ops.shape.view_copies import select_scatter, slice_scatter
-from rushlight.ops.shape.views import permute, t, transpose
+from rushlight.ops.shape.views import permute, t, transpose, view_scatter
 from rushlight.tensor.dispatch import captured, stack
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
@@ -227,3 +228,14 @@ _BACK = {
     transpose.op: lambda value, dim0, dim1: value.transpose(dim0, dim1),
     t.op: lambda value: value.t(),
 }
+
+
+# What reads and writes parts while a program is captured, bound as items.py binds Tensor's.
+Captured.__getitem__, Captured.__setitem__ = getitem, setitem
+Captured.index_put_ = lambda self, indices, values, accumulate=False: recorded(
+    put, self, list(indices), values, accumulate
+)
+Captured.index_put = lambda self, indices, values, accumulate=False: recorded(
+    index_put, self, list(indices), values, accumulate
+)
+view_scatter.op.options["captured"] = scattered

@@ -168,8 +168,9 @@ _KINDS = {
 }  # fmt: skip
 
 
-def _run_as(mode):
-    """ATen's op for a mode, by the public function."""
+def _run_as(kind):
+    """ATen's op for a mode and a number of dimensions, by the public function."""
+    mode, _ = kind
 
     def run(input, output_size, *rest):
         align = rest[0] if len(rest) > 1 else None
@@ -182,7 +183,7 @@ def _run_as(mode):
     return run
 
 
-RUNS.update({name: _run_as(mode) for (mode, _), name in _KINDS.items()})
+RUNS.update(zip(_KINDS.values(), map(_run_as, _KINDS), strict=True))
 
 
 def _resampled(input, size=None, scale_factor=None, mode="nearest", align_corners=None,

@@ -424,12 +424,16 @@ def _extreme(kind):
             raise TypeError(f"{kind}() received {list(kwargs)}, expected dim, keepdim or other")
         return (_max_dim if kind == "max" else _min_dim)(input, *args, **kwargs)
 
+    return _extreme_in_aten(kind)(call)
+
+
+def _extreme_in_aten(kind):
     return in_aten(
         f"{kind}(Tensor self) -> Tensor",
         f"{kind}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
         f"{kind}.other(Tensor self, Tensor other) -> Tensor",
         call=_extreme_form(kind),
-    )(call)
+    )
 
 
 def _extreme_form(kind):

@@ -582,13 +582,8 @@ def unflatten(input: Tensor, dim, sizes):
     return reshape(input, (*shape[:dim], *infer_size(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
 
 
-def _scattered(base, value, path):
-    from rushlight.ops.indexing import captured_items
-
-    return captured_items.scattered(base, value, path)
-
-
-@op(captured=_scattered, linear="+base,value", meta=like, method=False, samples=lambda make: [],
+@op(
+    linear="+base,value", meta=like, method=False, samples=lambda make: [],
     tested_by="tests/autograd/test_inplace_views.py", limited="unsigned complex", moves=True,
     batching="view_scatter",
 )  # fmt: skip
