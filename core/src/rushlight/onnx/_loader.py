@@ -20,24 +20,33 @@ _LARGEST_LIST = 64  # whole numbers that are written into the graph instead of b
 def load(model, trainable: bool = True):
     """A :class:`~rushlight.fx.GraphModule` that does what an ONNX model does.
 
-    `model` is a path, bytes, or a ``ModelProto``. Weights are parameters under their names (with "_"
-    for what a name cannot have), other constants buffers; with `trainable=False` all are buffers. Inputs
-    keep their order; several outputs come as a tuple. The module trains, and is captured by fx, export and
-    jit.
+    `model` is a path, bytes, or a ``ModelProto``. Weights are parameters under their names (with
+    "_" for what a name cannot have), other constants buffers; with `trainable=False` all are
+    buffers. Inputs keep their order; several outputs come as a tuple. The module trains, and is
+    captured by fx, export and jit.
 
     Raises OnnxImporterError with the file and the reason if it is no valid model, and
-    UnsupportedOperatorError with the operator and the node's name if there is no such operator here.
+    UnsupportedOperatorError with the operator and the node's name if there is no such operator
+    here.
 
     Example:
         >>> module = rushlight.onnx.load("model.onnx")  # doctest: +SKIP
         >>> module(rushlight.rand(1, 3, 224, 224)).shape  # doctest: +SKIP
+
     """
     proto, name = _read(model)
     opsets = {imported.domain: imported.version for imported in proto.opset_import}
     functions = {(f.domain, f.name): f for f in proto.functions}
     root = nn.Module()
     graph = _Graph(root, opsets, functions, trainable, name)
-    return graph.module(proto.graph)
+    try:
+        return graph.module(proto.graph)
+    except (OnnxImporterError, UnsupportedOperatorError, NotImplementedError):
+        raise
+    except Exception as error:  # damaged names, types and attributes show in many ways
+        raise OnnxImporterError(
+            f"{name} is no valid ONNX model: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _read(model):
@@ -81,8 +90,7 @@ class _Graph:
             self._add(node)
         results = [self._value(value.name) for value in proto.output]
         self.graph.output(results[0] if len(results) == 1 else tuple(results))
-        module = GraphModule(self.root, self.graph, "OnnxModel")
-        return module
+        return GraphModule(self.root, self.graph, "OnnxModel")
 
     def _enter(self, proto):
         weights = {value.name: value for value in proto.initializer}
@@ -214,7 +222,9 @@ class _Graph:
             tensor = self._dense(value)
         else:
             kind = rushlight.float32 if "float" in attribute.name else rushlight.int64
-            tensor = rushlight.tensor(list(value) if hasattr(value, "__iter__") else value, dtype=kind)
+            tensor = rushlight.tensor(
+                list(value) if hasattr(value, "__iter__") else value, dtype=kind
+            )
         trainable, self.trainable = self.trainable, False
         self._store(node.output[0], tensor)
         self.trainable = trainable
@@ -285,6 +295,7 @@ class _Graph:
 
 def _renamed(node, names, prefix):
     """Inner names of a function as names of the graph."""
+
     def of(name):
         return names.get(name, prefix + name) if name else ""
 

@@ -11,9 +11,9 @@ from rushlight.onnx._registry import translation
 class _Opening(Recorder):
     """Writes down calls that have a translation; opens others that are made of several."""
 
-    def __init__(self, custom):
+    def __init__(self, target, custom):
         super().__init__(True, constant=self._constant, stacks=False)
-        self.custom, self.tensors = custom, {}
+        self.target, self.custom, self.tensors = target, custom, {}
 
     def step(self, function, args, kwargs):
         """None for a call that is opened."""
@@ -43,8 +43,7 @@ def _same(target, other):
 def opened(node, custom=()):
     """The graph that a node's op comes to, its inputs (nodes of the outer graph, in order) and its
     constants; None if it is not made of others."""
-    recorder = _Opening(custom)
-    recorder.target = node.target
+    recorder = _Opening(node.target, custom)
     inputs: dict[Node, object] = {}
 
     def given(value):

@@ -7,25 +7,37 @@ import functools
 import rushlight as rl
 from rushlight.onnx._operators.registry import operator
 
+_UNSIGNED = (rl.uint16, rl.uint32, rl.uint64)
+
+
+def _joined(function, *values):
+    """A function of several tensors; of unsigned ones, which have no arithmetic, as int64."""
+    kind = values[0].dtype
+    if kind in _UNSIGNED:
+        return functools.reduce(function, (v.to(rl.int64) for v in values)).to(kind)
+    return functools.reduce(function, values)
+
 
 @operator()
 def Add(a, b):
-    return a + b
+    return _joined(rl.add, a, b)
 
 
 @operator()
 def Sub(a, b):
-    return a - b
+    return _joined(rl.sub, a, b)
 
 
 @operator()
 def Mul(a, b):
-    return a * b
+    return _joined(rl.mul, a, b)
 
 
 @operator()
 def Div(a, b):
-    return a / b if a.dtype.is_floating_point else rl.div(a, b, rounding_mode="trunc")
+    if a.dtype.is_floating_point:
+        return a / b
+    return _joined(functools.partial(rl.div, rounding_mode="trunc"), a, b)
 
 
 @operator()
@@ -37,7 +49,7 @@ def Pow(a, b):
 
 @operator()
 def Mod(a, b, fmod=0):
-    return rl.fmod(a, b) if fmod else rl.remainder(a, b)
+    return _joined(rl.fmod if fmod else rl.remainder, a, b)
 
 
 @operator("Sum")
@@ -52,12 +64,12 @@ def mean(*values):
 
 @operator("Max")
 def max_(*values):
-    return functools.reduce(rl.maximum, values)
+    return _joined(rl.maximum, *values)
 
 
 @operator("Min")
 def min_(*values):
-    return functools.reduce(rl.minimum, values)
+    return _joined(rl.minimum, *values)
 
 
 @operator()

@@ -133,13 +133,12 @@ def DepthToSpace(x, blocksize, mode="DCR"):
 
 
 @operator()
-def SpaceToDepth(x, blocksize):
+def SpaceToDepth(x, blocksize, mode="DCR"):
     n, c, h, w = x.shape
     b = blocksize
-    parts = x.reshape(n, c, h // b, b, w // b, b).permute(0, 3, 5, 1, 2, 4)
+    order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+    parts = x.reshape(n, c, h // b, b, w // b, b).permute(order)
     return parts.reshape(n, c * b * b, h // b, w // b)
-
-
 
 
 @operator(static=(1, 3))
@@ -148,7 +147,10 @@ def Pad(x, pads=None, value=None, axes=None, mode="constant", **attributes):
     fill = attributes.get("value", 0 if value is None else number(value))
     dims = [d % x.ndim for d in ints(axes)] if axes is not None else list(range(x.ndim))
     half = len(dims)
-    before, after = dict(zip(dims, amounts[:half], strict=True)), dict(zip(dims, amounts[half:], strict=True))
+    before, after = (
+        dict(zip(dims, amounts[:half], strict=True)),
+        dict(zip(dims, amounts[half:], strict=True)),
+    )
     for dim in dims:
         x = _padded(x, dim, before[dim], after[dim], mode, fill)
     return x
@@ -194,10 +196,9 @@ def CenterCropPad(x, shape, axes=None):
 def Gather(x, indices, axis=0):
     size = x.shape[axis]
     places = rl.where(indices < 0, indices + size, indices).long()
-    rank = places.ndim
     found = x.index_select(axis, places.reshape(-1))
     axis %= x.ndim
-    return found.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]) if rank != 1 else found
+    return found.reshape([*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]])
 
 
 def _positive(indices, size):
@@ -271,7 +272,8 @@ def Compress(x, condition, axis=None):
 def ReverseSequence(x, lengths, batch_axis=1, time_axis=0):
     moved = x.movedim((batch_axis, time_axis), (0, 1))
     rows = [
-        rl.cat([row[: int(n)].flip(0), row[int(n) :]]) for row, n in zip(moved, lengths, strict=True)
+        rl.cat([row[: int(n)].flip(0), row[int(n) :]])
+        for row, n in zip(moved, lengths, strict=True)
     ]
     return rl.stack(rows).movedim((0, 1), (batch_axis, time_axis))
 
@@ -283,7 +285,11 @@ def TensorScatter(past, update, indices=None, axis=-2, mode="linear"):
     size = found.shape[1]
     for row in range(len(found)):
         start = 0 if indices is None else int(indices[row])
-        places = (rl.arange(values.shape[1]) + start) % size if mode == "circular" else rl.arange(values.shape[1]) + start
+        places = (
+            (rl.arange(values.shape[1]) + start) % size
+            if mode == "circular"
+            else rl.arange(values.shape[1]) + start
+        )
         found[row, places] = values[row]
     return found.movedim(1, axis)
 
@@ -311,5 +317,3 @@ def Col2Im(x, image_shape, block_shape, dilations=None, pads=None, strides=None)
         found[(slice(None), slice(None), *where)] += parts[(slice(None), slice(None), *place)]
     inner = tuple(slice(pads[d], pads[d] + s) for d, s in enumerate(sizes))
     return found[(slice(None), slice(None), *inner)]
-
-

@@ -150,6 +150,18 @@ def Cast(x, to, saturate=1, round_mode="up"):
 
 
 @operator()
+def BitCast(x, to):
+    from rushlight.onnx._operators.dtypes import dtype_of
+
+    return x.view(dtype_of(to))
+
+
+@operator()
+def SwiGLU(a, b, alpha=1.0):
+    return Swish(a, alpha) * b
+
+
+@operator()
 def CastLike(x, like, saturate=1, round_mode="up"):
     return x.to(like.dtype)
 
@@ -168,7 +180,7 @@ def CumSum(x, axis, exclusive=0, reverse=0):
 def CumProd(x, axis, exclusive=0, reverse=0):
     dim = int(number(axis))
     x = x.flip(dim) if reverse else x
-    found = x.cumprod(dim)
+    found = x.cumprod(dim, dtype=x.dtype)
     if exclusive:
         ones = rl.ones_like(x.narrow(dim, 0, 1))
         found = rl.cat([ones, found.narrow(dim, 0, x.shape[dim] - 1)], dim)

@@ -29,7 +29,17 @@ def pads_of(auto_pad, pads, sizes, kernel, strides, dilations):
 
 
 @operator()
-def Conv(x, weight, bias=None, auto_pad="NOTSET", dilations=None, group=1, kernel_shape=None, pads=None, strides=None):
+def Conv(
+    x,
+    weight,
+    bias=None,
+    auto_pad="NOTSET",
+    dilations=None,
+    group=1,
+    kernel_shape=None,
+    pads=None,
+    strides=None,
+):
     rank = weight.ndim - 2
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
     before, after = pads_of(auto_pad, pads, x.shape[2:], weight.shape[2:], strides, dilations)
@@ -37,7 +47,9 @@ def Conv(x, weight, bias=None, auto_pad="NOTSET", dilations=None, group=1, kerne
         for dim, (low, high) in enumerate(zip(before, after, strict=True), 2):
             x = _padded(x, dim, low, high, "constant", 0)
         before = [0] * rank
-    return _CONVOLUTIONS[rank](x, weight, bias, tuple(strides), tuple(before), tuple(dilations), group)
+    return _CONVOLUTIONS[rank](
+        x, weight, bias, tuple(strides), tuple(before), tuple(dilations), group
+    )
 
 
 @operator()
@@ -48,9 +60,7 @@ def ConvTranspose(
     rank = weight.ndim - 2
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
     extra = output_padding or [0] * rank
-    found = _TRANSPOSED[rank](
-        x, weight, None, tuple(strides), 0, 0, group, tuple(dilations)
-    )
+    found = _TRANSPOSED[rank](x, weight, None, tuple(strides), 0, 0, group, tuple(dilations))
     for dim, more in enumerate(extra, 2):
         found = _padded(found, dim, 0, more, "constant", 0)
     whole = list(found.shape[2:])
@@ -73,7 +83,11 @@ def _cuts(auto_pad, pads, whole, sizes, strides, output_shape):
     totals = [w - s for w, s in zip(whole, wanted, strict=True)]
     small = [t // 2 for t in totals]
     large = [t - s for t, s in zip(totals, small, strict=True)]
-    return (large, small) if auto_pad == "SAME_LOWER" or output_shape and auto_pad != "SAME_UPPER" else (small, large)
+    return (
+        (large, small)
+        if auto_pad == "SAME_LOWER" or output_shape and auto_pad != "SAME_UPPER"
+        else (small, large)
+    )
 
 
 @operator()
@@ -94,7 +108,9 @@ def BatchNormalization(
     dims = [d for d in range(x.ndim) if d != 1]
     now_mean, now_var = x.mean(dims), x.var(dims, correction=0)
     found = F.batch_norm(x, now_mean, now_var, scale, bias, False, 0.0, epsilon)
-    running = [old * momentum + new * (1 - momentum) for old, new in ((mean, now_mean), (var, now_var))]
+    running = [
+        old * momentum + new * (1 - momentum) for old, new in ((mean, now_mean), (var, now_var))
+    ]
     return (found, *running) if outputs > 1 else found
 
 
@@ -133,7 +149,9 @@ def GroupNormalization(x, scale, bias, num_groups, epsilon=1e-5, stash_type=1, o
 
 @operator()
 def LpNormalization(x, axis=-1, p=2):
-    length = x.abs().sum(axis, keepdim=True) if p == 1 else x.square().sum(axis, keepdim=True).sqrt()
+    length = (
+        x.abs().sum(axis, keepdim=True) if p == 1 else x.square().sum(axis, keepdim=True).sqrt()
+    )
     return rl.where(length == 0, rl.zeros_like(x), x / length)
 
 
@@ -161,7 +179,9 @@ def Dropout(x, ratio=None, training_mode=None, seed=None, outputs=1, **attribute
 
 
 @operator()
-def RotaryEmbedding(x, cos, sin, positions=None, interleaved=0, num_heads=0, rotary_embedding_dim=0):
+def RotaryEmbedding(
+    x, cos, sin, positions=None, interleaved=0, num_heads=0, rotary_embedding_dim=0
+):
     single = x.ndim == 3
     if single:
         batch, length, width = x.shape
@@ -190,7 +210,7 @@ def RotaryEmbedding(x, cos, sin, positions=None, interleaved=0, num_heads=0, rot
 def Attention(
     query, key, value, mask=None, past_key=None, past_value=None, nonpad=None, is_causal=0,
     kv_num_heads=0, q_num_heads=0, qk_matmul_output_mode=0, scale=None, softcap=0.0,
-    softmax_precision=None, outputs=1,
+    softmax_precision=None, left_window_size=-1, right_window_size=-1, outputs=1,
 ):  # fmt: skip
     single = query.ndim == 3
     if single:
@@ -204,47 +224,70 @@ def Attention(
     times = query.shape[1] // key.shape[1]
     if times > 1:
         key, value = (v.repeat_interleave(times, 1) for v in (key, value))
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    root = math.sqrt(scale)
-    raw = (query * root) @ (key * root).mT
-    allowed = _bias(query, key, mask, is_causal, past_key, nonpad)
-    masked = raw if allowed is None else raw + allowed
-    capped = softcap * rl.tanh((masked if qk_matmul_output_mode != 99 else raw) / softcap) if softcap else masked
-    if softcap:
-        capped = softcap * rl.tanh(raw / softcap)
-        capped = capped if allowed is None else capped + allowed
-    kind = capped.dtype
-    shares = capped.float().softmax(-1).to(kind) if softmax_precision == 1 else capped.softmax(-1)
+    root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scores = (query * root) @ (key * root).mT
+    shown = [scores]
+    scores = softcap * rl.tanh(scores / softcap) if softcap else scores
+    hidden = _hidden(
+        query, key, mask, is_causal, past_key, nonpad, left_window_size, right_window_size
+    )
+    biased = scores if hidden is None else scores + hidden
+    shown += [scores if softcap else biased, biased]
+    shares = _shares(biased, hidden, softmax_precision).to(query.dtype)
     found = shares.to(value.dtype) @ value
-    if single:
-        found = found.transpose(1, 2).flatten(2)
-    shown = (raw, masked if not softcap else capped, capped, shares)[qk_matmul_output_mode]
-    return (found, *present, shown)[:outputs] if outputs > 1 else found
+    found = found.transpose(1, 2).flatten(2) if single else found
+    shown.append(shares)
+    return (found, *present, shown[qk_matmul_output_mode])[:outputs] if outputs > 1 else found
 
 
-def _bias(query, key, mask, is_causal, past_key, nonpad):
-    """What is added to scores: minus infinity where nothing is seen."""
+def _shares(scores, hidden, precision):
+    """The softmax of scores, 0 in rows in which nothing is seen."""
+    from rushlight.onnx._operators.dtypes import dtype_of
+
+    kind = scores.dtype if precision is None else dtype_of(precision)
+    shares = scores.to(kind).softmax(-1)
+    if hidden is None:
+        return shares
+    blind = hidden.amax(-1, keepdim=True) == -math.inf
+    return rl.where(blind, rl.zeros((), dtype=kind), shares)
+
+
+def _hidden(query, key, mask, is_causal, past_key, nonpad, left, right):
+    """What is added to scores, minus infinity where nothing is seen; None where all is."""
     rows, columns = query.shape[-2], key.shape[-2]
     total = None
     if mask is not None:
-        total = (
-            rl.zeros(mask.shape, dtype=query.dtype).masked_fill(~mask, -math.inf)
-            if mask.dtype is rl.bool
-            else mask
-        )
+        total = _minus_infinity(~mask, query.dtype) if mask.dtype is rl.bool else mask
         if total.shape[-1] < columns:
-            short = columns - total.shape[-1]
-            total = F.pad(total, (0, short), value=-math.inf)
-    if nonpad is not None:
-        seen = rl.arange(columns) < nonpad[:, None, None, None]
-        hidden = rl.zeros(seen.shape, dtype=query.dtype).masked_fill(~seen, -math.inf)
-        total = hidden if total is None else total + hidden
+            total = F.pad(total, (0, columns - total.shape[-1]), value=-math.inf)
+    behind = _behind(rows, past_key, nonpad)
+    gaps = rl.arange(columns) - rl.arange(rows)[:, None] - behind
+    unseen = []
     if is_causal:
-        behind = past_key.shape[2] if past_key is not None else 0
-        seen = rl.ones(rows, columns, dtype=rl.bool).tril(behind)
-        hidden = rl.zeros(rows, columns, dtype=query.dtype).masked_fill(~seen, -math.inf)
-        total = hidden if total is None else total + hidden
+        unseen.append(gaps > 0)
+    if left >= 0:
+        unseen.append(gaps < -left)
+    if right >= 0:
+        unseen.append(gaps > right)
+    if nonpad is not None:
+        unseen.append(rl.arange(columns) >= nonpad.reshape(-1, 1, 1, 1))
+    for one in unseen:
+        more = _minus_infinity(one, query.dtype)
+        total = more if total is None else total + more
     return total
+
+
+def _behind(rows, past_key, nonpad):
+    """How many keys come before the first query."""
+    if past_key is not None:
+        return past_key.shape[2]
+    if nonpad is not None:
+        return (nonpad.reshape(-1, 1, 1, 1) - rows).long()
+    return 0
+
+
+def _minus_infinity(where, dtype):
+    return rl.zeros(where.shape, dtype=dtype).masked_fill(where, -math.inf)
 
 
 @operator()

@@ -11,7 +11,9 @@ from rushlight.onnx._operators.registry import operator
 def NegativeLogLikelihoodLoss(x, target, weight=None, ignore_index=None, reduction="mean"):
     classes = x.shape[1]
     target = target.long()
-    ignored = rl.zeros_like(target, dtype=rl.bool) if ignore_index is None else target == ignore_index
+    ignored = (
+        rl.zeros_like(target, dtype=rl.bool) if ignore_index is None else target == ignore_index
+    )
     safe = target.masked_fill(ignored, 0).clamp(0, classes - 1)
     picked = -x.gather(1, safe.unsqueeze(1)).squeeze(1)
     share = x.new_ones(classes) if weight is None else weight

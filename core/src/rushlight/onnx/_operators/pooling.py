@@ -13,7 +13,7 @@ from rushlight.onnx._operators.registry import ints, operator
 _MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 
-def _windows(x, kernel, strides, dilations, before, after, ceil_mode, fill):
+def _windows(x, kernel, strides, dilations, before, after, ceil_mode, fill, beyond=None):
     """All windows of a padded input, (N, C, *counts, elements), and where each element is from."""
     rank = len(kernel)
     sizes, places = x.shape[2:], []
@@ -24,7 +24,9 @@ def _windows(x, kernel, strides, dilations, before, after, ceil_mode, fill):
         if ceil_mode and (count - 1) * strides[d] >= sizes[d] + before[d]:
             count -= 1  # a window that begins behind the input
         need = (count - 1) * strides[d] + span - sizes[d] - before[d]
-        x = _padded(x, d + 2, before[d], max(0, need), "constant", fill)
+        x = _padded(x, d + 2, before[d], min(max(0, need), after[d]), "constant", fill)
+        rest = max(0, need - after[d])  # behind the padding, with ceil_mode
+        x = _padded(x, d + 2, 0, rest, "constant", fill if beyond is None else beyond)
         starts = rl.arange(count)[:, None] * strides[d]
         places.append(starts + rl.arange(kernel[d]) * dilations[d])
     for d, where in enumerate(places):
@@ -50,11 +52,17 @@ def MaxPool(
     x, kernel_shape, auto_pad="NOTSET", ceil_mode=0, dilations=None, pads=None, storage_order=0,
     strides=None, outputs=1,
 ):  # fmt: skip
-    strides, dilations, before, after = _settings(x, kernel_shape, strides, dilations, auto_pad, pads)
+    strides, dilations, before, after = _settings(
+        x, kernel_shape, strides, dilations, auto_pad, pads
+    )
     fits = before == after and all(2 * p <= k for p, k in zip(before, kernel_shape, strict=True))
     if outputs == 1 and fits and x.dtype.is_floating_point and not ceil_mode:
-        return _MAX[len(kernel_shape)](x, tuple(kernel_shape), tuple(strides), tuple(before), tuple(dilations))
-    found, places = _windows(x, kernel_shape, strides, dilations, before, after, ceil_mode, _lowest(x))
+        return _MAX[len(kernel_shape)](
+            x, tuple(kernel_shape), tuple(strides), tuple(before), tuple(dilations)
+        )
+    found, places = _windows(
+        x, kernel_shape, strides, dilations, before, after, ceil_mode, _lowest(x)
+    )
     values, best = found.max(-1)
     if outputs == 1:
         return values
@@ -84,21 +92,23 @@ def AveragePool(
     x, kernel_shape, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0, dilations=None,
     pads=None, strides=None,
 ):  # fmt: skip
-    strides, dilations, before, after = _settings(x, kernel_shape, strides, dilations, auto_pad, pads)
+    strides, dilations, before, after = _settings(
+        x, kernel_shape, strides, dilations, auto_pad, pads
+    )
     total, _ = _windows(x, kernel_shape, strides, dilations, before, after, ceil_mode, 0)
     ones = rl.ones(1, 1, *x.shape[2:], dtype=x.dtype)
-    if count_include_pad:
-        for d, (low, high) in enumerate(zip(before, after, strict=True)):
-            ones = _padded(ones, d + 2, low, high, "constant", 1)
-        before = [0] * len(before)
-        after = before
-    count, _ = _windows(ones, kernel_shape, strides, dilations, before, after, ceil_mode, 0)
+    settings = kernel_shape, strides, dilations, before, after, ceil_mode
+    count, _ = _windows(ones, *settings, 1 if count_include_pad else 0, 0)
     return total.sum(-1) / count.sum(-1)
 
 
 @operator()
-def LpPool(x, kernel_shape, auto_pad="NOTSET", ceil_mode=0, dilations=None, p=2, pads=None, strides=None):
-    strides, dilations, before, after = _settings(x, kernel_shape, strides, dilations, auto_pad, pads)
+def LpPool(
+    x, kernel_shape, auto_pad="NOTSET", ceil_mode=0, dilations=None, p=2, pads=None, strides=None
+):
+    strides, dilations, before, after = _settings(
+        x, kernel_shape, strides, dilations, auto_pad, pads
+    )
     found, _ = _windows(x.abs() ** p, kernel_shape, strides, dilations, before, after, ceil_mode, 0)
     return found.sum(-1) ** (1 / p)
 
@@ -130,12 +140,10 @@ def MaxUnpool(x, indices, output_shape=None, kernel_shape=(), pads=None, strides
     found = rl.zeros(math.prod(whole), dtype=x.dtype)
     found[indices.reshape(-1)] = x.reshape(-1)
     found = found.reshape(whole)
-    if output_shape is None:
-        return found
-    wanted = ints(output_shape)
-    flat = rl.zeros(math.prod(wanted), dtype=x.dtype)
-    flat[indices.reshape(-1)] = x.reshape(-1)
-    return flat.reshape(wanted)
+    if output_shape is not None:
+        for dim, wanted in enumerate(ints(output_shape)):
+            found = _padded(found, dim, 0, wanted - found.shape[dim], "constant", 0)
+    return found
 
 
 @operator()
@@ -150,7 +158,11 @@ def RoiAlign(
         wide, high = right - left, bottom - top
         if not shift:
             wide, high = max(wide, 1.0), max(high, 1.0)
-        found.append(_region(x[number], left, top, wide, high, output_height, output_width, sampling_ratio, mode))
+        found.append(
+            _region(
+                x[number], left, top, wide, high, output_height, output_width, sampling_ratio, mode
+            )
+        )
     return rl.stack(found) if found else x.new_zeros(0, x.shape[1], output_height, output_width)
 
 
@@ -238,7 +250,9 @@ def _kept(corners, values, count, overlap, least):
         one = corners[place]
         good = True
         for other in kept:
-            sides = rl.minimum(one[2:], corners[other, 2:]) - rl.maximum(one[:2], corners[other, :2])
+            sides = rl.minimum(one[2:], corners[other, 2:]) - rl.maximum(
+                one[:2], corners[other, :2]
+            )
             shared = sides.clamp(min=0).prod()
             if shared / (areas[place] + areas[other] - shared) > overlap:
                 good = False

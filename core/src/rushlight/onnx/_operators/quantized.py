@@ -29,7 +29,9 @@ def DequantizeLinear(x, scale, zero=None, axis=1, block_size=0, output_dtype=0):
 
 
 @operator()
-def QuantizeLinear(x, scale, zero=None, axis=1, block_size=0, output_dtype=0, precision=0, saturate=1):
+def QuantizeLinear(
+    x, scale, zero=None, axis=1, block_size=0, output_dtype=0, precision=0, saturate=1
+):
     from rushlight.onnx._operators.dtypes import dtype_of
 
     kind = dtype_of(output_dtype) if output_dtype else rl.uint8 if zero is None else zero.dtype
@@ -75,7 +77,9 @@ def QLinearMatMul(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
 
 @operator()
 def ConvInteger(x, weight, x_zero=None, w_zero=None, **options):
-    values, kernels = _shifted(x, x_zero), _shifted(weight, w_zero, rows=False)
+    if w_zero is not None and w_zero.ndim:
+        w_zero = w_zero.reshape([-1, *[1] * (weight.ndim - 1)])
+    values, kernels = _shifted(x, x_zero), _shifted(weight, w_zero)
     return Conv(values.double(), kernels.double(), **options).to(rl.int32)
 
 
@@ -84,7 +88,9 @@ def QLinearConv(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias=No
     shape = [-1, *[1] * (w.ndim - 1)]
     shift = w_zero.to(rl.int32).reshape(shape) if w_zero.ndim else w_zero.to(rl.int32)
     kernels = (w.to(rl.int32) - shift).double()
-    found = Conv(_shifted(x, x_zero).double(), kernels, None if bias is None else bias.double(), **options)
+    found = Conv(
+        _shifted(x, x_zero).double(), kernels, None if bias is None else bias.double(), **options
+    )
     scale = x_scale.double() * w_scale.double() / y_scale.double()
     scale = scale.reshape([1, -1, *[1] * (w.ndim - 2)]) if scale.ndim else scale
     return QuantizeLinear(found * scale, rl.ones((), dtype=rl.float64), y_zero)

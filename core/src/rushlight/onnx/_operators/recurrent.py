@@ -13,7 +13,9 @@ _FUNCTIONS = {
     "LeakyRelu": lambda x, a, b: rl.nn.functional.leaky_relu(x, 0.01 if a is None else a),
     "ThresholdedRelu": lambda x, a, b: rl.where(x > (1.0 if a is None else a), x, rl.zeros_like(x)),
     "ScaledTanh": lambda x, a, b: a * rl.tanh(b * x),
-    "HardSigmoid": lambda x, a, b: ((0.2 if a is None else a) * x + (0.5 if b is None else b)).clamp(0, 1),
+    "HardSigmoid": lambda x, a, b: (
+        (0.2 if a is None else a) * x + (0.5 if b is None else b)
+    ).clamp(0, 1),
     "Elu": lambda x, a, b: rl.nn.functional.elu(x, 1.0 if a is None else a),
     "Softsign": lambda x, a, b: x / (1 + x.abs()),
     "Softplus": lambda x, a, b: rl.nn.functional.softplus(x),
@@ -52,7 +54,7 @@ def _run(step, x, lengths, states, reverse):
 
 
 def _layer(make, x, w, r, b, lengths, firsts, direction, layout, outputs, gates):
-    """All directions: (time, directions, batch, hidden) and the last states, as many as are asked."""
+    """All directions: (time, directions, batch, hidden) and as many last states as are asked."""
     ways, size = r.shape[0], r.shape[2]
     if layout:
         x = x.transpose(0, 1)

@@ -58,7 +58,9 @@ def _l1(x, dims, keep, nothing=False):
 
 @_reduction("ReduceL2")
 def _l2(x, dims, keep, nothing=False):
-    squares = _sum((x * x).double() if not x.dtype.is_floating_point else x * x, dims, keep, nothing)
+    squares = _sum(
+        (x * x).double() if not x.dtype.is_floating_point else x * x, dims, keep, nothing
+    )
     return squares.sqrt().to(x.dtype)
 
 

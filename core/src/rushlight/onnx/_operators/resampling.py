@@ -20,12 +20,18 @@ def Resize(
         coordinate_transformation_mode, nearest_mode = "asymmetric", "floor"
     dims = [d % x.ndim for d in axes] if axes is not None else list(range(x.ndim))
     factors = _floats(scales)
-    wanted = ints(sizes) if sizes is not None and (not rl.is_tensor(sizes) or sizes.numel()) else None
+    wanted = (
+        ints(sizes) if sizes is not None and (not rl.is_tensor(sizes) or sizes.numel()) else None
+    )
     wanted, factors = _targets(x, dims, factors, wanted, keep_aspect_ratio_policy)
     regions = _floats(roi)
     for n, dim in enumerate(dims):
         region = (regions[n], regions[n + len(dims)]) if regions else (0.0, 1.0)
-        if wanted[n] == x.shape[dim] and factors[n] == 1 and coordinate_transformation_mode != "tf_crop_and_resize":
+        if (
+            wanted[n] == x.shape[dim]
+            and factors[n] == 1
+            and coordinate_transformation_mode != "tf_crop_and_resize"
+        ):
             continue
         weights, outside = _weights(
             x.shape[dim], wanted[n], factors[n], region, mode, nearest_mode,
@@ -103,7 +109,7 @@ def _weights(size, count, factor, region, mode, nearest_mode, how, a, exclude, a
         shares = {}
         for k in range(low, low + 2 * math.ceil(reach) + (2 if antialias else 0)):
             share = _share((k - place) * stretch, mode, a)
-            if share and not (exclude and not 0 <= k < size) and not (antialias and not 0 <= k < size):
+            if share and not (exclude and not 0 <= k < size):
                 shares[k] = share
         total = sum(shares.values()) if exclude or antialias else 1.0
         for k, share in shares.items():

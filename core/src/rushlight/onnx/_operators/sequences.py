@@ -24,7 +24,11 @@ def SequenceAt(values, position):
 @operator()
 def SequenceInsert(values, tensor, position=None):
     place = len(values) if position is None else int(number(position))
-    return [*values[:place], tensor, *values[place:]] if place >= 0 else [*values[:place], tensor, *values[place:]]
+    return (
+        [*values[:place], tensor, *values[place:]]
+        if place >= 0
+        else [*values[:place], tensor, *values[place:]]
+    )
 
 
 @operator()
@@ -50,7 +54,9 @@ def SplitToSequence(x, split=None, axis=0, keepdims=1):
         parts = rl.split(x, 1, axis)
         return [p if keepdims else p.squeeze(axis) for p in parts]
     lengths = ints(split)
-    return list(rl.split(x, lengths[0] if rl.is_tensor(split) and not split.ndim else lengths, axis))
+    return list(
+        rl.split(x, lengths[0] if rl.is_tensor(split) and not split.ndim else lengths, axis)
+    )
 
 
 @operator("Optional")

@@ -11,7 +11,9 @@ from rushlight.onnx._operators.registry import number, operator
 
 @operator()
 def DFT(x, dft_length=None, axis=None, inverse=0, onesided=0, opset=20, **attributes):
-    dim = attributes.get("axis", 1 if axis is None and opset < 20 else -2 if axis is None else int(number(axis)))
+    dim = attributes.get(
+        "axis", 1 if axis is None and opset < 20 else -2 if axis is None else int(number(axis))
+    )
     dim = dim % x.ndim if dim >= 0 else dim + x.ndim
     length = None if dft_length is None else int(number(dft_length))
     if inverse and onesided:
@@ -28,7 +30,9 @@ def DFT(x, dft_length=None, axis=None, inverse=0, onesided=0, opset=20, **attrib
 def STFT(signal, frame_step, window=None, frame_length=None, onesided=1):
     step = int(number(frame_step))
     length = int(number(frame_length)) if frame_length is not None else window.shape[0]
-    values = rl.view_as_complex(signal.contiguous()) if signal.shape[-1] == 2 else signal.squeeze(-1)
+    values = (
+        rl.view_as_complex(signal.contiguous()) if signal.shape[-1] == 2 else signal.squeeze(-1)
+    )
     frames = values.unfold(1, length, step)
     frames = frames if window is None else frames * window
     found = rl.fft.fft(frames, length, -1)
@@ -41,7 +45,9 @@ def _window(size, output_datatype, periodic, shares):
     count = int(number(size))
     places = rl.arange(count, dtype=rl.float64)
     angle = 2 * math.pi * places / (count if periodic else max(1, count - 1))
-    total = sum(((-1) ** n * share * rl.cos(n * angle) for n, share in enumerate(shares)), 0 * places)
+    total = sum(
+        ((-1) ** n * share * rl.cos(n * angle) for n, share in enumerate(shares)), 0 * places
+    )
     return total.to(dtype_of(output_datatype))
 
 
