@@ -125,12 +125,6 @@ def test_freezing(model_class):
     assert all(each.requires_grad for each in module.parameters())
 
 
-def test_what_is_not_there_names_what_to_use(model_class):
-    for name in ("to_onnx", "to_torchscript"):
-        with pytest.raises(NotImplementedError, match="save_checkpoint"):
-            getattr(model_class(), name)("file")
-
-
 def test_nested_modules_share_the_trainer(model_class, loader, trainer):
     class Outer(model_class):
         def __init__(self):

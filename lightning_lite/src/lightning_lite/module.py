@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
-from lightning_lite import checkpoint, gradients
+from lightning_lite import checkpoint, deploying, gradients
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.hyperparameters import HyperparametersMixin
 from lightning_lite.messages import warn
@@ -336,19 +336,30 @@ class LightningModule(HyperparametersMixin, ModuleHooks, DataHooks, CheckpointHo
         """Data of all processes; since there is one, the data itself."""
         return data
 
-    def to_torchscript(self, *args: Any, **kwargs: Any) -> Any:
-        """Not there; save the weights instead."""
-        raise NotImplementedError(
-            "to_torchscript: there is no TorchScript here; keep the weights with "
-            "rushlight.save(model.state_dict(), path) or Trainer.save_checkpoint(path)"
-        )
+    def to_torchscript(
+        self,
+        file_path: Any = None,
+        method: str = "script",
+        example_inputs: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The module as TorchScript, by `method` "script" (all branches) or "trace" (the calls that
+        `example_inputs` lead to; default `example_input_array`), saved if `file_path` is given.
 
-    def to_onnx(self, *args: Any, **kwargs: Any) -> Any:
-        """Not there; save the weights instead."""
-        raise NotImplementedError(
-            "to_onnx: export is not there yet; keep the weights with "
-            "rushlight.save(model.state_dict(), path) or Trainer.save_checkpoint(path)"
-        )
+        It is taken in evaluation mode; the module keeps its mode. `kwargs` go to
+        `rushlight.jit.script` or `rushlight.jit.trace`. Raises ValueError for another method or
+        without inputs to trace.
+        """
+        return deploying.to_torchscript(self, file_path, method, example_inputs, kwargs)
+
+    def to_onnx(self, file_path: Any = None, input_sample: Any = None, **kwargs: Any) -> Any:
+        """The module as an ONNX program, saved if `file_path` (a path or a binary file) is given.
+
+        `input_sample` (default `example_input_array`): a tensor, a tuple of arguments, or a
+        dictionary of keyword arguments. It is taken in evaluation mode; the module keeps its mode.
+        `kwargs` go to `rushlight.onnx.export`. Raises ValueError without an input.
+        """
+        return deploying.to_onnx(self, file_path, input_sample, kwargs)
 
     @classmethod
     def load_from_checkpoint(
