@@ -477,12 +477,9 @@ def _bitwise(g):
         raise NotImplementedError("bitwise operators on integers need opset_version=18 or later")
 
 
-for _name, _kind, _logical in (
-    ("and", "BitwiseAnd", "And"),
-    ("or", "BitwiseOr", "Or"),
-    ("xor", "BitwiseXor", "Xor"),
-):
-    aten(f"bitwise_{_name}.Tensor", f"bitwise_{_name}.Scalar")(_bits(_kind, _logical))
+aten("bitwise_and.Tensor", "bitwise_and.Scalar")(_bits("BitwiseAnd", "And"))
+aten("bitwise_or.Tensor", "bitwise_or.Scalar")(_bits("BitwiseOr", "Or"))
+aten("bitwise_xor.Tensor", "bitwise_xor.Scalar")(_bits("BitwiseXor", "Xor"))
 
 
 @aten("bitwise_not")

@@ -382,13 +382,12 @@ def _scaled(g, x, mode, how, factors, **options):
     return g.op("Resize", x, None, scales, **extra)
 
 
-for _rank in (1, 2, 3):
-
-    @aten(f"upsample_nearest{_rank}d.vec", f"upsample_nearest{_rank}d")
-    def _nearest(g, self=None, input=None, scale_factors=None, output_size=None):
-        x = input if self is None else self
-        factors = scale_factors if output_size is None else None
-        return _scaled(g, x, "nearest", "asymmetric", factors)
+@aten("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec",
+      "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")  # fmt: skip
+def upsample_nearest(g, self=None, input=None, scale_factors=None, output_size=None):
+    x = input if self is None else self
+    factors = scale_factors if output_size is None else None
+    return _scaled(g, x, "nearest", "asymmetric", factors)
 
 
 @aten("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec",

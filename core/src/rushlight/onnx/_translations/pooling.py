@@ -53,10 +53,12 @@ def g_shape(x):
     return x.shape
 
 
-for _count in (1, 2, 3):
-    _plain, _with = _max_pool(_count)
-    aten(f"max_pool{_count}d")(_plain)
-    aten(f"max_pool{_count}d_with_indices")(_with)
+aten("max_pool1d")(_max_pool(1)[0])
+aten("max_pool2d")(_max_pool(2)[0])
+aten("max_pool3d")(_max_pool(3)[0])
+aten("max_pool1d_with_indices")(_max_pool(1)[1])
+aten("max_pool2d_with_indices")(_max_pool(2)[1])
+aten("max_pool3d_with_indices")(_max_pool(3)[1])
 
 
 def _avg_pool(count):
@@ -78,8 +80,9 @@ def _avg_pool(count):
     return translate
 
 
-for _count in (1, 2, 3):
-    aten(f"avg_pool{_count}d")(_avg_pool(_count))
+aten("avg_pool1d")(_avg_pool(1))
+aten("avg_pool2d")(_avg_pool(2))
+aten("avg_pool3d")(_avg_pool(3))
 
 
 def _adaptive(count, kind, whole):
@@ -122,9 +125,7 @@ def _uneven(g, x, lengths, sizes, kind):
     return x
 
 
-for _count in (1, 2, 3):
-    aten(f"adaptive_avg_pool{_count}d", f"_adaptive_avg_pool{_count}d")(
-        _adaptive(_count, "AveragePool", "GlobalAveragePool")
-    ) if _count > 1 else aten("adaptive_avg_pool1d")(
-        _adaptive(1, "AveragePool", "GlobalAveragePool")
-    )
+_WHOLE = ("AveragePool", "GlobalAveragePool")
+aten("adaptive_avg_pool1d")(_adaptive(1, *_WHOLE))
+aten("adaptive_avg_pool2d", "_adaptive_avg_pool2d")(_adaptive(2, *_WHOLE))
+aten("adaptive_avg_pool3d", "_adaptive_avg_pool3d")(_adaptive(3, *_WHOLE))

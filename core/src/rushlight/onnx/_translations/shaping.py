@@ -336,15 +336,14 @@ def pad_(g, self, pad, mode="constant", value=None):
     return padded(g, self, pad, kinds[mode])
 
 
-for _rank in (1, 2, 3):
+@aten("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
+def reflection_pad(g, self, padding):
+    return padded(g, self, padding, "reflect")
 
-    @aten(f"reflection_pad{_rank}d")
-    def _reflection(g, self, padding):
-        return padded(g, self, padding, "reflect")
 
-    @aten(f"replication_pad{_rank}d")
-    def _replication(g, self, padding):
-        return padded(g, self, padding, "edge")
+@aten("replication_pad1d", "replication_pad2d", "replication_pad3d")
+def replication_pad(g, self, padding):
+    return padded(g, self, padding, "edge")
 
 
 @aten("rot90")
