@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.jit import kinds, tree
 from rushlight.jit.kinds import ClassType
 from rushlight.jit.printer import Printer
+from rushlight.jit.rewrites import is_otherwise, rewritten
 from rushlight.jit.units import UNIT
 from rushlight.nn.module import Module
 
@@ -60,8 +61,16 @@ class Exporter(Printer):
         """The call of a public function by one that is written with it; None where it is an op."""
         from rushlight.jit import functional_forms
 
+        other = rewritten(target, call)
+        if other is not None:
+            return self.expr(other)
         python = functional_forms.form_for(target.python)
         if python is None:
+            if is_otherwise(target.script, target.python):
+                raise self.refused(
+                    f"the function {target.script} of nn.functional cannot be written into an "
+                    "archive: write it with operators, or trace the module"
+                )
             return None
         function = UNIT.function(python)
         values = dict(zip([p.name for p in function.params], call.args, strict=False))

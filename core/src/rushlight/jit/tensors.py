@@ -221,7 +221,8 @@ def function_of(name):
     if found is not None:
         return found
     try:
-        return getattr(lookup("aten"), name)._function
+        function = getattr(lookup("aten"), name)._function
+        return getattr(function, "_jit_replaces", function)  # while a trace runs
     except AttributeError:
         raise NotImplementedError(
             f"the op aten::{name} is not available: save the program with other operations, or "

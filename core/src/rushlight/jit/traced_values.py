@@ -78,6 +78,12 @@ class Traced(Wrapped):
         at = dim % len(sizes)
         return TracedSize(sizes[at], size_of(self, at))
 
+    def _rewrapped(self, inner):
+        """The same values without their history: ``detach``."""
+        from rushlight.jit.tracing import detached
+
+        return detached(self, inner)
+
     def item(self):
         """The number in a tensor of one element: a constant of the program."""
         _looked_at("number")
@@ -112,3 +118,10 @@ class Traced(Wrapped):
     def __index__(self):
         _looked_at("index")
         return self._inner.__index__()
+
+
+class TracedInside(Traced):
+    """A tensor inside of a function that archives have nothing for: its ops are recorded."""
+
+    __slots__ = ()
+    _asked_by_ops = True

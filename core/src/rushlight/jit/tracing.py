@@ -32,6 +32,13 @@ def size_of(value, dim):
     return tree.Call(tensors.Aten("size"), args, {}, type=INT, at=_AT)
 
 
+def detached(value, inner):
+    """``value.detach()``, recorded; `inner` is its result."""
+    target = tensors.OnTensor("detach")
+    made = tree.Call(target, [value._recorded], {}, type=TENSOR, at=_AT)
+    return ACTIVE[-1].keep(made, inner)
+
+
 def trace(
     func,
     example_inputs=None,
