@@ -223,7 +223,9 @@ def _loss(name, before, behind):
 
         def value(label):
             default = defaults[label].default
-            return given.get(label) or _const(default, kinds.of_value(default))
+            found = given.get(label) or _const(default, kinds.of_value(default))
+            whole = label in ("p", "margin", "eps") and isinstance(found, tree.Const)
+            return _const(float(found.value), FLOAT) if whole else found
 
         args = [*map(value, before.split()), _const(number, INT), *map(value, behind.split())]
         return name, args
