@@ -215,7 +215,7 @@ def exists(name):
 
 def function_of(name):
     """What an ATen name calls."""
-    from rushlight.jit.aten_forms import FORMS
+    from rushlight.jit.forms.aten import FORMS
 
     found = FORMS.get(name)
     if found is not None:

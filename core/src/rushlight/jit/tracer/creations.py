@@ -11,7 +11,7 @@ import threading
 
 import rushlight
 from rushlight.jit import tensors, tree
-from rushlight.jit.trace_state import ACTIVE
+from rushlight.jit.tracer.trace_state import ACTIVE
 
 _HOMES = ("rushlight.ops.creation.", "rushlight.ops.random.")
 _DATA = ("tensor", "as_tensor", "from_numpy", "asarray", "frombuffer", "scalar_tensor")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 import warnings
 
-from rushlight.jit import creations, tree
+from rushlight.jit import tree
 from rushlight.jit.kinds import INT
-from rushlight.jit.trace_state import TracerWarning
+from rushlight.jit.tracer import creations
+from rushlight.jit.tracer.trace_state import TracerWarning
 from rushlight.ops._transforms.wrappers import Wrapped
 
 
@@ -70,7 +71,7 @@ class Traced(Wrapped):
 
     def size(self, dim=None):
         """The sizes, or one of them."""
-        from rushlight.jit.tracing import size_of
+        from rushlight.jit.tracer.tracing import size_of
 
         sizes = self._inner.shape
         if dim is None:
@@ -80,7 +81,7 @@ class Traced(Wrapped):
 
     def _rewrapped(self, inner):
         """The same values without their history: ``detach``."""
-        from rushlight.jit.tracing import detached
+        from rushlight.jit.tracer.tracing import detached
 
         return detached(self, inner)
 

@@ -26,7 +26,7 @@ def _form(function):
 
 def form_for(python):
     """The form of a public function; None if it has none."""
-    importlib.import_module("rushlight.jit.loss_forms")
+    importlib.import_module("rushlight.jit.forms.losses")
     return FORMS.get(python)
 
 

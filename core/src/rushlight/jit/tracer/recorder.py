@@ -9,7 +9,7 @@ from rushlight import devices, dtypes, from_numpy
 from rushlight.jit import kinds, tensors, tree
 from rushlight.jit.kinds import INT, NONE, TENSOR, Type
 from rushlight.jit.targets import Compiled, Method
-from rushlight.jit.traced_values import Traced, TracedInside, TracedSize
+from rushlight.jit.tracer.traced_values import Traced, TracedInside, TracedSize
 from rushlight.machine import np
 from rushlight.ops._transforms.wrappers import Level, below, replace, wrap
 from rushlight.tensor.memory_format import memory_format
@@ -286,8 +286,8 @@ def _plain(value):
 @functools.cache
 def _has_form(function):
     """Whether archives can hold a call of a function."""
-    from rushlight.jit.functional_forms import form_for
-    from rushlight.jit.rewrites import REWRITES, is_otherwise
+    from rushlight.jit.forms.functional import form_for
+    from rushlight.jit.forms.rewrites import REWRITES, is_otherwise
 
     name = getattr(getattr(function, "op", None), "name", getattr(function, "__name__", ""))
     if is_otherwise(name, function):
