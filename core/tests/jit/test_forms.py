@@ -9,7 +9,8 @@ import pytest
 import rushlight
 import rushlight.nn.functional as F
 from rushlight import jit, nn
-from rushlight.jit import attention_forms, functional_forms, layer_forms, loss_forms  # noqa: F401
+from rushlight.jit import forms
+from rushlight.jit.forms import attention, functional  # noqa: F401 - they add to the layers
 
 CHECK = Path(__file__).parent / "check_archives.py"
 PLANE, LINE, CUBE, ROW = (2, 4, 6, 6), (2, 4, 6), (2, 4, 4, 4, 4), (3, 4)
@@ -112,7 +113,8 @@ def _check(folder):
 def test_layers(tmp_path):
     pytest.importorskip("torch")
     rushlight.manual_seed(0)
-    for kind in layer_forms.FORMS:
+    forms.layers.form_of(nn.Linear)  # which imports all of them
+    for kind in forms.layers.FORMS:
         arguments, options, shapes = _row(kind)
         if kind.__name__ == "Embedding":
             arguments, options = (4, 3), {"padding_idx": -1}
@@ -162,7 +164,7 @@ class Calls(nn.Module):
 def test_functions(tmp_path):
     pytest.importorskip("torch")
     _keep(tmp_path, "calls", jit.script(Calls()), [rushlight.randn(3, 4)])
-    used = {function.__name__ for function in functional_forms.FORMS}
+    used = {function.__name__ for function in functional.FORMS}
     text = Path(__file__).read_text()
     assert not [name for name in used if f"F.{name}(" not in text]
     _check(tmp_path)

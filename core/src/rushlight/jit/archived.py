@@ -8,7 +8,7 @@ import ast
 from rushlight import devices
 from rushlight.jit import kinds, scalars, tensors, tree
 from rushlight.jit.dispatch import dispatched, primitive
-from rushlight.jit.former_ops import former
+from rushlight.jit.forms.former import former
 from rushlight.jit.frontend import calls
 from rushlight.jit.frontend.values import Bound, Static
 from rushlight.jit.kinds import BOOL, DEVICE, INT, NONE, STR, UNKNOWN, ClassType

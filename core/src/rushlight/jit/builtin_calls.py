@@ -8,11 +8,12 @@ import typing
 
 from rushlight import devices
 from rushlight.autograd.mode import enable_grad, no_grad, set_grad_enabled
-from rushlight.jit import futures, kinds, marks, scalars, trace_state, tree
+from rushlight.jit import futures, kinds, marks, scalars, tree
 from rushlight.jit.frontend import calls
 from rushlight.jit.frontend.values import Bound, Items, Static
 from rushlight.jit.kinds import BOOL, DEVICE, FLOAT, INT, NONE, STR, TENSOR, UNKNOWN, ClassType
 from rushlight.jit.targets import Target
+from rushlight.jit.tracer import trace_state
 
 CALLS: dict = {}
 
@@ -259,10 +260,10 @@ class _Context(Target):
 
     def written(self, printer, call):
         """The class of the program that stands for it."""
-        from rushlight.jit import grad_contexts
+        from rushlight.jit.forms import contexts
         from rushlight.jit.units import UNIT
 
-        kind = UNIT.class_type(getattr(grad_contexts, self.python.__name__))
+        kind = UNIT.class_type(getattr(contexts, self.python.__name__))
         for name in ("__enter__", "__exit__"):
             UNIT.method(kind, name)
         return f"{printer.type(kind)}({printer.arguments(call.args, {})})"

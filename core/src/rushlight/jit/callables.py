@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight import dtypes
 from rushlight.jit import kinds, runtime
 from rushlight.jit.kinds import FLOAT
-from rushlight.jit.trace_state import ACTIVE
+from rushlight.jit.tracer.trace_state import ACTIVE
 
 
 def bound_values(function, params, args, kwargs):

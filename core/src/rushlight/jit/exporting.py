@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.jit import kinds, tree
+from rushlight.jit.forms.rewrites import is_otherwise, rewritten
 from rushlight.jit.kinds import ClassType
 from rushlight.jit.printer import Printer
 from rushlight.jit.units import UNIT
@@ -58,10 +59,18 @@ class Exporter(Printer):
     # --------------------------------------------------------------------------------- values
     def form(self, target, call):
         """The call of a public function by one that is written with it; None where it is an op."""
-        from rushlight.jit import functional_forms
+        from rushlight.jit.forms import functional
 
-        python = functional_forms.form_for(target.python)
+        other = rewritten(target, call)
+        if other is not None:
+            return self.expr(other)
+        python = functional.form_for(target.python)
         if python is None:
+            if is_otherwise(target.script, target.python):
+                raise self.refused(
+                    f"the function {target.script} of nn.functional cannot be written into an "
+                    "archive: write it with operators, or trace the module"
+                )
             return None
         function = UNIT.function(python)
         values = dict(zip([p.name for p in function.params], call.args, strict=False))
@@ -148,7 +157,7 @@ class Exporter(Printer):
 
 def layer_form(kind, name) -> tree.Function:
     """A method of a layer in TorchScript."""
-    from rushlight.jit.layer_forms import form_of
+    from rushlight.jit.forms.layers import form_of
 
     python = kind.scope[0].python
     form = form_of(python) if name == "forward" else None

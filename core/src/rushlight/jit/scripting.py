@@ -107,7 +107,7 @@ def script_if_tracing(fn):
 
     @functools.wraps(fn)
     def call(*args, **kwargs):
-        from rushlight.jit.trace_state import is_tracing
+        from rushlight.jit.tracer.trace_state import is_tracing
 
         if not is_tracing():
             return fn(*args, **kwargs)

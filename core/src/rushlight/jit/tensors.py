@@ -216,13 +216,14 @@ def exists(name):
 
 def function_of(name):
     """What an ATen name calls."""
-    from rushlight.jit.aten_forms import FORMS
+    from rushlight.jit.forms.aten import FORMS
 
     found = FORMS.get(name)
     if found is not None:
         return found
     try:
-        return getattr(lookup("aten"), name)._function
+        function = getattr(lookup("aten"), name)._function
+        return getattr(function, "_jit_replaces", function)  # while a trace runs
     except AttributeError:
         raise NotImplementedError(
             f"the op aten::{name} is not available: save the program with other operations, or "

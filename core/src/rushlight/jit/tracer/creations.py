@@ -11,6 +11,7 @@ import threading
 
 import rushlight
 from rushlight.jit import tensors, tree
+from rushlight.jit.tracer.trace_state import ACTIVE
 
 _HOMES = ("rushlight.ops.creation.", "rushlight.ops.random.")
 _DATA = ("tensor", "as_tensor", "from_numpy", "asarray", "frombuffer", "scalar_tensor")
@@ -47,10 +48,14 @@ class recorded_creations:  # noqa: N801 - reads as a word
 
         @functools.wraps(function)
         def call(*args, **kwargs):
-            if threading.get_ident() != self.thread or self.recorder.sees((args, kwargs)):
+            elsewhere = not ACTIVE or ACTIVE[-1] is not self.recorder
+            if elsewhere or threading.get_ident() != self.thread:
+                return function(*args, **kwargs)
+            if self.recorder.sees((args, kwargs)):
                 return function(*args, **kwargs)
             return self.recorder.created(name, function, args, kwargs)
 
+        call._jit_replaces = function
         return call
 
 
@@ -58,8 +63,6 @@ def method(name):
     """A method of traced tensors that makes a new one."""
 
     def call(self, *args, **kwargs):
-        from rushlight.jit.trace_state import ACTIVE
-
         recorder = ACTIVE[-1]
         values = [recorder.expr(v) for v in (self, *args)]
         named = {k: recorder.expr(v) for k, v in kwargs.items()}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 import warnings
 
-from rushlight.jit import creations, tree
+from rushlight.jit import tree
 from rushlight.jit.kinds import INT
-from rushlight.jit.trace_state import TracerWarning
+from rushlight.jit.tracer import creations
+from rushlight.jit.tracer.trace_state import TracerWarning
 from rushlight.ops._transforms.wrappers import Wrapped
 
 
@@ -70,13 +71,19 @@ class Traced(Wrapped):
 
     def size(self, dim=None):
         """The sizes, or one of them."""
-        from rushlight.jit.tracing import size_of
+        from rushlight.jit.tracer.tracing import size_of
 
         sizes = self._inner.shape
         if dim is None:
             return tuple(TracedSize(n, size_of(self, i)) for i, n in enumerate(sizes))
         at = dim % len(sizes)
         return TracedSize(sizes[at], size_of(self, at))
+
+    def _rewrapped(self, inner):
+        """The same values without their history: ``detach``."""
+        from rushlight.jit.tracer.tracing import detached
+
+        return detached(self, inner)
 
     def item(self):
         """The number in a tensor of one element: a constant of the program."""
@@ -112,3 +119,10 @@ class Traced(Wrapped):
     def __index__(self):
         _looked_at("index")
         return self._inner.__index__()
+
+
+class TracedInside(Traced):
+    """A tensor inside of a function that archives have nothing for: its ops are recorded."""
+
+    __slots__ = ()
+    _asked_by_ops = True

@@ -26,7 +26,7 @@ def _form(function):
 
 def form_for(python):
     """The form of a public function; None if it has none."""
-    importlib.import_module("rushlight.jit.loss_forms")
+    importlib.import_module("rushlight.jit.forms.losses")
     return FORMS.get(python)
 
 
@@ -256,6 +256,20 @@ def _unfold(
     return aten.im2col(input, kernel_size, dilation, padding, stride)
 
 
+def _by_area(input: Tensor, size: List[int] | None, scale_factor: List[float] | None) -> Tensor:
+    target: List[int] = []
+    if size is not None:
+        target = size
+    elif scale_factor is not None:
+        for i in range(len(scale_factor)):
+            target.append(int(float(input.size(i + 2)) * scale_factor[i]))
+    if input.dim() == 3:
+        return aten.adaptive_avg_pool1d(input, target)
+    if input.dim() == 4:
+        return aten.adaptive_avg_pool2d(input, target)
+    return aten.adaptive_avg_pool3d(input, target)
+
+
 @_form
 def _interpolate(
     input: Tensor,
@@ -284,4 +298,6 @@ def _interpolate(
         return aten.upsample_bicubic2d(input, size, corners, scale_factor)
     if mode == "trilinear":
         return aten.upsample_trilinear3d(input, size, corners, scale_factor)
+    if mode == "area":
+        return _by_area(input, size, scale_factor)
     raise NotImplementedError("interpolate: this mode cannot be used in an archive")

@@ -87,8 +87,10 @@ _form(lambda value: rushlight.set_grad_enabled(value) and None, "set_grad_enable
 
 
 @_form
-def einsum(equation, tensors, path=None):
-    """``einsum``; the path is a hint."""
+def einsum(equation, *tensors, path=None):
+    """``einsum`` of a list of tensors, or of several; the path is a hint."""
+    if isinstance(tensors[0], list | tuple):
+        tensors = tensors[0]
     return rushlight.einsum(equation, *tensors)
 
 
@@ -98,6 +100,25 @@ def _spread(name):
 
 for _name in ("broadcast_tensors", "block_diag", "cartesian_prod"):
     _form(_spread(_name), _name)
+
+
+@_form
+def stft(self, n_fft, hop_length=None, win_length=None, window=None, *rest, **options):
+    """``stft``: without padding, or with ``center, pad_mode`` before the rest."""
+    options.pop("align_to_window", None)
+    names = ["normalized", "onesided", "return_complex"]
+    if len(rest) > 1 and isinstance(rest[1], str) or "center" in options:
+        names = ["center", "pad_mode", *names]
+    else:
+        options["center"] = False
+    options.update(zip(names, rest, strict=False))
+    return rushlight.stft(self, n_fft, hop_length, win_length, window, **options)
+
+
+@_form
+def tensordot(self, other, dims_self, dims_other):
+    """``tensordot`` with the dimensions of both."""
+    return rushlight.tensordot(self, other, (dims_self, dims_other))
 
 
 @_form
@@ -124,9 +145,9 @@ _form(_slice, "slice")
 
 
 @_form
-def expand(self, size, implicit=False):
+def expand(self, *size, implicit=False):
     """``expand``; `implicit` is for the tracer."""
-    return self.expand(*size)
+    return self.expand(*(size[0] if isinstance(size[0], list | tuple) else size))
 
 
 @_form
@@ -193,6 +214,13 @@ def _convolved(self, weight, bias, stride, padding, dilation, transposed, output
 
 _form(_convolved, "_convolution")
 _form(_convolved, "convolution")
+
+
+@_form
+def _convolution_mode(self, weight, bias, stride, padding, dilation, groups):
+    """A convolution with ``padding="same"`` or ``"valid"``."""
+    function = getattr(F, f"conv{weight.dim() - 2}d")
+    return function(self, weight, bias, stride, padding, dilation, groups)
 
 
 def _resampled(mode, count):

@@ -9,12 +9,16 @@ from rushlight import devices, dtypes, from_numpy
 from rushlight.jit import kinds, tensors, tree
 from rushlight.jit.kinds import INT, NONE, TENSOR, Type
 from rushlight.jit.targets import Compiled, Method
-from rushlight.jit.traced_values import Traced, TracedSize
+from rushlight.jit.tracer.traced_values import Traced, TracedInside, TracedSize
 from rushlight.machine import np
 from rushlight.ops._transforms.wrappers import Level, below, replace, wrap
 from rushlight.tensor.memory_format import memory_format
 from rushlight.tensor.tensor import Tensor
 
+_OUTSIDE = (
+    "jit.trace: a traced tensor is written into one that was made outside of the trace; make it "
+    "inside, for example with x.new_zeros or rushlight.zeros_like"
+)
 _PARTS = ("_slice", "_index", "getitem")
 _REVERSED = {"rdiv": "/", "rpow": "**", "rmatmul": "@"}
 _AT = (1, 0, 1)
@@ -28,6 +32,7 @@ class Recorder:
     def __init__(self, known):
         self.known, self.statements, self.count = known, [], 0
         self.level = Level("trace", self.process)
+        self.kind = Traced
         self.kept: list = []  # so that no id is used twice
         self.constants: list = []
         self.writes = False
@@ -40,7 +45,7 @@ class Recorder:
 
     def wrapped(self, tensor, expr):
         """A tensor whose calls are recorded."""
-        made = wrap(Traced, tensor, self.level)
+        made = wrap(self.kind, tensor, self.level)
         made._recorded = expr
         self.kept.append(made)
         return made
@@ -51,6 +56,8 @@ class Recorder:
             return value._recorded
         if isinstance(value, TracedSize):
             return value.expr
+        if isinstance(value, np.ndarray):
+            value = from_numpy(value)
         found = self.known.get(id(value))
         if found is not None:
             return found
@@ -113,18 +120,54 @@ class Recorder:
             return tree.Cut(*(None if e is None else self.expr(e) for e in ends), at=_AT)
         if value is Ellipsis:
             return tree.Const(Ellipsis, type=kinds.UNKNOWN, at=_AT)
-        return self.expr(from_numpy(value) if isinstance(value, np.ndarray) else value)
+        return self.expr(value)
 
     # ------------------------------------------------------------------------------------ calls
     def process(self, level, function, args, kwargs):
         """Record a call of a public function, and run it."""
+        if getattr(function, "__name__", "") == "put" and not hasattr(function, "op"):
+            return self.written_at(function, args)
+        if self.kind is Traced and not _has_form(function):
+            return self.inside(function, args, kwargs)
         made = self.call(function, args, kwargs)
         if self.writes and _writes_outside(function, args, self.known):
-            raise NotImplementedError(
-                "jit.trace: a traced tensor is written into one that was made outside of the "
-                "trace; make it inside, for example with x.new_zeros or rushlight.zeros_like"
-            )
+            raise NotImplementedError(_OUTSIDE)
         return self.keep(made, self.run(function, args, kwargs))
+
+    def inside(self, function, args, kwargs):
+        """The ops that a public function makes, where archives have nothing for the function."""
+        self.kind = TracedInside
+        try:
+            change = self.changed
+            kwargs = {key: replace(value, change) for key, value in kwargs.items()}
+            found = function(*(replace(value, change) for value in args), **kwargs)
+        finally:
+            self.kind = Traced
+        return replace(found, self.changed)
+
+    def changed(self, tensor):
+        """A traced tensor as the kind that is used now; others stay."""
+        if not isinstance(tensor, Traced) or type(tensor) is self.kind:
+            return tensor
+        return self.wrapped(tensor._inner, tensor._recorded)
+
+    def written_at(self, function, args):
+        """``x[index] = values`` at an advanced index."""
+        target, index, values, accumulate = args
+        if not isinstance(target, Traced):
+            raise NotImplementedError(_OUTSIDE)
+        if accumulate:
+            items = [self.expr(i) for i in index]
+            held = tree.Sequence("list", items, type=kinds.list_of(TENSOR), at=_AT)
+            call = [self.expr(target), held, self.expr(values), tree.Const(True, type=kinds.BOOL)]
+            made = tree.Call(tensors.Aten("index_put_"), call, {}, type=TENSOR, at=_AT)
+            self.statements.append(tree.Run(made, at=_AT))
+        else:
+            place = tree.Item(self.expr(target), self.index(index), type=TENSOR, at=_AT)
+            self.statements.append(tree.Assign(place, self.expr(values), at=_AT))
+        self.writes = True
+        self.run(function, args, {})
+        return target
 
     def run(self, function, args, kwargs):
         """The results of a call on the tensors below."""
@@ -240,6 +283,19 @@ def _plain(value):
     return replace(value, lambda t: t._inner if isinstance(t, Traced) else t)
 
 
+@functools.cache
+def _has_form(function):
+    """Whether archives can hold a call of a function."""
+    from rushlight.jit.forms.functional import form_for
+    from rushlight.jit.forms.rewrites import REWRITES, is_otherwise
+
+    name = getattr(getattr(function, "op", None), "name", getattr(function, "__name__", ""))
+    if is_otherwise(name, function):
+        return False
+    known = name in REWRITES or name in _REVERSED or name in (*_PARTS, "_cast")
+    return known or form_for(function) is not None or tensors.exists(name)
+
+
 def _writes_outside(function, args, known):
     """Whether a call writes to a tensor that is no part of the program."""
     name = getattr(function, "__name__", "")
@@ -252,13 +308,13 @@ def _writes_outside(function, args, known):
 
 def _by_dimension(tensor, kwargs):
     """One number for all dimensions as a number for each."""
-    count = tensor.dim() - 2
-    return {
-        key: [value] * count
-        if key in ("size", "scale_factor") and isinstance(value, int | float)
-        else value
-        for key, value in kwargs.items()
-    }
+    count, found = tensor.dim() - 2, dict(kwargs)
+    for key, kind in (("size", int), ("scale_factor", float)):
+        value = found.get(key)
+        if isinstance(value, TracedSize | list | tuple) or value is None:
+            continue
+        found[key] = [kind(value)] * count
+    return found
 
 
 @functools.cache

@@ -1,5 +1,5 @@
 """``forward`` of recurrent and attention layers as TorchScript, for archives: see
-:mod:`.layer_forms`."""
+:mod:`.layers`."""
 
 # ruff: noqa: UP006, UP007, UP035 - annotations that TorchScript has had from its start
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Tuple
 from rushlight import nn
 from rushlight.dtypes import bool_
 from rushlight.jit.dispatch import aten
-from rushlight.jit.layer_forms import _layer
+from rushlight.jit.forms.layers import _layer
 from rushlight.tensor.tensor import Tensor
 
 

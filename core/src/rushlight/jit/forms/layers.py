@@ -29,8 +29,8 @@ def _layer(*classes):
 
 def form_of(python):
     """The form of a layer's class; None if it has none."""
-    for more in ("attention_forms", "loss_forms"):
-        importlib.import_module("rushlight.jit." + more)
+    for more in ("attention", "losses"):
+        importlib.import_module("rushlight.jit.forms." + more)
     return next((FORMS[part] for part in python.__mro__ if part in FORMS), None)
 
 

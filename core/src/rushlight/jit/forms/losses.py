@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rushlight import nn
 from rushlight.jit.dispatch import aten
-from rushlight.jit.functional_forms import _form
-from rushlight.jit.layer_forms import _layer
+from rushlight.jit.forms.functional import _form
+from rushlight.jit.forms.layers import _layer
 from rushlight.nn import functional as F  # noqa: N812 - the usual name
 from rushlight.tensor.tensor import Tensor
 

@@ -8,16 +8,16 @@ import warnings
 import rushlight
 from rushlight.jit import kinds, module_types, objects, tensors, tree
 from rushlight.jit.callables import ScriptFunction
-from rushlight.jit.creations import recorded_creations
+from rushlight.jit.forms.layers import form_of
 from rushlight.jit.kinds import BOOL, INT, NONE, TENSOR, ClassType
-from rushlight.jit.layer_forms import form_of
 from rushlight.jit.modules import ScriptModule
 from rushlight.jit.python_names import is_public
-from rushlight.jit.recorder import Recorder
 from rushlight.jit.scripting import script
 from rushlight.jit.source import Source
-from rushlight.jit.trace_state import ACTIVE, TracerWarning
-from rushlight.jit.traced_values import Traced
+from rushlight.jit.tracer.creations import recorded_creations
+from rushlight.jit.tracer.recorder import Recorder
+from rushlight.jit.tracer.trace_state import ACTIVE, TracerWarning
+from rushlight.jit.tracer.traced_values import Traced
 from rushlight.jit.units import UNIT
 from rushlight.nn.containers import Sequential
 from rushlight.nn.module import Module
@@ -30,6 +30,13 @@ def size_of(value, dim):
     """``value.size(dim)`` as an expression."""
     args = [value._recorded, tree.Const(dim, type=INT, at=_AT)]
     return tree.Call(tensors.Aten("size"), args, {}, type=INT, at=_AT)
+
+
+def detached(value, inner):
+    """``value.detach()``, recorded; `inner` is its result."""
+    target = tensors.OnTensor("detach")
+    made = tree.Call(target, [value._recorded], {}, type=TENSOR, at=_AT)
+    return ACTIVE[-1].keep(made, inner)
 
 
 def trace(
