@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rushlight_vision.datasets.flowers102 import Flowers102
     from rushlight_vision.datasets.folder import DatasetFolder, ImageFolder
     from rushlight_vision.datasets.food101 import Food101
+    from rushlight_vision.datasets.generated.shapes import GeneratedShapes
     from rushlight_vision.datasets.gtsrb import GTSRB
     from rushlight_vision.datasets.hmdb51 import HMDB51
     from rushlight_vision.datasets.imagenet import ImageNet
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from rushlight_vision.datasets.inaturalist import INaturalist
     from rushlight_vision.datasets.kinetics import Kinetics
     from rushlight_vision.datasets.kitti import Kitti
+    from rushlight_vision.datasets.layouts.reading import from_folder
     from rushlight_vision.datasets.lfw import LFWPairs, LFWPeople
     from rushlight_vision.datasets.lsun import LSUN, LSUNClass
     from rushlight_vision.datasets.mnist import EMNIST, KMNIST, MNIST, QMNIST, FashionMNIST
@@ -99,6 +101,7 @@ _MODULES = {
     "flowers102": "Flowers102",
     "folder": "DatasetFolder ImageFolder",
     "food101": "Food101",
+    "generated.shapes": "GeneratedShapes",
     "gtsrb": "GTSRB",
     "hmdb51": "HMDB51",
     "imagenet": "ImageNet",
@@ -106,6 +109,7 @@ _MODULES = {
     "inaturalist": "INaturalist",
     "kinetics": "Kinetics",
     "kitti": "Kitti",
+    "layouts.reading": "from_folder",
     "lfw": "LFWPairs LFWPeople",
     "lsun": "LSUN LSUNClass",
     "mnist": "EMNIST KMNIST MNIST QMNIST FashionMNIST",

@@ -1,0 +1,2 @@
+"""Data sets that are computed, not read. May import `tv_tensors` and `datasets.vision`; begin with
+`shapes`."""
