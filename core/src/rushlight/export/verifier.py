@@ -25,10 +25,7 @@ def writes(node) -> bool:
 
 def schema_of(target):
     """The schema of an operator, or None."""
-    try:
-        return getattr(target, "_schema", None)
-    except KeyError:
-        return None
+    return getattr(target, "_schema", None)
 
 
 def check(program) -> None:

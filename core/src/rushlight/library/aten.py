@@ -189,8 +189,11 @@ class AtenOverload:
 
     @property
     def _schema(self):
-        """Its arguments and results, as the declaration gives them."""
-        return _with_schema(self.__name__)[self._overloadname]
+        """Its arguments and results, as declared; AttributeError where they are not."""
+        found = _with_schema(self.__name__).get(self._overloadname)
+        if found is None:
+            raise AttributeError(f"{self}: its declaration gives no schema of this overload")
+        return found
 
     def name(self) -> str:
         """The full name, for example ``aten::add.Tensor``."""
