@@ -27,7 +27,7 @@ _FLAT = "use rushlight.autograd.Function on the tensors of the nested arguments 
 # The longest entry that is a name or a prefix of it counts. A value that ends in "..." or starts
 # a module is looked up with find_advice.
 ADVICE = {
-    "jit": _EAGER + "; with PYTORCH_JIT=0 in the environment jit.script returns what it is given",
+    "jit": "use jit.script, jit.trace, jit.load, jit.save and jit.freeze",
     "onnx": "use rushlight.onnx.export and what it gives",
     "fx": "use fx.symbolic_trace, fx.Interpreter and the passes that are there",
     "fx.experimental.proxy_tensor": "use make_fx, or fx.symbolic_trace",

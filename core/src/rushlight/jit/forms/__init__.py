@@ -3,5 +3,6 @@ functions: where names or arguments differ between the two.
 
 To load and run: :mod:`.aten`, and :mod:`.former` for archives of earlier versions. To write:
 :mod:`.rewrites` for single calls, and code in TorchScript for functions (:mod:`.functional`,
-:mod:`.losses`), layers (:mod:`.layers`, :mod:`.attention`) and contexts (:mod:`.contexts`).
+:mod:`.losses`), layers (:mod:`.layers`, :mod:`.activations`,
+:mod:`.attention`) and contexts (:mod:`.contexts`).
 """

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 
 from rushlight.jit import kinds, tree
+from rushlight.jit.frontend.blocks import Blocks
 from rushlight.jit.frontend.calls import Calls
+from rushlight.jit.frontend.conditions import Conditions
+from rushlight.jit.frontend.containers import Containers
 from rushlight.jit.frontend.expressions import Expressions
 from rushlight.jit.frontend.scope import Scope
 from rushlight.jit.frontend.statements import Statements
@@ -19,7 +22,7 @@ _FORMS = {
 }  # fmt: skip
 
 
-class FunctionCompiler(Statements, Expressions, Calls):
+class FunctionCompiler(Statements, Blocks, Expressions, Conditions, Containers, Calls):
     """Compiles one ``def``."""
 
     implicit = True  # tensors become numbers where a number is asked for

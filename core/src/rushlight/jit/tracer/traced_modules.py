@@ -1,0 +1,121 @@
+"""Modules of recorded methods: their types, their children, and the layers that stay calls."""
+
+from __future__ import annotations
+
+from rushlight.jit import module_types, objects, tree
+from rushlight.jit.forms.layers import form_of
+from rushlight.jit.kinds import BOOL, NONE, TENSOR, ClassType
+from rushlight.jit.modules import ScriptModule
+from rushlight.jit.python_names import is_public
+from rushlight.jit.tracer.trace_state import ACTIVE
+from rushlight.jit.tracer.traced_values import Traced
+from rushlight.jit.units import UNIT
+from rushlight.nn.containers import Sequential
+from rushlight.nn.module import Module
+
+_AT = (1, 0, 1)
+
+
+def _is_leaf(module):
+    """Whether a module stays a call: one of Rushlight's layers that archives can hold."""
+    if isinstance(module, ScriptModule):
+        return True
+    own = is_public(type(module).forward) and not isinstance(module, Sequential)
+    return own and form_of(type(module)) is not None
+
+
+class _Traced:
+    """The scope of a traced module's type: its methods are those that were recorded."""
+
+    children = ()
+
+    def method(self, kind, name):
+        """A recorded method; None if there is none."""
+        return kind.methods.get(name)
+
+
+def _traced_type(module, methods):
+    kind = ClassType(UNIT.name(type(module)), "module")
+    kind.constants = {
+        "__parameters__": [n for n, p in module._parameters.items() if p is not None],
+        "__buffers__": [n for n, b in module._buffers.items() if b is not None],
+    }
+    kind.scope = (_Traced(), None, None)
+    for name, value in (*module._parameters.items(), *module._buffers.items()):
+        kind.attributes[name] = NONE if value is None else TENSOR
+    kind.attributes["training"] = BOOL
+    kind.python = objects.python_class(kind, methods)
+    return kind
+
+
+def _copied(module, methods, memo=None):
+    """A module of recorded methods over the parameters and buffers of another."""
+    memo = {} if memo is None else memo
+    if id(module) in memo:
+        return memo[id(module)]
+    if not methods and _is_leaf(module):
+        made = memo[id(module)] = module_types.compiled(module, UNIT)
+        return made
+    kind = _traced_type(module, methods)
+    made = memo[id(module)] = kind.python.__new__(kind.python)
+    Module.__init__(made)
+    made.train(module.training)
+    made._parameters, made._buffers = dict(module._parameters), dict(module._buffers)
+    for name, child in module._modules.items():
+        made._modules[name] = None if child is None else _copied(child, [], memo)
+        kind.attributes[name] = NONE if child is None else type(made._modules[name])._script_type
+    return made
+
+
+def _paths(module, expr, kind, known=None):
+    """Expressions of all parameters, buffers and children by their ids."""
+    known = {} if known is None else known
+    known.setdefault(id(module), expr)
+    for name, value in (*module._parameters.items(), *module._buffers.items()):
+        if value is not None:
+            known.setdefault(id(value), tree.Get(expr, name, type=TENSOR, at=_AT))
+    for name, child in module._modules.items():
+        inner = kind.attributes[name]
+        if child is not None and id(child) not in known:
+            _paths(child, tree.Get(expr, name, type=inner, at=_AT), inner, known)
+    return known
+
+
+class _leaves:  # noqa: N801 - reads as a word
+    """Inside, calls of a module's layers that stay calls are recorded as such."""
+
+    def __init__(self, module, kind):
+        self.changed = []
+        for name, child in module.named_modules():
+            if name and _is_leaf(child):
+                self.changed.append((child, _type_at(kind, name)))
+
+    def __enter__(self):
+        for child, kind in self.changed:
+            function = kind.scope[0].method(kind, "forward")
+            if function is not None:
+                child.__dict__["forward"] = _recording(child, function)
+
+    def __exit__(self, *exc):
+        for child, _ in self.changed:
+            child.__dict__.pop("forward", None)
+
+
+def _type_at(kind, path):
+    for name in path.split("."):
+        kind = kind.attributes[name]
+    return kind
+
+
+def _recording(module, function):
+    names = [p.name for p in function.params[1:]]
+
+    def forward(*args, **kwargs):
+        if not ACTIVE or not any(isinstance(v, Traced) for v in (*args, *kwargs.values())):
+            return type(module).forward(module, *args, **kwargs)
+        values = list(args)
+        for param, name in zip(function.params[1 + len(args) :], names[len(args) :], strict=True):
+            values.append(kwargs.get(name, param.default))
+        return ACTIVE[-1].compiled(function, module, values)
+
+    return forward
