@@ -65,7 +65,7 @@ def test_uses(text, found):
         ("torch.fx.symbolic_trace", PRESENT, "torch.fx.symbolic_trace"),
         ("torch.package.PackageExporter", MISSING, "torch.package"),
         ("torch.compile", PRESENT, "torch.compile"),
-        ("torch.jit.trace", MISSING, "torch.jit.trace"),
+        ("torch.jit.script_method", MISSING, "torch.jit.script_method"),
         ("torch.nn.Nosuch.deeper", MISSING, "torch.nn.Nosuch"),
         ("torch.Tensor.nosuch", MISSING, "torch.Tensor.nosuch"),
         ("torch.kernels.gemm", MISSING, "torch.kernels"),

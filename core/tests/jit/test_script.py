@@ -246,6 +246,26 @@ def test_errors_show_the_line(function, messages):
         assert statement in theirs
 
 
+@jit._overload
+def either(x: int) -> int:  # noqa: F811
+    pass
+
+
+@jit._overload
+def either(x: float) -> float:  # noqa: F811
+    pass
+
+
+def either(x):  # noqa: F811
+    return x
+
+
+def test_overloads_are_marks_in_eager_code_and_refused_by_the_compiler():
+    assert either(3) == 3
+    with pytest.raises(RuntimeError, match="the overloads of either cannot be compiled"):
+        jit.script(either)
+
+
 def test_switched_off(monkeypatch):
     monkeypatch.setenv("PYTORCH_JIT", "0")
 

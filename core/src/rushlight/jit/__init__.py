@@ -11,6 +11,8 @@ from typing import Final
 
 from rushlight.jit.marks import (
     Attribute,
+    _overload,
+    _overload_method,
     annotate,
     export,
     ignore,
@@ -74,6 +76,8 @@ __all__ = [
     "ScriptModule",
     "TracerWarning",
     "TracingCheckError",
+    "_overload",
+    "_overload_method",
     "annotate",
     "export",
     "fork",

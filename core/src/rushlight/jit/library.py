@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 
 from rushlight.jit import kinds, objects, scalars, tree
 from rushlight.jit.archived import Archived, Path
@@ -206,7 +207,9 @@ class Library:
 
 def _parsed(text, path):
     try:
-        return ast.parse(text)
+        with warnings.catch_warnings():  # what Python thinks of literals is nobody's concern here
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         where = f", line {line}" if line else ""

@@ -53,6 +53,19 @@ def _marked(fn, mark):
     return fn
 
 
+OVERLOADED: set = set()  # modules and names of functions with overloads
+
+
+def _overload(func):
+    """Mark one signature of several of a function, whose body follows without the mark. In eager
+    code the last definition counts, as always; the compiler refuses functions with overloads."""
+    OVERLOADED.add((func.__module__, func.__qualname__))
+    return func
+
+
+_overload_method = _overload
+
+
 def annotate(the_type, the_value):
     """The value; the type is for a compiler."""
     return the_value

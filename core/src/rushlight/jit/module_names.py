@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 
 from rushlight.jit import kinds, tree
 from rushlight.jit.frontend.values import Bound, Items, Static
 from rushlight.jit.kinds import INT, STR, UNKNOWN, ClassType
+from rushlight.jit.targets import Method
 from rushlight.nn.containers import ModuleDict
 
 
@@ -32,8 +34,6 @@ class ModuleNames:
         found = inspect.getattr_static(python, name, None)
         if isinstance(found, property):
             function = self.property_function(kind, name, found)
-            from rushlight.jit.targets import Method
-
             return tree.Call(Method(function), [value], {}, type=function.returns, at=at)
         if found is None:
             return None
@@ -175,8 +175,6 @@ class ModuleNames:
 
     def object_item(self, compiler, value, node):
         """``modules[index]`` with a constant index, or ``__getitem__`` of a class."""
-        import ast
-
         kind = value.type
         scope = kind.scope[0]
         if kind.kind != "module" or not scope.is_container:

@@ -11,6 +11,7 @@ from rushlight.jit import kinds, tree
 from rushlight.jit.frontend.functions import FunctionCompiler
 from rushlight.jit.hints import Unreadable, type_of
 from rushlight.jit.kinds import ClassType
+from rushlight.jit.marks import OVERLOADED
 from rushlight.jit.python_names import PythonNames
 from rushlight.jit.source import CompileError, NotSupportedError, Source
 
@@ -55,6 +56,11 @@ class Unit:
             raise CompileError(
                 f"function '{python.__name__}' is called recursively. Recursive calls are not "
                 "supported"
+            )
+        if (python.__module__, python.__qualname__) in OVERLOADED:
+            raise NotSupportedError(
+                f"the overloads of {python.__qualname__} cannot be compiled: annotate one function "
+                "with Union or Optional, and look at the types with isinstance"
             )
         definition, source = definition_of(python)
         resolver = PythonNames(self, python, owner)

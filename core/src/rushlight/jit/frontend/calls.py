@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 
 from rushlight.jit import kinds, scalars, tensors, tree
+from rushlight.jit.frontend import scope
 from rushlight.jit.frontend.values import Bound
+from rushlight.jit.futures import WAIT
 from rushlight.jit.kinds import BOOL, INT, STR, TENSOR, UNKNOWN, ClassType, Type
 from rushlight.jit.source import NotSupportedError
 from rushlight.jit.targets import Compiled, Interface, Make, Method, TypeTest
@@ -62,8 +64,6 @@ class Calls:
         function = scalars.language_function(name, owner.type)
         if owner.type in (UNKNOWN, kinds.ANY) or function is None:
             if owner.type.name == "Future" and name == "wait":
-                from rushlight.jit.futures import WAIT
-
                 return tree.Call(WAIT, [owner], {}, type=owner.type.args[0], at=self.at(node))
             self.fault(node, f"'{owner.type}' object has no attribute or method '{name}'")
         if owner.type.name == "List" and name in ("append", "insert") and args:
@@ -223,15 +223,11 @@ class Calls:
         if callee == "hasattr" and len(node.args) == 2:
             value = self.value(node.args[0])
             known = self.resolver.has(self, value, node.args[1].value)
-            from rushlight.jit.frontend.scope import Facts
-
-            return tree.Const(known, type=BOOL, at=self.at(node)), Facts(value=known)
+            return tree.Const(known, type=BOOL, at=self.at(node)), scope.Facts(value=known)
         return None
 
     def instance_test(self, node):
         """``isinstance(value, types)``."""
-        from rushlight.jit.frontend import scope
-
         value = self.expr(node.args[0])
         names = node.args[1]
         wanted = [
