@@ -223,7 +223,11 @@ def typecheck(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the site and run every example of the docs."""
-    install(session, "matplotlib>=3.9", "rich>=13.7", "mkdocs-material>=9.5,<10")
+    install(
+        session,
+        *("matplotlib>=3.9", "rich>=13.7", "mkdocs-material>=9.5,<10"),
+        *("onnx", "onnxruntime"),
+    )
     session.run("python", "ci/docs.py", *session.posargs)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from rushlight.jit import kinds, runtime, tree
 from rushlight.jit.kinds import BOOL, DEVICE, INT, NONE, NUMBER, TENSOR, UNKNOWN, Type
 from rushlight.jit.targets import Target
+from rushlight.library.aten_schemas import schemas_of
 from rushlight.library.operators import lookup
 
 _CONVERTED = {
@@ -30,41 +32,27 @@ def _results(kind, names):
         _RESULTS[name] = kind
 
 
-_results(BOOL, "is_floating_point is_complex is_contiguous is_nonzero is_same_size is_signed equal "
-         "allclose is_leaf requires_grad is_cuda is_grad_enabled is_conj is_neg is_sparse "
-         "is_mkldnn is_quantized is_meta is_pinned is_coalesced is_inference is_set_to can_cast "
-         "is_scripting is_autocast_enabled is_autocast_cpu_enabled has_names is_distributed "
-         "is_mps is_xpu is_vulkan is_nested is_sparse_csr")  # fmt: skip
+_results(BOOL, "is_floating_point is_complex is_contiguous is_nonzero is_signed is_leaf "
+         "requires_grad is_cuda is_grad_enabled is_sparse is_mkldnn is_quantized is_meta is_pinned "
+         "is_coalesced is_inference is_set_to can_cast is_scripting is_autocast_enabled "
+         "is_autocast_cpu_enabled has_names is_distributed is_mps is_xpu is_vulkan is_nested "
+         "is_sparse_csr")  # fmt: skip
 _results(INT, "dim ndimension numel element_size storage_offset get_device dense_dim sparse_dim "
          "q_zero_point output_nr _version result_type promote_types layout nbytes itemsize ndim "
-         "nelement dtype")  # fmt: skip
-_results(INT, "_nnz")
+         "nelement dtype _nnz")  # fmt: skip
 _results(NONE, "backward record_stream retain_grad")
-_results(_TENSORS, "gradient split_copy unbind_copy split_with_sizes_copy")
-_results(_PAIR, "linalg_ldl_factor")
-_results(_TRIPLE, "linalg_lu_factor_ex _native_batch_norm_legit")
-_results(Type("Tuple", TENSOR, _TENSORS), "histogramdd")
-_results(Type("Tuple", TENSOR, TENSOR, TENSOR, TENSOR), "_batch_norm_with_update")
-_results(Type("Tuple", *[TENSOR] * 5), "_native_batch_norm_legit_functional")
 _results(_INT_LIST, "shape")
 _results(NUMBER, "item")
 _results(DEVICE, "device")
-_results(_TENSORS, "split chunk unbind split_with_sizes tensor_split hsplit vsplit dsplit unsafe_"
-         "chunk unsafe_split unsafe_split_with_sizes meshgrid broadcast_tensors where_list "
-         "atleast_list align_tensors nonzero_numpy unflatten_dense_tensors")  # fmt: skip
-_results(_PAIR, "topk sort kthvalue mode median_dim cummax cummin gru rnn_tanh rnn_relu "
-         "lstm_cell slogdet geqrf qr frexp var_mean std_mean max_pool1d_with_indices "
-         "max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool1d adaptive_max_pool2d "
-         "adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d aminmax linalg_eigh "
-         "linalg_eig linalg_qr linalg_slogdet linalg_lu_factor linalg_inv_ex linalg_cholesky_ex "
-         "triangular_solve histogram _native_multi_head_attention linalg_solve_ex "
-         "log_sigmoid_forward native_dropout lu_factor")  # fmt: skip
-_results(
-    _TRIPLE,
-    "lstm linalg_svd svd native_batch_norm native_layer_norm native_group_norm "
-    "_unique2 unique_consecutive unique_dim linalg_lu lu_unpack linalg_ldl_factor_ex",
-)
-_results(Type("Tuple", TENSOR, TENSOR, TENSOR, TENSOR), "embedding_bag linalg_lstsq")
+# Of functions that are no ops, or whose declaration gives no schema.
+_results(_TENSORS, "gradient unbind_copy meshgrid where_list atleast_list align_tensors "
+         "nonzero_numpy unflatten_dense_tensors")  # fmt: skip
+_results(_PAIR, "median_dim lstm_cell fractional_max_pool2d fractional_max_pool3d lu_factor "
+         "_native_multi_head_attention log_sigmoid_forward native_dropout")  # fmt: skip
+_results(_TRIPLE, "_native_batch_norm_legit _unique2 unique_dim")
+_results(Type("Tuple", TENSOR, _TENSORS), "histogramdd")
+_results(Type("Tuple", TENSOR, TENSOR, TENSOR, TENSOR), "_batch_norm_with_update embedding_bag")
+_KINDS = {"Tensor": TENSOR, "Tensor[]": _TENSORS, "bool": BOOL, "int": INT}
 _LISTWISE = ("atleast_1d", "atleast_2d", "atleast_3d", "dequantize")
 _OF_DIM = {"max": _PAIR, "min": _PAIR, "median": _PAIR, "nanmedian": _PAIR}
 
@@ -84,7 +72,18 @@ def result(name, args, kwargs):
         return NONE if name.endswith("_") else _TENSORS
     if name in _LISTWISE and args and args[0].type.name in ("List", "Tuple"):
         return _TENSORS
-    return _RESULTS.get(name, TENSOR)
+    return _RESULTS.get(name) or _declared(name) or TENSOR
+
+
+def _declared(name):
+    """What all overloads of an op give by its declaration; None where they differ."""
+    found = {schema.returns for schema in schemas_of(name).values()}
+    if len(found) != 1:
+        return None
+    of = [_KINDS.get(re.sub(r"\(.*?\)", "", text)) for text in found.pop()]
+    if None in of:
+        return None
+    return of[0] if len(of) == 1 else Type("Tuple", *of)
 
 
 class Aten(Target):

@@ -180,7 +180,7 @@ def _is_whole(value):
 
 _FITS = {
     "Tensor": lambda value: isinstance(value, Tensor),
-    "Scalar": lambda value: not isinstance(value, Tensor),
+    "Scalar": lambda value: not isinstance(value, Tensor | str | list | tuple),
     "int": _is_whole,
     "SymInt": _is_whole,
     "float": _is_number,

@@ -292,6 +292,11 @@ def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=Fals
 
 
 @composite(
+    in_aten=False,
+    schemas=(
+        "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool "
+        "equal_nan=False) -> bool",
+    ),
     samples=lambda make: [(make(3, 4), make(3, 4)), (make(3, 1), make(4), 0.1, 9.0)],
     differentiable=False,
 )
@@ -305,6 +310,8 @@ _equal_calls = _equal_short.layouts
 
 
 @composite(
+    in_aten=False,
+    schemas=("equal(Tensor self, Tensor other) -> bool",),
     limited="unsigned",
     samples=lambda make: [(make(3, 4), make(3, 4)), (make(0), make(0))],
     differentiable=False,

@@ -145,14 +145,22 @@ def resolve_neg(input: Tensor):
     return input
 
 
-@composite(samples=lambda make: [(make(3, 4),), (make.complex(3).conj(),)], differentiable=False)
+@composite(
+    schemas=("is_conj(Tensor self) -> bool",),
+    in_aten=False,
+    samples=lambda make: [(make(3, 4),), (make.complex(3).conj(),)],
+    differentiable=False,
+)
 def is_conj(input: Tensor):
     """Whether conjugation is pending: never, it is done when asked for."""
     return False
 
 
 @composite(
-    samples=lambda make: [(make(3, 4),), (make.complex(3).conj().imag,)], differentiable=False
+    schemas=("is_neg(Tensor self) -> bool",),
+    in_aten=False,
+    samples=lambda make: [(make(3, 4),), (make.complex(3).conj().imag,)],
+    differentiable=False,
 )
 def is_neg(input: Tensor):
     """Whether negation is pending: never, it is done when asked for."""

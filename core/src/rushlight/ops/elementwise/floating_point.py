@@ -251,6 +251,7 @@ nextafter.gradient(input=lambda grad: grad, other=lambda grad: grad * 0)
 
 
 @op(
+    schemas=("frexp.Tensor(Tensor self) -> (Tensor, Tensor)",),
     batching="elements",
     result=MantissaExponent,
     samples=lambda make: [((make(3, 4),), {}), ((make(),), {})],

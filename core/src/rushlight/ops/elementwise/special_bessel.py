@@ -103,7 +103,7 @@ def special_bessel_y1(input):
     return _second_kind(input, 1)
 
 
-@elementwise(domain=real, **PLAIN)
+@elementwise(schemas=("special_spherical_bessel_j0(Tensor x) -> Tensor",), domain=real, **PLAIN)
 def special_spherical_bessel_j0(input):
     """The spherical Bessel function of order 0, ``sin(x) / x``."""
     x = wide(input)
@@ -211,20 +211,24 @@ def special_modified_bessel_k1(input):
     return _scaled_k(x, 1) * xp.exp(-x)
 
 
-@elementwise(domain=positive, **PLAIN)
+@elementwise(
+    schemas=("special_scaled_modified_bessel_k0(Tensor x) -> Tensor",), domain=positive, **PLAIN
+)
 def special_scaled_modified_bessel_k0(input):
     """``exp(input)`` times the modified Bessel function of the second kind of order 0."""
     return _scaled_k(wide(input), 0)
 
 
-@elementwise(domain=positive, **PLAIN)
+@elementwise(
+    schemas=("special_scaled_modified_bessel_k1(Tensor x) -> Tensor",), domain=positive, **PLAIN
+)
 def special_scaled_modified_bessel_k1(input):
     """``exp(input)`` times the modified Bessel function of the second kind of order 1."""
     return _scaled_k(wide(input), 1)
 
 
 # ---------------------------------------------------------------------------------- Airy's function
-@elementwise(domain=real, rtol=_LOOSE, **PLAIN)
+@elementwise(schemas=("special_airy_ai(Tensor x) -> Tensor",), domain=real, rtol=_LOOSE, **PLAIN)
 def special_airy_ai(input):
     """Airy's function Ai."""
     x = wide(input)

@@ -307,6 +307,11 @@ _zeta_pair.gradient(other=lambda grad, input, other: -grad * input * special_zet
 
 
 @composite(
+    schemas=(
+        "special_zeta(Tensor self, Tensor other) -> Tensor",
+        "special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor",
+        "special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor",
+    ),
     method=False,
     oracle="_C._special",
     samples=lambda make: [(2.0, make(3, 4)), (make(3, 4).detach(), make(4))],

@@ -153,9 +153,14 @@ def _declare(name, function, doc, limited=False):
     public.__name__, public.__module__ = "special_" + name, __name__
     public.__doc__ = doc + ".\n\n`n` is cut to a whole number, negative degrees give 0."
     samples = [(3,), (0,)]
-    return composite(method=False, oracle="_C._special", samples=samples, differentiable=False)(
-        public
-    )
+    return composite(
+        method=False, oracle="_C._special", samples=samples, differentiable=False,
+        schemas=(
+            f"special_{name}(Tensor x, Tensor n) -> Tensor",
+            f"special_{name}.x_scalar(Scalar x, Tensor n) -> Tensor",
+            f"special_{name}.n_scalar(Tensor x, Scalar n) -> Tensor",
+        ),
+    )(public)  # fmt: skip
 
 
 _first = "Chebyshev's polynomial of the {} kind of degree `n` at `input`"

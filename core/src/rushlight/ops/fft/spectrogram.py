@@ -100,6 +100,11 @@ def _check_stft(input, n_fft):
 
 
 @composite(
+    schemas=(
+        "stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
+        "window=None, bool center=True, str pad_mode='reflect', bool normalized=False, bool? "
+        "onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
+    ),
     samples=lambda make: [
         (make(2, 8), 4, 2, 4, make(4), {"return_complex": True}),
         (make(8), 4, None, None, make(4), False, {"return_complex": True, "onesided": False}),

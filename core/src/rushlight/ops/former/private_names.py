@@ -225,6 +225,11 @@ def _upsample_bilinear2d_aa(
 
 
 @composite(
+    schemas=(
+        "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] "
+        "kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, "
+        "Tensor indices) -> Tensor",
+    ),
     method=False,
     oracle="_C._nn",
     samples=lambda make: [

@@ -442,6 +442,10 @@ _index_fill.gradient(input=lambda grad, dim, index: _index_fill(grad, dim, index
 
 
 @composite(
+    schemas=(
+        "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+        "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+    ),
     samples=lambda make: [
         ((make(3, 4), 1, make.integers(0, 4, (2,)), 2.0), {}),
         ((make(3), 0, make.integers(0, 3, ()), -1.0), {}),

@@ -79,6 +79,10 @@ def _reduce_samples(make):
 
 
 @op(
+    schemas=(
+        "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, "
+        "bool include_self=True) -> Tensor",
+    ),
     samples=_reduce_samples,
     inplace=True,
     domain="nonzero",
@@ -184,6 +188,10 @@ def _index_reduce_samples(make):
 
 
 @op(
+    schemas=(
+        "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, "
+        "bool include_self=True) -> Tensor",
+    ),
     samples=_index_reduce_samples,
     inplace=True,
     domain="nonzero",

@@ -74,6 +74,7 @@ linalg_det.gradient(A=_det_gradient)
 
 
 @op(
+    schemas=("linalg_slogdet(Tensor A) -> (Tensor, Tensor)",),
     batching="trailing",
     result=SignLog,
     outputs=2,
@@ -124,7 +125,7 @@ def det(input: Tensor):
     return linalg_det(input)
 
 
-@composite(samples="invertible")
+@composite(schemas=("slogdet(Tensor self) -> (Tensor, Tensor)",), samples="invertible")
 def slogdet(input: Tensor):
     """Sign and logarithm of the determinant; see :func:`rushlight.linalg.slogdet`."""
     return TorchSignLog(*linalg_slogdet(input))

@@ -203,6 +203,10 @@ def _svd_parts(function):
 
 
 @composite(
+    schemas=(
+        "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor, "
+        "Tensor, Tensor)",
+    ),
     method=False,
     oracle="_C._linalg",
     samples=lambda make: [(make(0, 3),), (make(2, 3, 2), False), (make(3, 4), False)],
@@ -226,6 +230,7 @@ def linalg_svdvals(A: Tensor, *, driver=None):
 
 
 @composite(
+    schemas=("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor, Tensor, Tensor)",),
     samples=lambda make: [(make(3, 4),), (make(2, 3, 2),)],
     compared=_svd_parts,
     autocast="float32",
@@ -315,6 +320,7 @@ def _eigh_parts(function):
 
 
 @composite(
+    schemas=("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor, Tensor)",),
     method=False,
     oracle="_C._linalg",
     samples="square",

@@ -41,6 +41,10 @@ NOT_DEFINITE = (
 
 # ------------------------------------------------------------------------------------- Cholesky
 @op(
+    schemas=(
+        "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> "
+        "(Tensor, Tensor)",
+    ),
     batching="trailing",
     result=CholeskyEx,
     method=False,
@@ -188,6 +192,10 @@ def _lu_meta(A, pivot=True, check_errors=False):
 
 
 @op(
+    schemas=(
+        "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> "
+        "(Tensor, Tensor, Tensor)",
+    ),
     batching="trailing",
     result=FactorsEx,
     method=False,
@@ -299,6 +307,7 @@ def permutation(pivots, size, like):
 
 
 @composite(
+    schemas=("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor, Tensor)",),
     method=False,
     oracle="_C._linalg",
     samples=lambda make: [(make.invertible(3, 3),), (make.invertible(2, 2, 2),)],
@@ -348,6 +357,7 @@ _lu_parts.gradient(A=_lu_parts_gradient)
 
 
 @composite(
+    schemas=("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor, Tensor, Tensor)",),
     method=False,
     oracle="_C._linalg",
     samples=lambda make: [(make.invertible(3, 3),), (make(2, 3, 2),)],
@@ -361,6 +371,10 @@ def linalg_lu(A: Tensor, *, pivot=True):
 
 
 @composite(
+    schemas=(
+        "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool "
+        "unpack_pivots=True) -> (Tensor, Tensor, Tensor)",
+    ),
     method=False,
     samples=lambda make: [(make(3, 3), make.pivots(3)), (make(3, 3), make.pivots(3), True, False)],
 )
@@ -411,6 +425,10 @@ def _symmetric(make):
 
 
 @op(
+    schemas=(
+        "linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool "
+        "check_errors=False) -> (Tensor, Tensor, Tensor)",
+    ),
     batching="trailing",
     result=LDLEx,
     method=False,
@@ -436,6 +454,7 @@ def linalg_ldl_factor_ex(input: Tensor, *, hermitian=False, check_errors=False):
 
 
 @composite(
+    schemas=("linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor, Tensor)",),
     method=False,
     oracle="_C._linalg",
     samples="definite",
@@ -548,7 +567,10 @@ linalg_qr.gradient(A=_qr_gradient)
 
 
 @composite(
-    samples=lambda make: [(make(4, 3),), (make(2, 3, 2),)], autocast="float32", aten="default Q"
+    schemas=("qr(Tensor self, bool some=True) -> (Tensor, Tensor)",),
+    samples=lambda make: [(make(4, 3),), (make(2, 3, 2),)],
+    autocast="float32",
+    aten="default Q",
 )
 def qr(input: Tensor, some=True):
     """``(Q, R)``; reduced, or complete if not `some`. See :func:`rushlight.linalg.qr`."""
@@ -561,6 +583,7 @@ def _check_geqrf(input):
 
 
 @op(
+    schemas=("geqrf(Tensor self) -> (Tensor, Tensor)",),
     batching="trailing",
     result=Reflectors,
     samples=_matrices,

@@ -62,7 +62,20 @@ _pinv.gradient(A=lambda grad, A, out: pinv_gradient(grad, A, out))
 
 
 # PyTorch rounds the result under autocast, since its last step is a product.
-@composite(method=False, oracle="_C._linalg", samples="matrix", differs=("autocast",))
+@composite(
+    schemas=(
+        "linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? "
+        "rtol=None, bool hermitian=False) -> Tensor",
+        "linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, "
+        "bool hermitian=False) -> Tensor",
+        "linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor",
+        "linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
+    ),
+    method=False,
+    oracle="_C._linalg",
+    samples="matrix",
+    differs=("autocast",),
+)
 def linalg_pinv(input: Tensor, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The Moore-Penrose inverse of ``(*, m, n)`` matrices, without singular values at or below
     ``max(atol, rtol * largest)``; `rcond` is an older name of `rtol`."""
@@ -297,6 +310,7 @@ def _householder_product(input: Tensor, tau: Tensor):
 
 # Products of reflectors with larger tau outgrow what float32 gradients are compared to.
 @composite(
+    schemas=("linalg_householder_product(Tensor input, Tensor tau) -> Tensor",),
     domain=(-0.5, 0.5),
     method=False,
     oracle="_C._linalg",
@@ -438,7 +452,10 @@ def linalg_tensorsolve(input: Tensor, other: Tensor, dims=None):
 
 # ------------------------------------------------------------------------------------- small ones
 @composite(
-    method=False, oracle="_C._linalg", samples=lambda make: [(make(3),), (make(2, 3), {"N": 4})]
+    schemas=("linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor",),
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [(make(3),), (make(2, 3), {"N": 4})],
 )
 def linalg_vander(x: Tensor, *, N=None):
     """The Vandermonde matrix ``x[..., i] ** j`` for j below `N` (default: the length of x)."""
@@ -465,7 +482,11 @@ def _sum_kind(x):
     return x._dtype if x._dtype.category >= FLOAT else int64
 
 
-@composite(method=False, samples=lambda make: [(make(3),), (make(3), 4, True)])
+@composite(
+    schemas=("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",),
+    method=False,
+    samples=lambda make: [(make(3),), (make(3), 4, True)],
+)
 def vander(x: Tensor, N=None, increasing=False):
     """The Vandermonde matrix of a vector, powers falling unless `increasing`."""
     if x.dim() != 1:
@@ -482,6 +503,7 @@ def vander(x: Tensor, N=None, increasing=False):
 
 
 @composite(
+    schemas=("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",),
     method=False,
     oracle="_C._linalg",
     limited=False,

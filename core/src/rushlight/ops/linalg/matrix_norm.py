@@ -172,7 +172,15 @@ def _two_dims(name, dim, ndim):
 
 
 @composite(
-    method=False, oracle="_C._linalg", samples=[(), ("nuc",), (float("inf"), (1, 0), True), (2,)]
+    schemas=(
+        "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool "
+        "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+        "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2, -1], bool "
+        "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    ),
+    method=False,
+    oracle="_C._linalg",
+    samples=[(), ("nuc",), (float("inf"), (1, 0), True), (2,)],
 )
 def linalg_matrix_norm(input: Tensor, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """The norm of the matrices in the two dimensions `dim`: ``"fro"``, ``"nuc"`` (sum of singular
@@ -281,7 +289,19 @@ def cut(name, input, values, atol, rtol):
 
 
 @composite(
-    method=False, oracle="_C._linalg", samples="matrix", differentiable=False, autocast="float32"
+    schemas=(
+        "linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? "
+        "rtol=None, bool hermitian=False) -> Tensor",
+        "linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? "
+        "rtol=None, bool hermitian=False) -> Tensor",
+        "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
+        "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
+    ),
+    method=False,
+    oracle="_C._linalg",
+    samples="matrix",
+    differentiable=False,
+    autocast="float32",
 )
 def linalg_matrix_rank(input: Tensor, tol=None, hermitian=False, *, atol=None, rtol=None):
     """The number of singular values above ``max(atol, rtol * largest)``; of eigenvalues by size if
@@ -301,6 +321,10 @@ def linalg_matrix_rank(input: Tensor, tol=None, hermitian=False, *, atol=None, r
 
 
 @composite(
+    schemas=(
+        "linalg_cond(Tensor self, Scalar? p=None) -> Tensor",
+        "linalg_cond.p_str(Tensor self, str p) -> Tensor",
+    ),
     method=False,
     oracle="_C._linalg",
     samples=lambda make: [

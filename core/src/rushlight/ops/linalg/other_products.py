@@ -89,6 +89,7 @@ def _contracted(dims):
 
 
 @composite(
+    in_aten=False,
     method=False,
     samples=lambda make: [
         (make(2, 3, 2), make(3, 2, 4)),

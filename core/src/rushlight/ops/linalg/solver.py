@@ -47,6 +47,7 @@ def _inverse_samples(make):
 
 
 @op(
+    schemas=("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor, Tensor)",),
     batching="trailing",
     result=InverseEx,
     method=False,
@@ -121,6 +122,10 @@ def _solve_meta(A, B, left=True, check_errors=False):
 
 
 @op(
+    schemas=(
+        "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
+        "-> (Tensor, Tensor)",
+    ),
     result=SolveEx,
     method=False,
     oracle="_C._linalg",
@@ -375,6 +380,10 @@ def pinv_gradient(grad, input, inverse):
 
 
 @composite(
+    schemas=(
+        "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
+        "(Tensor, Tensor, Tensor, Tensor)",
+    ),
     method=False,
     oracle="_C._linalg",
     samples=lambda make: [(make(4, 3), make(4, 2)), (make(2, 4, 2), make(2, 4))],

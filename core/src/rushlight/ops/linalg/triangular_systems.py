@@ -95,6 +95,10 @@ linalg_solve_triangular.gradient(input=_matrix_gradient, B=_gradient)
 
 
 @composite(
+    schemas=(
+        "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, "
+        "bool unitriangular=False) -> (Tensor, Tensor)",
+    ),
     method=True,
     samples=lambda make: [
         (make(3, 2), make.invertible(3, 3)),

@@ -309,6 +309,10 @@ def affine_grid(theta: Tensor, size, align_corners=None):
 
 
 @composite(
+    schemas=(
+        "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+        "bool align_corners) -> Tensor",
+    ),
     method=False,
     samples=lambda make: [(make(1, 2, 3, 4), make(1, 2, 2, 2), 0, 0, False)],
     domain=unit,
@@ -322,6 +326,10 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode, padding_mode, 
 
 
 @composite(
+    schemas=(
+        "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int "
+        "padding_mode, bool align_corners) -> Tensor",
+    ),
     method=False,
     samples=lambda make: [(make(1, 2, 3, 4), make(1, 2, 2, 2), 0, 0, False)],
     domain=unit,
@@ -333,6 +341,10 @@ def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode, padding_mod
 
 
 @composite(
+    schemas=(
+        "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int "
+        "padding_mode, bool align_corners) -> Tensor",
+    ),
     method=False,
     samples=lambda make: [(make(1, 1, 2, 3, 2), make(1, 1, 2, 2, 3), 0, 0, True)],
     domain=unit,

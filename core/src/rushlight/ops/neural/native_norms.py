@@ -20,6 +20,10 @@ def _statistics(rows, eps):
 
 
 @composite(
+    schemas=(
+        "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, "
+        "Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    ),
     method=False,
     samples=lambda make: [
         (make(3, 4), (4,), make(4), make(4), 1e-5),
@@ -44,6 +48,10 @@ def native_layer_norm(
 
 
 @composite(
+    schemas=(
+        "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
+        "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+    ),
     method=False,
     samples=lambda make: [
         (make(2, 4, 3), make(4), make(4), 2, 4, 3, 2, 1e-5),
@@ -64,6 +72,11 @@ def native_group_norm(
 
 # Samples of the domain serve as running variances too.
 @composite(
+    schemas=(
+        "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
+        "running_mean, Tensor? running_var, bool training, float momentum, float eps) -> "
+        "(Tensor, Tensor, Tensor)",
+    ),
     domain=positive,
     method=False,
     limited=False,

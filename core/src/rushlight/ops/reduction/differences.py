@@ -269,6 +269,10 @@ def _evenly_spaced(name, y, dx, dim):
 
 
 @composite(
+    schemas=(
+        "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+        "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    ),
     method=False,
     samples=lambda make: [
         (make(3, 4),),
@@ -291,6 +295,10 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
 
 
 @composite(
+    schemas=(
+        "trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+        "trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
+    ),
     method=False,
     samples=lambda make: [
         (make(3, 4),),
@@ -305,6 +313,10 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx=None, dim=-1):
 
 
 @composite(
+    schemas=(
+        "cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+        "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    ),
     method=False,
     samples=lambda make: [
         (make(3, 4),),

@@ -133,6 +133,12 @@ _SWEEP = (0, 1, "float32", "float64")  # PyTorch takes half precision if `range`
 
 
 @composite(
+    schemas=(
+        "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool "
+        "density=False) -> (Tensor, Tensor)",
+        "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? "
+        "weight=None, bool density=False) -> (Tensor, Tensor)",
+    ),
     sweep=_SWEEP,
     samples=lambda make: [(make(3, 4), 4), (make(6), 3, {"range": (-1.0, 1.0), "density": True})],
     differentiable=False,

@@ -22,6 +22,10 @@ from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
 @composite(
+    schemas=(
+        "unique_consecutive(Tensor self, bool return_inverse=False, bool "
+        "return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+    ),
     limited="unsigned",
     samples=lambda make: [
         (make.mask(8).to(make.dtype),),

@@ -29,7 +29,11 @@ class Extremes(NamedTuple):
     max: Tensor
 
 
-@composite(exact_out=True, samples=[(), {"dim": 1}, {"dim": 0, "keepdim": True}])
+@composite(
+    schemas=("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor, Tensor)",),
+    exact_out=True,
+    samples=[(), {"dim": 1}, {"dim": 0, "keepdim": True}],
+)
 def aminmax(input: Tensor, *, dim=None, keepdim=False):
     """The smallest and largest elements over `dim` (all by default), as ``(min, max)``.
 
@@ -122,6 +126,12 @@ def _arranged(found, input, q, dim, axis, keepdim):
 
 
 @composite(
+    schemas=(
+        "quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
+        "interpolation='linear') -> Tensor",
+        "quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
+        "interpolation='linear') -> Tensor",
+    ),
     samples=[(0.3,), (0.6, 1), (0.2, 0, True, {"interpolation": "nearest"})],
     autocast="float32",
     aten="default scalar out scalar_out",
@@ -139,6 +149,12 @@ def quantile(input: Tensor, q, dim=None, keepdim=False, *, interpolation="linear
 
 
 @composite(
+    schemas=(
+        "nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
+        "interpolation='linear') -> Tensor",
+        "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, "
+        "str interpolation='linear') -> Tensor",
+    ),
     samples=[(0.3,), (0.6, 1), (0.2, 0, True, {"interpolation": "nearest"})],
     autocast="float32",
     aten="default scalar out scalar_out",
@@ -153,7 +169,14 @@ def _samples(make):
     return [((x, 1), {}), ((x, 0, True), {}), ((make(), 0), {}), ((make(2, 4, 3), -2), {})]
 
 
-@op(batching="dims", meta=chosen, result=ValuesIndices, samples=_samples, aten="default values")
+@op(
+    schemas=("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)",),
+    batching="dims",
+    meta=chosen,
+    result=ValuesIndices,
+    samples=_samples,
+    aten="default values",
+)
 def mode(input: Tensor, dim=-1, keepdim=False):
     """The most frequent value along `dim` (the smallest of several) and where it last was."""
     axis = wrap_dim(dim, input.ndim)

@@ -161,13 +161,25 @@ def _scatter_back(grad, out1, input_shape, dim):
     return base.scatter_add(dim, out1, grad)
 
 
-@op(batching="dims", meta=same_length, result=ValuesIndices, samples=_samples)
+@op(
+    schemas=("cummax(Tensor self, int dim) -> (Tensor, Tensor)",),
+    batching="dims",
+    meta=same_length,
+    result=ValuesIndices,
+    samples=_samples,
+)
 def cummax(input: Tensor, dim):
     """The running maximum along `dim` and its index."""
     return _running_extreme("cummax", input, dim, np.greater_equal)
 
 
-@op(batching="dims", meta=same_length, result=ValuesIndices, samples=_samples)
+@op(
+    schemas=("cummin(Tensor self, int dim) -> (Tensor, Tensor)",),
+    batching="dims",
+    meta=same_length,
+    result=ValuesIndices,
+    samples=_samples,
+)
 def cummin(input: Tensor, dim):
     """The running minimum along `dim` and its index."""
     return _running_extreme("cummin", input, dim, np.less_equal)

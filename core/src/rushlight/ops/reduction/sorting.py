@@ -214,6 +214,9 @@ def _kth_samples(make):
 
 
 @op(
+    schemas=(
+        "kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)",
+    ),
     batching="dims", meta=chosen_after, result=ValuesIndices, samples=_kth_samples, sweep=(2,),
     aten="default values",
 )  # fmt: skip
@@ -330,7 +333,13 @@ def _median_gradient(grad, input, out):
 _median_of_all.gradient(input=_median_gradient)
 
 
-@composite(samples=[(), (1,), (0, True)], aten="default dim dim_values out")
+@composite(
+    samples=[(), (1,), (0, True)], aten="default dim dim_values out",
+    schemas=(
+        "median(Tensor self) -> Tensor",
+        "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
+    ),
+)  # fmt: skip
 def median(input: Tensor, dim=None, keepdim=False):
     """The lower median of all elements, or ``(values, indices)`` along `dim`; nan wins.
 
@@ -340,7 +349,13 @@ def median(input: Tensor, dim=None, keepdim=False):
     return _median_of_all(input) if dim is None else _median(input, dim, keepdim)
 
 
-@composite(samples=[(), (1,), (0, True)], aten="default dim dim_values out")
+@composite(
+    samples=[(), (1,), (0, True)], aten="default dim dim_values out",
+    schemas=(
+        "nanmedian(Tensor self) -> Tensor",
+        "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
+    ),
+)  # fmt: skip
 def nanmedian(input: Tensor, dim=None, keepdim=False):
     """The lower median of the elements that are not nan, or ``(values, indices)`` along `dim`."""
     return _median_of_all(input, True) if dim is None else _nanmedian(input, dim, keepdim)
@@ -523,10 +538,16 @@ def _beside_number(sequence, value):
     from rushlight.ops.creation.tensors import zeros
 
     dtype = result_type([sequence], [value])
-    return sequence.to(dtype), zeros((), dtype=dtype) + value
+    return sequence.to(dtype), zeros((), dtype=dtype, device=sequence.device) + value
 
 
 @composite(
+    schemas=(
+        "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, "
+        "bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+        "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, "
+        "bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+    ),
     sweep=(0, 1, 2),
     method=False,
     samples=lambda make: [
@@ -559,6 +580,12 @@ def searchsorted(
 
 
 @composite(
+    schemas=(
+        "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool "
+        "right=False) -> Tensor",
+        "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool "
+        "right=False) -> Tensor",
+    ),
     sweep=(0, 1, 2),
     method=False,
     samples=lambda make: [(make(3, 4), make(5).sort()[0]), (1, make(5).sort()[0], {"right": True})],

@@ -646,7 +646,12 @@ _norm2.cpu(by_layout(of_copies(_prepared_norm), _norm2.op.body))
 _norm2.gradient(input=_norm2_gradient)
 
 
-@composite(samples=[(), (1, 1), (float("inf"), 0, True)], autocast_on_gpu="float32", foreach="size")
+@composite(
+    in_aten=False,
+    samples=[(), (1, 1), (float("inf"), 0, True)],
+    autocast_on_gpu="float32",
+    foreach="size",
+)
 def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     """The vector norm of order `p` over `dim` (all elements by default); ``"fro"`` is order 2."""
     if input._dtype.category == BOOL or input._dtype.category not in (FLOAT, COMPLEX):

@@ -151,7 +151,12 @@ def resize_(self, *sizes, size=None, memory_format=None):
     return self
 
 
-@composite(method=False, samples=lambda make: [(make(2, 3), make(3, 2))], differentiable=False)
+@composite(
+    in_aten=False,
+    method=False,
+    samples=lambda make: [(make(2, 3), make(3, 2))],
+    differentiable=False,
+)
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format=None):
     """Give a tensor the size of another one, in place; see ``Tensor.resize_``."""
     return resize_(input, tuple(the_template.shape), memory_format=memory_format)

@@ -173,7 +173,12 @@ def fill_diagonal_(self, fill_value, wrap=False):
 Tensor.fill_diagonal_ = fill_diagonal_
 
 
-@composite(samples="binary", differentiable=False)
+@composite(
+    schemas=("is_same_size(Tensor self, Tensor other) -> bool",),
+    in_aten=False,
+    samples="binary",
+    differentiable=False,
+)
 def is_same_size(input: Tensor, other: Tensor):
     """Whether two tensors have the same shape."""
     return input._array.shape == other._array.shape

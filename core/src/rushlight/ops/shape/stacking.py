@@ -78,6 +78,10 @@ _PLACES = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
 
 
 @composite(
+    schemas=(
+        "hsplit.int(Tensor(a) self, int sections) -> Tensor(a)[]",
+        "hsplit.array(Tensor(a) self, int[] indices) -> Tensor(a)[]",
+    ),
     spread=True,
     keywords=_PLACES,
     samples=lambda make: [(make(6), 2), (make(3, 4), (1, 3))],
@@ -89,6 +93,10 @@ def hsplit(input: Tensor, indices_or_sections: Whole):
 
 
 @composite(
+    schemas=(
+        "vsplit.int(Tensor(a) self, int sections) -> Tensor(a)[]",
+        "vsplit.array(Tensor(a) self, int[] indices) -> Tensor(a)[]",
+    ),
     spread=True,
     keywords=_PLACES,
     samples=lambda make: [(make(4, 3), 2), (make(3, 4), (1, 2))],
@@ -100,6 +108,10 @@ def vsplit(input: Tensor, indices_or_sections: Whole):
 
 
 @composite(
+    schemas=(
+        "dsplit.int(Tensor(a) self, int sections) -> Tensor(a)[]",
+        "dsplit.array(Tensor(a) self, int[] indices) -> Tensor(a)[]",
+    ),
     spread=True,
     keywords=_PLACES,
     samples=lambda make: [(make(2, 2, 4), 2), (make(1, 2, 5), (1, 3))],
@@ -121,19 +133,29 @@ def _writable(pieces):
     return tuple(piece.clone() for piece in pieces)
 
 
-@composite(samples=[(2,), (3, 1)], aten="Tensor Tensor_out")
+@composite(
+    schemas=("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",),
+    samples=[(2,), (3, 1)],
+    aten="Tensor Tensor_out",
+)
 def unsafe_split(input: Tensor, split_size, dim=0):
     """:func:`split` whose pieces may be written to in place while gradients are recorded."""
     return _writable(split(input, split_size, dim))
 
 
-@composite(samples=[([1, 2],), ([3, 1], 1)])
+@composite(
+    schemas=("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",),
+    samples=[([1, 2],), ([3, 1], 1)],
+)
 def unsafe_split_with_sizes(input: Tensor, split_sizes, dim=0):
     """:func:`split_with_sizes` whose pieces may be written to in place while recording."""
     return unsafe_split(input, list(split_sizes), dim)
 
 
-@composite(samples=[(2,), (3, -1)])
+@composite(
+    schemas=("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",),
+    samples=[(2,), (3, -1)],
+)
 def unsafe_chunk(input: Tensor, chunks, dim=0):
     """:func:`chunk` whose pieces may be written to in place while gradients are recorded."""
     return _writable(input.chunk(chunks, dim))

@@ -177,19 +177,33 @@ def slice_copy(input: Tensor, dim=0, start=None, end=None, step=1):
     return _copied(_slice(input, _slice_index(input, dim, start, end, step)))
 
 
-@composite(method=False, samples=[(2,), (3, 1)], aten="Tensor Tensor_out")
+@composite(
+    schemas=("split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",),
+    method=False,
+    samples=[(2,), (3, 1)],
+    aten="Tensor Tensor_out",
+)
 def split_copy(input: Tensor, split_size, dim=0):
     """Copies of the pieces of :func:`split`."""
     return tuple(_copied(piece) for piece in split(input, split_size, dim))
 
 
-@composite(method=False, samples=[([1, 2],), ([3, 1], 1)])
+@composite(
+    schemas=("split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",),
+    method=False,
+    samples=[([1, 2],), ([3, 1], 1)],
+)
 def split_with_sizes_copy(input: Tensor, split_sizes, dim=0):
     """Copies of pieces of given sizes."""
     return tuple(_copied(piece) for piece in split(input, list(split_sizes), dim))
 
 
 @composite(
+    schemas=(
+        "squeeze_copy(Tensor self) -> Tensor",
+        "squeeze_copy.dim(Tensor self, int dim) -> Tensor",
+        "squeeze_copy.dims(Tensor self, int[] dim) -> Tensor",
+    ),
     method=False,
     samples=lambda make: [(make(2, 1, 3),), (make(2, 1, 3), 1), (make(1, 3, 1), (0, 2))],
     aten="default dim dims out dim_out dims_out",
@@ -211,7 +225,12 @@ def transpose_copy(input: Tensor, dim0, dim1):
     return _copied(input.transpose(dim0, dim1))
 
 
-@composite(method=False, samples=[(), (1,)], aten="int_out")
+@composite(
+    schemas=("unbind_copy.int(Tensor self, int dim=0) -> Tensor[]",),
+    method=False,
+    samples=[(), (1,)],
+    aten="int_out",
+)
 def unbind_copy(input: Tensor, dim=0):
     """Copies of the slices along `dim`."""
     return tuple(_copied(piece) for piece in input.unbind(dim))

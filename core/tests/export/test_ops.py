@@ -1,0 +1,164 @@
+"""Every op of the table as an exported program: its values, and those of the archive read again."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rushlight
+import rushlight.export
+import rushlight.nn.functional
+import rushlight.ops
+from rushlight import nn
+from rushlight.export.serialization.values import FormatError
+from rushlight.ops._table.op import TABLE
+from rushlight.testing.samples import samples_of
+from rushlight.utils import _pytree as pytree
+
+UNDEFINED = frozenset(["empty_permuted", "empty_strided", "new_empty_strided"])  # memory as it is
+# The size of the result depends on values, or values are read; the error says so.
+READ = frozenset(
+    """
+allclose argwhere as_strided as_strided_copy as_strided_scatter bincount equal frexp histogram
+histogramdd isin masked_select segment_reduce unique_consecutive
+""".split()
+)
+# Drawn from the generator of NumPy, or signs of vectors that are free.
+DRAWN = frozenset(["lobpcg", "pca_lowrank", "svd_lowrank"])
+WRITES = frozenset(["resize_as"])  # resizes its input
+LEAST_SAVED = 1700
+
+
+def _load():
+    for module in pkgutil.walk_packages(rushlight.ops.__path__, "rushlight.ops."):
+        if not any(part in module.name for part in ("._table", "._t", "._calls", "former")):
+            importlib.import_module(module.name)
+
+
+_load()
+NAMES = sorted(
+    name
+    for name, op in TABLE.items()
+    if name[0] != "_" and name not in UNDEFINED and samples_of(op)
+)
+
+
+class Call(nn.Module):
+    """An op as a model: its tensors are inputs, the rest is fixed."""
+
+    def __init__(self, function, leaves, spec):
+        super().__init__()
+        self.function, self.leaves, self.spec = function, leaves, spec
+
+    def forward(self, *tensors):
+        given = iter(tensors)
+        leaves = [next(given) if isinstance(x, rushlight.Tensor) else x for x in self.leaves]
+        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
+        return self.function(*args, **kwargs)
+
+
+def cases(name):
+    """The samples of an op as models with their inputs, in float32."""
+    for args, kwargs in samples_of(TABLE[name]):
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        leaves = [x.detach() if isinstance(x, rushlight.Tensor) else x for x in leaves]
+        inputs = tuple(x for x in leaves if isinstance(x, rushlight.Tensor))
+        yield Call(TABLE[name].function, leaves, spec).eval(), inputs
+
+
+def values(program, inputs):
+    rushlight.manual_seed(5)
+    with rushlight.no_grad():
+        leaves = pytree.tree_leaves(program(*inputs))
+    return [x.resolve_conj().resolve_neg() for x in leaves if isinstance(x, rushlight.Tensor)]
+
+
+def agree(found, expected, name):
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype is other.dtype and one.shape == other.shape
+        if name in DRAWN:
+            one, other = one.abs(), other.abs()
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_programs_have_the_values_of_the_op(name):
+    refused = False
+    for model, inputs in cases(name):
+        expected = values(model, inputs)
+        try:
+            program = rushlight.export.export(model, inputs)
+        except (NotImplementedError, RuntimeError) as error:
+            assert any(
+                word in str(error) for word in ("meta", "reads", "contiguous", "asks for a value")
+            )
+            refused = True
+            continue
+        agree(values(program.module(), inputs), expected, name)
+    assert refused == (name in READ)
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory):
+    """A folder of archives, what their programs give, and the ops that cannot be written."""
+    folder, expected, refused = tmp_path_factory.mktemp("ops"), {}, set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in sorted(set(NAMES) - READ - WRITES):
+            for i, (model, inputs) in enumerate(cases(name)):
+                program = rushlight.export.export(model, inputs)
+                try:
+                    rushlight.export.save(program, folder / f"{name}-{i}.pt2")
+                except FormatError as error:
+                    assert "which ATen lacks" in str(error), name
+                    refused.add(name)
+                    continue
+                expected[f"{name}-{i}"] = values(model, inputs), inputs
+    return folder, expected, refused
+
+
+def test_archives_have_the_values_of_the_op(archives):
+    folder, expected, refused = archives
+    assert len(expected) > LEAST_SAVED and refused == {"lobpcg"}
+    for name, (wanted, inputs) in expected.items():
+        program = rushlight.export.load(folder / f"{name}.pt2").module()
+        agree(values(program, inputs), wanted, name.rsplit("-", 1)[0])
+
+
+# Signs of vectors are free; PyTorch's archives cannot have unsigned 64-bit numbers.
+NOT_COMPARED = DRAWN | {"linalg_eigh", "hash_tensor"}
+
+
+def test_pytorch_reads_the_archives_with_the_same_values(archives, tmp_path):
+    pytest.importorskip("torch")
+    folder, expected, _ = archives
+    for name in expected:
+        if name.rsplit("-", 1)[0] not in NOT_COMPARED:
+            shutil.copy(folder / f"{name}.pt2", tmp_path)
+    script = Path(__file__).parent / "pytorch_archives.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "read", str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    count = 0
+    for file in tmp_path.glob("*.pt"):
+        found = pytree.tree_leaves(rushlight.load(file))
+        found = [x.resolve_conj().resolve_neg() for x in found if isinstance(x, rushlight.Tensor)]
+        agree(found, expected[file.stem][0], file.stem)
+        count += 1
+    assert count > LEAST_SAVED
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
