@@ -353,14 +353,16 @@ def _at_once(calls, input, n, dim, norm):
     return found if found is NotImplemented else tensor_of(found)
 
 
+_LINES = [(), (3, 0), (6, -1, "ortho")]
+_PLANES = [(), ((2, 5),), (None, (0,), "ortho")]
+
+
 def _single(name):
     """ATen's schema of a transform over one dimension."""
     return (f"fft_{name}(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",)
 
 
-@composite(
-    **_PUBLIC, schemas=_single("fft"), samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32"
-)
+@composite(**_PUBLIC, schemas=_single("fft"), samples=_LINES, autocast="float32")
 def fft_fft(input: Tensor, n=None, dim=-1, norm=None):
     """The transform along `dim`, cut or padded with zeros to `n` points. `norm` says which
     direction is scaled by 1/n: ``"backward"`` (default), ``"forward"``; ``"ortho"``: both by its
@@ -376,9 +378,7 @@ def fft_fft(input: Tensor, n=None, dim=-1, norm=None):
     return _fft_c2c(values, (axis,), norm, True)
 
 
-@composite(
-    **_PUBLIC, schemas=_single("ifft"), samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32"
-)
+@composite(**_PUBLIC, schemas=_single("ifft"), samples=_LINES, autocast="float32")
 def fft_ifft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`fft`."""
     found = _at_once(_IFFT, input, n, dim, norm)
@@ -389,9 +389,7 @@ def fft_ifft(input: Tensor, n=None, dim=-1, norm=None):
     return _fft_c2c(values, (axis,), norm, False)
 
 
-@composite(
-    **_PUBLIC, schemas=_single("rfft"), samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32"
-)
+@composite(**_PUBLIC, schemas=_single("rfft"), samples=_LINES, autocast="float32")
 def fft_rfft(input: Tensor, n=None, dim=-1, norm=None):
     """The first ``n // 2 + 1`` elements of the transform of real numbers."""
     found = _at_once(_RFFT, input, n, dim, norm)
@@ -412,9 +410,7 @@ def _to_real(name, input, n, dim, norm):
     return _fft_c2r(_resized(values, axis, _half(size)), (axis,), norm, size)
 
 
-@composite(
-    **_PUBLIC, schemas=_single("irfft"), samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32"
-)
+@composite(**_PUBLIC, schemas=_single("irfft"), samples=_LINES, autocast="float32")
 def fft_irfft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`rfft`: `n` real numbers (default: twice the input's size less two)."""
     found = _at_once(_IRFFT, input, n, dim, norm)
@@ -423,9 +419,7 @@ def fft_irfft(input: Tensor, n=None, dim=-1, norm=None):
     return _to_real("irfft", input, n, dim, _check_norm("irfft", norm))
 
 
-@composite(
-    **_PUBLIC, schemas=_single("hfft"), samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32"
-)
+@composite(**_PUBLIC, schemas=_single("hfft"), samples=_LINES, autocast="float32")
 def fft_hfft(input: Tensor, n=None, dim=-1, norm=None):
     """The real transform of numbers with Hermitian symmetry, given their first half."""
     norm = _opposite(_check_norm("hfft", norm))
@@ -433,9 +427,7 @@ def fft_hfft(input: Tensor, n=None, dim=-1, norm=None):
     return _to_real("hfft", values.conj(), n, dim, norm)
 
 
-@composite(
-    **_PUBLIC, schemas=_single("ihfft"), samples=[(), (3, 0), (6, -1, "ortho")], autocast="float32"
-)
+@composite(**_PUBLIC, schemas=_single("ihfft"), samples=_LINES, autocast="float32")
 def fft_ihfft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`hfft`: the first half of what real numbers are the transform of."""
     norm = _opposite(_check_norm("ihfft", norm))
@@ -449,19 +441,13 @@ def _several(name, dims="int[1]? dim=None"):
     return (f"fft_{name}(Tensor self, SymInt[1]? s=None, {dims}, str? norm=None) -> Tensor",)
 
 
-@composite(
-    **_PUBLIC, schemas=_several("fftn"), samples=[(), ((2, 5),), (None, (0,), "ortho")],
-    autocast="float32",
-)  # fmt: skip
+@composite(**_PUBLIC, schemas=_several("fftn"), samples=_PLANES, autocast="float32")
 def fft_fftn(input: Tensor, s=None, dim=None, norm=None):
     """The transform over `dim` (all by default, or the last ``len(s)``), resized to `s`."""
     return _complex_many("fftn", input, s, dim, norm, True)
 
 
-@composite(
-    **_PUBLIC, schemas=_several("ifftn"), samples=[(), ((2, 5),), (None, (0,), "ortho")],
-    autocast="float32",
-)  # fmt: skip
+@composite(**_PUBLIC, schemas=_several("ifftn"), samples=_PLANES, autocast="float32")
 def fft_ifftn(input: Tensor, s=None, dim=None, norm=None):
     """The inverse of :func:`fftn`."""
     return _complex_many("ifftn", input, s, dim, norm, False)
@@ -474,10 +460,7 @@ def _complex_many(name, input, s, dim, norm, forward):
     return _fft_c2c(_all_resized(values, axes, sizes), axes, norm, forward)
 
 
-@composite(
-    **_PUBLIC, schemas=_several("rfftn"), samples=[(), ((2, 5),), (None, (0,), "ortho")],
-    autocast="float32",
-)  # fmt: skip
+@composite(**_PUBLIC, schemas=_several("rfftn"), samples=_PLANES, autocast="float32")
 def fft_rfftn(input: Tensor, s=None, dim=None, norm=None):
     """The transform of real numbers over several dimensions; half of the last of them."""
     return _half_many("rfftn", input, s, dim, _check_norm("rfftn", norm))
@@ -491,10 +474,7 @@ def _half_many(name, input, s, dim, norm):
     return _fft_r2c(_all_resized(values, axes, sizes), axes, norm, True)
 
 
-@composite(
-    **_PUBLIC, schemas=_several("irfftn"), samples=[(), ((2, 5),), (None, (0,), "ortho")],
-    autocast="float32",
-)  # fmt: skip
+@composite(**_PUBLIC, schemas=_several("irfftn"), samples=_PLANES, autocast="float32")
 def fft_irfftn(input: Tensor, s=None, dim=None, norm=None):
     """The inverse of :func:`rfftn`; the last size is ``s[-1]``, or twice the input's less two."""
     return _real_many("irfftn", input, s, dim, _check_norm("irfftn", norm))
@@ -520,10 +500,7 @@ def _last_doubled(name, values, s, dim):
     return axes, sizes
 
 
-@composite(
-    **_PUBLIC, schemas=_several("hfftn"), samples=[(), ((2, 5),), (None, (0,), "ortho")],
-    autocast="float32",
-)  # fmt: skip
+@composite(**_PUBLIC, schemas=_several("hfftn"), samples=_PLANES, autocast="float32")
 def fft_hfftn(input: Tensor, s=None, dim=None, norm=None):
     """:func:`hfft` over several dimensions: the last one is halved, the others are whole."""
     norm = _check_norm("hfftn", norm)
@@ -535,10 +512,7 @@ def fft_hfftn(input: Tensor, s=None, dim=None, norm=None):
     return _fft_c2r(values.conj(), axes[-1:], _opposite(norm), sizes[-1])
 
 
-@composite(
-    **_PUBLIC, schemas=_several("ihfftn"), samples=[(), ((2, 5),), (None, (0,), "ortho")],
-    autocast="float32",
-)  # fmt: skip
+@composite(**_PUBLIC, schemas=_several("ihfftn"), samples=_PLANES, autocast="float32")
 def fft_ihfftn(input: Tensor, s=None, dim=None, norm=None):
     """The inverse of :func:`hfftn`."""
     norm = _check_norm("ihfftn", norm)

@@ -568,10 +568,8 @@ linalg_qr.gradient(A=_qr_gradient)
 
 @composite(
     schemas=("qr(Tensor self, bool some=True) -> (Tensor, Tensor)",),
-    samples=lambda make: [(make(4, 3),), (make(2, 3, 2),)],
-    autocast="float32",
-    aten="default Q",
-)
+    samples=lambda make: [(make(4, 3),), (make(2, 3, 2),)], autocast="float32", aten="default Q",
+)  # fmt: skip
 def qr(input: Tensor, some=True):
     """``(Q, R)``; reduced, or complete if not `some`. See :func:`rushlight.linalg.qr`."""
     return linalg_qr(input, "reduced" if some else "complete")
