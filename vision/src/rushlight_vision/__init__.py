@@ -6,9 +6,28 @@ from typing import TYPE_CHECKING, Any
 from rushlight_vision._version import __version__
 
 if TYPE_CHECKING:
-    from rushlight_vision import datasets, io, models, ops, transforms, tv_tensors, utils
+    from rushlight_vision import (
+        datasets,
+        io,
+        models,
+        ops,
+        training,
+        transforms,
+        tv_tensors,
+        utils,
+    )
 
-__all__ = ["__version__", "datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils"]
+__all__ = [
+    "__version__",
+    "datasets",
+    "io",
+    "models",
+    "ops",
+    "training",
+    "transforms",
+    "tv_tensors",
+    "utils",
+]
 
 
 def __getattr__(name: str) -> Any:
