@@ -18,12 +18,12 @@ if TYPE_CHECKING:
         io,
         models,
         ops,
-        training,
         transforms,
         tv_tensors,
         utils,
         version,
     )
+    from rushlight_vision import training as training
 
 __all__ = [
     "__version__",
