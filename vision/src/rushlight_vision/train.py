@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         opened = from_folder(data, "classification" if task == "similarity" else task, on_error)
         print(opened.report)
         given["mean"], given["std"] = tuple(given["mean"]), tuple(given["std"])
-        result = _trained(given, data)
+        result = _trained(given, opened)
     except (ValueError, OSError, NotImplementedError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 2
@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _trained(given: dict[str, Any], data: str) -> Any:
+def _trained(given: dict[str, Any], data: Any) -> Any:
     """Train in one part or two."""
     model = given.pop("model")
     if not given.pop("finetune"):

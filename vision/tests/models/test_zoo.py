@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import socket
 import sys
@@ -30,6 +31,15 @@ def figures():
     sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def recipes(monkeypatch):
+    """The module that trains the networks."""
+    if not FOLDER.exists():
+        pytest.skip("the recipes are not part of this distribution")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module("recipes")
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +114,16 @@ def test_pictures_are_prepared(name):
     model = models.get_model(name, weights="DEFAULT").eval()
     with rl.no_grad():
         model(from_pil.unsqueeze(0) if name != "shapes_detector" else [from_pil])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_recipes_lower_the_loss(name, recipes):
+    rl.manual_seed(0)
+    model, recipe = models.get_model(name), recipes.RECIPES[name]
+    batch = next(recipe.batches())
+    before = recipe.loss(model, *batch).item()
+    recipes.train(name, model, 20)
+    assert recipe.loss(model, *batch).item() < before
 
 
 def test_refusals(tmp_path, monkeypatch):

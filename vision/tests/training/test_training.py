@@ -17,7 +17,9 @@ from rushlight_vision.datasets import DigitsSample, GeneratedShapes, VisionDatas
 pytest.importorskip("lightning_lite")
 
 from rushlight_vision import train, training
-from rushlight_vision.training import finetuning, module, tasks
+from rushlight_vision.datasets import from_folder
+from rushlight_vision.training import data as data_parts
+from rushlight_vision.training import finetuning, fitting, module, tasks
 
 PLAIN = {"mean": (0.0,), "std": (1.0,), "quiet": True, "image_size": 28, "flip": False, "crop": 0.8}
 
@@ -145,6 +147,36 @@ def test_mixed_precision_and_the_command_line(tmp_path, capsys):
     (tmp_path / "photos" / "train" / "dark" / "0.png").write_bytes(b"x")
     assert train.main(words) == 2
     assert "dark/0.png: no image that Pillow can read" in capsys.readouterr().err
+
+
+def test_splits_of_folders_are_used(tmp_path):
+    from PIL import Image
+
+    for split, count in (("train", 4), ("val", 3)):
+        for name, color in (("dark", 40), ("light", 210)):
+            (tmp_path / split / name).mkdir(parents=True)
+            for number in range(count):
+                Image.new("RGB", (8, 8), (color,) * 3).save(
+                    tmp_path / split / name / f"{number}.png"
+                )
+    for given in (tmp_path, from_folder(tmp_path)):
+        data, other, task = data_parts.opened(given, None, None, "raise")
+        assert (len(data), len(other), task) == (8, 6, "classification")
+    data, other, task = data_parts.opened(from_folder(tmp_path).only("val"), None, None, "raise")
+    assert (len(data), other, task) == (6, None, "classification")
+    train_part, held = data_parts.loaders(
+        data, other, tasks.Classification(training.Settings(), data.classes), training.Settings()
+    )
+    indices = [*train_part.dataset.indices, *held.dataset.indices]
+    assert sorted(indices) == list(range(6)) and len(held.dataset) == 1
+
+
+@pytest.mark.parametrize("name", ["fasterrcnn_mobilenet_v3_large_320_fpn", "deeplabv3_resnet50"])
+def test_models_by_name_fetch_nothing(name, monkeypatch):
+    asked = []
+    monkeypatch.setattr(models, "get_model", lambda name, **options: asked.append(options))
+    fitting.built(name, "segmentation", ["a", "b", "c"])
+    assert asked == [{"num_classes": 3, "weights_backbone": None}]
 
 
 def test_rates_and_averages():

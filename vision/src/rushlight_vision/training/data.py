@@ -7,7 +7,7 @@ from typing import Any
 
 import rushlight as rl
 from rushlight.utils.data import DataLoader, Dataset
-from rushlight_vision import datasets
+from rushlight_vision.datasets.layouts.reading import FolderDataset, from_folder
 from rushlight_vision.training.settings import Settings
 from rushlight_vision.training.tasks import Task
 
@@ -31,22 +31,23 @@ class Changed(Dataset):
 
 def opened(data: Any, val_data: Any, task: str | None, on_error: str) -> tuple[Any, Any, str]:
     """Training data, other data (None: a share is to be held out), and the task."""
-    if isinstance(data, (str, os.PathLike)):
-        wanted = "classification" if task == "similarity" else task
-        data = datasets.from_folder(data, wanted, on_error)
-        task = task or data.task
-        splits = data.splits
-        if val_data is None and "train" in splits:
-            other = next((name for name in ("val", "test") if name in splits), None)
-            val_data = None if other is None else data.only(other)
-            data = data.only("train")
-    if isinstance(val_data, (str, os.PathLike)):
-        wanted = "classification" if task == "similarity" else task
-        val_data = datasets.from_folder(val_data, wanted, on_error)
+    data, val_data = _read(data, task, on_error), _read(val_data, task, on_error)
     task = task or getattr(data, "task", None)
     if task is None:
         raise ValueError("fit: task is None, and the data set does not say; give task=...")
+    splits = data.splits if isinstance(data, FolderDataset) else {}
+    if val_data is None and "train" in splits:
+        other = next((name for name in ("val", "test") if name in splits), None)
+        val_data = None if other is None else data.only(other)
+        data = data.only("train")
     return data, val_data, task
+
+
+def _read(data: Any, task: str | None, on_error: str) -> Any:
+    """A data set as it is, or that of a folder."""
+    if not isinstance(data, (str, os.PathLike)):
+        return data
+    return from_folder(data, "classification" if task == "similarity" else task, on_error)
 
 
 def check_classes(data: Any, val_data: Any) -> list[str]:

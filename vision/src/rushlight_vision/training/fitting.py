@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -43,8 +44,8 @@ def built(model: Any, task: str, classes: list[str]) -> nn.Module:
         return model
     count = EMBEDDING if task == "similarity" else len(classes)
     options: dict[str, Any] = {"num_classes": count}
-    if models.get_model_builder(model).__module__.startswith(models.detection.__name__):
-        options["weights_backbone"] = None
+    if "weights_backbone" in inspect.signature(models.get_model_builder(model)).parameters:
+        options["weights_backbone"] = None  # nothing is downloaded
     return models.get_model(model, **options)
 
 
@@ -95,8 +96,8 @@ def fit(
         similarity); a module is trained in place. Classification and similarity take models
         (N, 3, H, W) -> (N, classes).
     data : str, path or data set
-        A folder that :func:`~rushlight_vision.datasets.from_folder` reads, or a data set of images
-        and targets as it makes them, with `classes`.
+        A folder that :func:`~rushlight_vision.datasets.from_folder` reads, what that made, or a
+        data set of images and targets as it makes them, with `classes`.
     val_data : str, path, data set or None
         What is measured. None: the split val (or test) of the folder, or a fifth that is held out.
     task : str or None
