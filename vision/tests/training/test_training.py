@@ -19,7 +19,7 @@ pytest.importorskip("lightning_lite")
 from rushlight_vision import train, training
 from rushlight_vision.datasets import from_folder
 from rushlight_vision.training import data as data_parts
-from rushlight_vision.training import finetuning, fitting, module, tasks
+from rushlight_vision.training import fitting, heads, module, tasks
 
 PLAIN = {"mean": (0.0,), "std": (1.0,), "quiet": True, "image_size": 28, "flip": False, "crop": 0.8}
 
@@ -65,7 +65,7 @@ def test_pictures_of_classes_are_learnt(task, batch_size, tmp_path):
 def test_things_are_detected(tmp_path):
     rl.manual_seed(0)
     model = models.get_model("shapes_detector", weights="DEFAULT")
-    finetuning.replace_head(model, "detection", 6)
+    heads.replace_head(model, "detection", 6)
     result = training.fit(
         model, shapes("detection", 96), shapes("detection", 24, "val"), out=tmp_path, epochs=3,
         lr=3e-3, batch_size=8, quiet=True,
@@ -253,13 +253,6 @@ def test_learning_rates_are_found():
 def test_refusals(options, error, text, tmp_path):
     with pytest.raises(error, match=text):
         training.fit(tiny(), Digits(8), out=tmp_path, **options)
-
-
-def test_heads_of_other_detectors_are_refused():
-    with pytest.raises(NotImplementedError, match="only Faster R-CNN"):
-        finetuning.replace_head(nn.Linear(2, 2), "detection", 3)
-    with pytest.raises(ValueError, match="has no Linear to replace"):
-        finetuning.replace_head(nn.ReLU(), "classification", 3)
 
 
 def test_a_missing_trainer_is_named():

@@ -9,48 +9,12 @@ from typing import Any
 import lightning_lite as L
 from rushlight import nn
 from rushlight_vision import models
-from rushlight_vision.models.detection.faster_rcnn import FasterRCNN, FastRCNNPredictor
 from rushlight_vision.training import data as data_parts
 from rushlight_vision.training.fitting import EMBEDDING, Result, fit
+from rushlight_vision.training.heads import replace_head
 from rushlight_vision.training.module import optimizer_of
 from rushlight_vision.training.settings import Settings
 from rushlight_vision.training.tasks import TASKS
-
-
-def _last(model: nn.Module, kind: type[nn.Module]) -> str:
-    """The name of the last module of a kind."""
-    found = [name for name, each in model.named_modules() if isinstance(each, kind)]
-    if not found:
-        raise ValueError(f"finetune: {type(model).__name__} has no {kind.__name__} to replace")
-    return found[-1]
-
-
-def replace_head(model: nn.Module, task: str, count: int) -> str:
-    """Give a model a new last layer for `count` classes, in place; the layer's name.
-
-    That is the last linear layer, for segmentation the last convolution of ``classifier``, for a
-    Faster R-CNN its box predictor.
-    """
-    if task == "detection":
-        if not isinstance(model, FasterRCNN):
-            raise NotImplementedError(
-                f"finetune: {type(model).__name__}; only Faster R-CNN among detectors: use fit"
-            )
-        old: Any = model.roi_heads.box_predictor
-        model.roi_heads.box_predictor = FastRCNNPredictor(old.cls_score.in_features, count)
-        return "roi_heads.box_predictor"
-    if task == "segmentation":
-        name = "classifier." + _last(model.classifier, nn.Conv2d)
-        old = model.get_submodule(name)
-        options = {key: getattr(old, key) for key in ("kernel_size", "stride", "padding")}
-        new: nn.Module = nn.Conv2d(old.in_channels, count, **options)
-    else:
-        name = _last(model, nn.Linear)
-        old = model.get_submodule(name)
-        new = nn.Linear(old.in_features, count)
-    parent, _, last = name.rpartition(".")
-    setattr(model.get_submodule(parent) if parent else model, last, new)
-    return name
 
 
 def find_learning_rate(
@@ -124,8 +88,9 @@ def finetune(
 ) -> Result:
     """Adapt a trained network to other data, in two parts.
 
-    The last layer is replaced by a new one for the classes of the data. First it is trained alone
-    (all else is frozen), then everything, at a tenth of the rate.
+    The last layer is replaced by a new one for the classes of the data (Faster and Mask R-CNN,
+    RetinaNet, FCOS and SSD among detectors). First it is trained alone (all else is frozen), then
+    everything, at a tenth of the rate.
 
     Parameters
     ----------
@@ -157,9 +122,9 @@ def finetune(
         adapted = copy.deepcopy(model)
     else:
         adapted = models.get_model(model, weights="DEFAULT")
-    head = replace_head(adapted, task, EMBEDDING if task == "similarity" else len(classes))
+    heads = replace_head(adapted, task, EMBEDDING if task == "similarity" else len(classes))
     for name, each in adapted.named_parameters():
-        each.requires_grad_(name.startswith(head + "."))
+        each.requires_grad_(any(name.startswith(head + ".") for head in heads))
     if lr is None:
         known = {key: options[key] for key in Settings.__dataclass_fields__ if key in options}
         lr = find_learning_rate(adapted, data, task=task, **known)

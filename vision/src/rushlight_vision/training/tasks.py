@@ -93,10 +93,15 @@ class Classification(Task):
         return v2.RandomChoice(wanted)(*batch) if wanted else batch
 
     def loss(self, model: Any, batch: Any) -> rl.Tensor:
-        """Cross entropy."""
+        """Cross entropy; that of each auxiliary classifier counts 0.3."""
         images, labels = batch
-        scores = model(self.normalized(images))
-        return F.cross_entropy(scores, labels, label_smoothing=self.settings.label_smoothing)
+        found = model(self.normalized(images))
+        scores, *others = found if isinstance(found, tuple) else (found,)
+        smoothing = self.settings.label_smoothing
+        loss = F.cross_entropy(scores, labels, label_smoothing=smoothing)
+        for each in others:
+            loss = loss + 0.3 * F.cross_entropy(each, labels, label_smoothing=smoothing)
+        return loss
 
     def reset(self) -> None:
         """Begin to measure."""
