@@ -237,6 +237,28 @@ def test_crowds_and_ambiguous_folders(tmp_path):
     assert data.notes[0] == "1 crowds are left out" and "task='segmentation'" in data.notes[1]
 
 
+def test_files_of_cocos_format_that_disagree(tmp_path):
+    layouts.coco(tmp_path)
+
+    def other_name(content):
+        content["categories"][1]["name"] = "wolf"
+
+    layouts.write_coco(tmp_path / "annotations" / "instances_val2017.json", ["c"], other_name)
+    with pytest.raises(ValueError, match="category 20: is 'wolf' here and 'dog' in inst"):
+        from_folder(tmp_path)
+
+    def twice(content):
+        content["annotations"].append(dict(content["annotations"][0], image_id=9))
+        content["annotations"].append(dict(content["annotations"][0], id=8, image_id=9))
+
+    layouts.write_coco(tmp_path / "annotations" / "instances_val2017.json", ["c"], twice)
+    data = from_folder(tmp_path, on_error="skip")
+    assert [(each.record, each.what) for each in data.problems] == [
+        ("annotations[1]", "id 0 occurs twice"),
+        ("annotation 8", "is of image 9, which is missing"),
+    ]
+
+
 def test_refusals(tmp_path):
     with pytest.raises(FileNotFoundError, match="is not a folder"):
         from_folder(tmp_path / "x")
