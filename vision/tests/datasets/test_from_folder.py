@@ -145,6 +145,11 @@ WRONG = {
     ),
     "coco bbox": (at(("annotations", 1, "bbox"), [3, 4]), r'annotation 1: "bbox" is \[3, 4\]'),
     "coco class": (at(("annotations", 1, "category_id"), 7), r"annotation 1: category 7 is not"),
+    "coco JSON": (
+        spoil_text(layouts.coco, Path("annotations/instances_train2017.json"), "{", ""),
+        r"train2017.json: no JSON: ",
+    ),
+    "coco lists": (spoil_coco(lambda c: c.update(images={})), r"no lists \['images'\]"),
     "voc missing": (
         after(layouts.voc, lambda r: (r / "JPEGImages/a.jpg").unlink()),
         r"a.xml: filename: .*is missing",

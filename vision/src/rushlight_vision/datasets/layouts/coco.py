@@ -20,31 +20,38 @@ from rushlight_vision.datasets.layouts.records import (
 LISTS = ("images", "annotations", "categories")
 
 
-def _contents(root: Path) -> list[tuple[Path, Any]]:
-    """JSON files in the folder, and in those in it, that have the lists of COCO's format."""
+def _files(root: Path) -> list[Path]:
+    """JSON files in the folder, and in those in it, that speak of the lists of COCO's format."""
     found = (file for folder in (root, *folders(root)) for file in folder.glob("*.json"))
-    read = ((file, _content(file)) for file in sorted(found))
-    return [(file, content) for file, content in read if content is not None]
+    return sorted(file for file in found if _names_lists(file.read_bytes()))
 
 
-def _content(file: Path) -> Any:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(content, dict) and all(isinstance(content.get(key), list) for key in LISTS):
-        return content
-    return None
+def _names_lists(text: bytes) -> bool:
+    return all(f'"{name}"'.encode() in text for name in LISTS)
 
 
 def is_there(root: Path) -> bool:
     """Whether there is a file of annotations."""
-    return bool(_contents(root))
+    return bool(_files(root))
+
+
+def _content(file: Path, check: Checker) -> Any:
+    """What a file holds; None, and a problem, if it is not in COCO's format."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        return check.wrong(file, "", f"no JSON: {error}")
+    lists = content if isinstance(content, dict) else {}
+    missing = [name for name in LISTS if not isinstance(lists.get(name), list)]
+    if missing:
+        return check.wrong(file, "", f"no lists {missing} (COCO's format)")
+    return content
 
 
 def read(root: Path, check: Checker) -> Layout:
     """The pictures of all files; categories of all files in the order of their numbers."""
-    contents = _contents(root)
+    read_files = [(file, _content(file, check)) for file in _files(root)]
+    contents = [(file, content) for file, content in read_files if content is not None]
     named = _categories(contents, check)
     labels = {number: label for label, number in enumerate(_sorted(named), 1)}
     samples, crowds = [], 0
