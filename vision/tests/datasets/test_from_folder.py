@@ -37,6 +37,8 @@ def test_detection(name, tmp_path):
         assert target["labels"].tolist() == [label for label, _ in things]
         expected = rl.tensor([box for _, box in things], dtype=rl.float32).reshape(-1, 4)
         assert rl.allclose(target["boxes"].as_subclass(rl.Tensor), expected, atol=1e-3)
+        assert ("masks" in target) == (name == "COCO")
+        assert name != "COCO" or target["masks"].shape == (len(things), 40, 60)
         if name == "COCO" and things:
             (x0, y0, x1, y1) = things[0][1]
             assert int(target["masks"][0].sum()) == (x1 - x0) * (y1 - y0)
