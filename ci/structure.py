@@ -25,7 +25,11 @@ from house_counting.sources import Source as Parsed
 from packages import CORE, PACKAGES, ROOT, SATELLITES, Package
 
 ARRAY_LIBRARIES = {"numpy", "numba", "llvmlite", "ml_dtypes", "cupy", "scipy_openblas64", "scipy"}
-SPELLED = {"pillow": "PIL", "nvidia-cudnn-frontend": "cudnn"}  # imported by another name
+SPELLED = {  # imported by another name
+    "nvidia-cudnn-frontend": "cudnn",
+    "pillow": "PIL",
+    "rushlight-lightning-lite": "lightning_lite",
+}
 FORBIDDEN_STEMS = {"utils", "util", "helpers", "helper", "misc", "common", "stuff", "tools"}
 FILE_LINES = 600
 FUNCTION_LINES = 60

@@ -37,6 +37,8 @@ def test_detection(name, tmp_path):
         assert target["labels"].tolist() == [label for label, _ in things]
         expected = rl.tensor([box for _, box in things], dtype=rl.float32).reshape(-1, 4)
         assert rl.allclose(target["boxes"].as_subclass(rl.Tensor), expected, atol=1e-3)
+        assert ("masks" in target) == (name == "COCO")
+        assert name != "COCO" or target["masks"].shape == (len(things), 40, 60)
         if name == "COCO" and things:
             (x0, y0, x1, y1) = things[0][1]
             assert int(target["masks"][0].sum()) == (x1 - x0) * (y1 - y0)
@@ -145,6 +147,11 @@ WRONG = {
     ),
     "coco bbox": (at(("annotations", 1, "bbox"), [3, 4]), r'annotation 1: "bbox" is \[3, 4\]'),
     "coco class": (at(("annotations", 1, "category_id"), 7), r"annotation 1: category 7 is not"),
+    "coco JSON": (
+        spoil_text(layouts.coco, Path("annotations/instances_train2017.json"), "{", ""),
+        r"train2017.json: no JSON: ",
+    ),
+    "coco lists": (spoil_coco(lambda c: c.update(images={})), r"no lists \['images'\]"),
     "voc missing": (
         after(layouts.voc, lambda r: (r / "JPEGImages/a.jpg").unlink()),
         r"a.xml: filename: .*is missing",
@@ -235,6 +242,28 @@ def test_crowds_and_ambiguous_folders(tmp_path):
     data = from_folder(tmp_path)
     assert data.counts == {"cat": 0, "dog": 2}
     assert data.notes[0] == "1 crowds are left out" and "task='segmentation'" in data.notes[1]
+
+
+def test_files_of_cocos_format_that_disagree(tmp_path):
+    layouts.coco(tmp_path)
+
+    def other_name(content):
+        content["categories"][1]["name"] = "wolf"
+
+    layouts.write_coco(tmp_path / "annotations" / "instances_val2017.json", ["c"], other_name)
+    with pytest.raises(ValueError, match="category 20: is 'wolf' here and 'dog' in inst"):
+        from_folder(tmp_path)
+
+    def twice(content):
+        content["annotations"].append(dict(content["annotations"][0], image_id=9))
+        content["annotations"].append(dict(content["annotations"][0], id=8, image_id=9))
+
+    layouts.write_coco(tmp_path / "annotations" / "instances_val2017.json", ["c"], twice)
+    data = from_folder(tmp_path, on_error="skip")
+    assert [(each.record, each.what) for each in data.problems] == [
+        ("annotations[1]", "id 0 occurs twice"),
+        ("annotation 8", "is of image 9, which is missing"),
+    ]
 
 
 def test_refusals(tmp_path):

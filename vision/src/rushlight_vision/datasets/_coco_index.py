@@ -14,6 +14,11 @@ def _several(value: Any) -> list[Any]:
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
+def _is_id(value: Any) -> bool:
+    """Whether a value of JSON can find a record."""
+    return isinstance(value, (int, float, str))
+
+
 class CocoIndex:
     """What a file of annotations holds, under the names of pycocotools' ``COCO``.
 
@@ -44,20 +49,22 @@ class CocoIndex:
 
     def _by_number(self, kind: str) -> dict[int, Any]:
         records = self.dataset.get(kind, [])
+        if not isinstance(records, list):
+            raise ValueError(f'{self._path}: "{kind}" is a {type(records).__name__}, not a list')
         for place, record in enumerate(records):
-            if not isinstance(record, dict) or "id" not in record:
+            if not isinstance(record, dict) or not _is_id(record.get("id")):
                 raise ValueError(f'{self._path}: {kind}[{place}] has no "id"')
         return {record["id"]: record for record in records}
 
     def _add(self, annotation: dict[str, Any]) -> None:
         image = annotation.get("image_id")
-        if image not in self.imgs:
+        if not _is_id(image) or image not in self.imgs:
             number = annotation["id"]
             raise ValueError(
                 f"{self._path}: annotation {number} is of image {image}, which is missing"
             )
         self.imgToAnns.setdefault(image, []).append(annotation)
-        if "category_id" in annotation:
+        if _is_id(annotation.get("category_id")):
             self.catToImgs.setdefault(annotation["category_id"], []).append(image)
 
     def getAnnIds(  # noqa: N802 - pycocotools' name

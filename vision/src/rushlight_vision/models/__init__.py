@@ -1,12 +1,19 @@
 """Models of images: torchvision's networks that classify, by its names, and LeNet; detectors are in
-`detection`, networks that segment in `segmentation`, those of videos in `video`, and of motion in
-`optical_flow`.
+`detection`, networks that segment in `segmentation`, those of videos in `video`, of motion in
+`optical_flow`, and small ones whose weights are inside the package in `zoo`.
 
 `get_model` builds one by its name, `list_models` names them; published weights are in enums such as
 `ResNet50_Weights`.
 """
 
-from rushlight_vision.models import detection, optical_flow, quantization, segmentation, video
+from rushlight_vision.models import (
+    detection,
+    optical_flow,
+    quantization,
+    segmentation,
+    video,
+    zoo,
+)
 from rushlight_vision.models._api import (
     Weights,
     WeightsEnum,
@@ -434,4 +441,5 @@ __all__ = [
     "vit_l_32",
     "wide_resnet101_2",
     "wide_resnet50_2",
+    "zoo",
 ]

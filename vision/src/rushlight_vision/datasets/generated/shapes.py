@@ -94,7 +94,8 @@ class GeneratedShapes(VisionDataset):
         """Pixels, the class of each (0 for background), and (class, mask) of every shape."""
         side = self.size
         pixels = _background(rng, side)
-        classes, found = np.zeros((side, side), np.uint8), []
+        classes = np.zeros((side, side), np.uint8)
+        found: list[Any] = []
         single = self.task == "classification"
         wanted = 1 if single else int(rng.integers(1, MOST + 1))
         least, most = (side * 0.22, side * 0.45) if single else (side * 0.09, side * 0.19)

@@ -55,6 +55,7 @@ class FolderDataset(VisionDataset):
         super().__init__(root, transforms, transform, target_transform)
         self.task, self.layout, self.classes = layout.task, layout.name, layout.classes
         self.samples, self.notes, self.problems = layout.samples, layout.notes, problems
+        self.outlined = layout.task == "detection" and _outlined(layout.samples)
 
     @property
     def splits(self) -> dict[str, int]:
@@ -95,7 +96,7 @@ class FolderDataset(VisionDataset):
             path, binary = sample.target
             pixels = masks.values_of(path)
             return tv_tensors.Mask(rl.from_numpy(np.minimum(pixels, 1) if binary else pixels))
-        return _things(sample.target, index, tuple(image.shape[-2:]))
+        return _things(sample.target, index, tuple(image.shape[-2:]), self.outlined)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -132,7 +133,14 @@ class FolderDataset(VisionDataset):
         return f"Task: {self.task}\nLayout: {self.layout}"
 
 
-def _things(things: Boxes, index: int, size: tuple[Any, ...]) -> dict[str, Any]:
+def _outlined(samples: list[Sample]) -> bool:
+    """Whether there are things, and all have outlines: then every item has masks, even an empty
+    one, as models of masks need."""
+    outlines = [each for sample in samples for each in sample.target.segmentations]
+    return bool(outlines) and None not in outlines
+
+
+def _things(things: Boxes, index: int, size: tuple[Any, ...], outlined: bool) -> dict[str, Any]:
     """Boxes and labels as detection models and `transforms.v2` take them."""
     boxes = rl.tensor(things.boxes, dtype=rl.float32).reshape(-1, 4)
     found = {
@@ -140,9 +148,11 @@ def _things(things: Boxes, index: int, size: tuple[Any, ...]) -> dict[str, Any]:
         "labels": rl.tensor(things.labels, dtype=rl.int64),
         "image_id": index,
     }
-    if things.segmentations and None not in things.segmentations:
-        pixels = [rl.from_numpy(mask_of(each, *size)) for each in things.segmentations]
-        found["masks"] = tv_tensors.Mask(rl.stack(pixels))
+    if outlined:
+        masks = rl.zeros(len(boxes), *size, dtype=rl.uint8)
+        for mask, each in zip(masks, things.segmentations, strict=True):
+            mask.copy_(rl.from_numpy(mask_of(each, *size)))
+        found["masks"] = tv_tensors.Mask(masks)
     return found
 
 
@@ -181,8 +191,9 @@ def from_folder(
     FolderDataset
         Items are an image (``tv_tensors.Image``, uint8, (3, H, W)) and a target. Classification:
         the number of the class. Detection: a dict of ``boxes`` (BoundingBoxes, XYXY, float32),
-        ``labels`` (from 1; 0 is the background), ``image_id``, and ``masks`` where COCO's
-        annotations have outlines. Segmentation: a Mask (uint8, (H, W)).
+        ``labels`` (from 1; 0 is the background), ``image_id``, and ``masks`` (Mask, uint8,
+        (N, H, W)) if all things of COCO's annotations have outlines. Segmentation: a Mask (uint8,
+        (H, W)).
 
     Raises
     ------

@@ -99,17 +99,18 @@ def _things(file: Path, size: tuple[int, int], count: int | None, check: Checker
 
 def _thing(words: list[str], where: Any, count: int | None, check: Checker) -> Any:
     """The class of a line, from 0, and xmin, ymin, xmax, ymax in shares."""
+    file, record = where
     try:
         label, numbers = int(words[0]), [float(word) for word in words[1:]]
     except ValueError:
-        return check.wrong(*where, f"expected numbers, got {' '.join(words)!r}")
+        return check.wrong(file, record, f"expected numbers, got {' '.join(words)!r}")
     if label < 0 or (count is not None and label >= count):
-        return check.wrong(*where, f"class {label}; there are {count or 'none below 0'}")
+        return check.wrong(file, record, f"class {label}; there are {count or 'none below 0'}")
     if len(numbers) == 4:
         x, y, width, height = numbers
         return label, [x - width / 2, y - height / 2, x + width / 2, y + height / 2]
     if len(numbers) < 6 or len(numbers) % 2:
         what = f"{len(words)} values; expected class x y width height, or class and an outline"
-        return check.wrong(*where, what)
+        return check.wrong(file, record, what)
     across, down = numbers[::2], numbers[1::2]
     return label, [min(across), min(down), max(across), max(down)]

@@ -1,0 +1,49 @@
+"""The names of the package itself."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+
+import pytest
+
+import rushlight_vision
+
+
+def test_backends():
+    rushlight_vision.set_image_backend("PIL")
+    rushlight_vision.set_video_backend("pyav")
+    assert rushlight_vision.get_image_backend() == "PIL"
+    assert rushlight_vision.get_video_backend() == "pyav"
+    with pytest.raises(ValueError, match="Invalid backend 'x'. Options are 'PIL' and 'accimage'"):
+        rushlight_vision.set_image_backend("x")
+    with pytest.raises(ValueError, match="Invalid video backend 'x'. Options are 'pyav', 'video"):
+        rushlight_vision.set_video_backend("x")
+    with pytest.raises(NotImplementedError, match='"accimage" is not available; use "PIL"'):
+        rushlight_vision.set_image_backend("accimage")
+    for backend in ("video_reader", "cuda"):  # torchvision's RuntimeError is its base
+        with pytest.raises(RuntimeError, match=f'"{backend}" is not available; use "pyav"'):
+            rushlight_vision.set_video_backend(backend)
+    assert rushlight_vision.get_image_backend() == "PIL"
+
+
+def test_version():
+    assert rushlight_vision.version.__version__ == rushlight_vision.__version__
+    assert rushlight_vision.version.cuda is None
+    assert isinstance(rushlight_vision.version.git_version, str)
+
+
+def test_no_warning_of_beta_transforms():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rushlight_vision.disable_beta_transforms_warning()
+        for name in ("transforms.v2", "tv_tensors"):
+            assert importlib.import_module(f"rushlight_vision.{name}")
+
+
+def test_all_names_are_there():
+    assert "training" in dir(rushlight_vision) and "training" not in rushlight_vision.__all__
+    for name in rushlight_vision.__all__:
+        assert getattr(rushlight_vision, name) is not None and name in dir(rushlight_vision)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        rushlight_vision.nothing  # noqa: B018
