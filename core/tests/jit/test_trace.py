@@ -200,3 +200,36 @@ def test_what_cannot_be_traced():
         jit.trace(3, rushlight.ones(2))
     with pytest.raises(AttributeError, match=r"\(method_name, input\) pairs"):
         jit.trace_module(nn.Linear(2, 2), rushlight.ones(2))
+
+
+def _set(x, i, value):
+    y = x.clone()
+    y[i] = value
+    return y
+
+
+INDEXED = {
+    "tensor": lambda x, i: x[i],
+    "beside a slice": lambda x, i: x[i, :2],
+    "after a slice": lambda x, i: x[:, i],
+    "several": lambda x, i: x[i, i],
+    "a mask": lambda x, i: x[x > 0.5],
+    "a mask beside a slice": lambda x, i: x[:, x[0] > 0.5],
+    "computed": lambda x, i: x[x.argmax(0)],
+    "of a constant": lambda x, i: rushlight.arange(4.0)[i],
+    "negative": lambda x, i: x[-i - 1],
+    "a number written": lambda x, i: _set(x, i, 2.0),
+    "a tensor written": lambda x, i: _set(x, (slice(None), i), x[:, :2] * 3),
+    "a mask written": lambda x, i: _set(x, x > 0.5, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_indices_are_those_of_other_inputs(name, tmp_path):
+    def values(seed, *places):
+        rushlight.manual_seed(seed)
+        return rushlight.rand(3, 4), rushlight.tensor(places)
+
+    traced = jit.trace(INDEXED[name], values(0, 0, 1), check_trace=False)
+    for given in (values(0, 0, 1), values(1, 2, 0), values(2, 1, 1)):
+        assert rushlight.equal(traced(*given), INDEXED[name](*given))

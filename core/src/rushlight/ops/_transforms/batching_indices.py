@@ -6,7 +6,7 @@ from rushlight.dtypes import bool_, uint8
 from rushlight.machine import np
 from rushlight.ops._transforms.batching import batched, front, in_rows, is_batched
 from rushlight.ops._transforms.batching_rules import rule, shifted
-from rushlight.ops._transforms.wrappers import Wrapped, call_op
+from rushlight.ops._transforms.wrappers import Wrapped, call_op, tracing_level
 from rushlight.ops.elementwise import comparison
 from rushlight.ops.indexing import gathering
 from rushlight.tensor.shape import wrap_dim
@@ -316,9 +316,18 @@ def _at_recording_level(self, items, level):
 def setitem(self, index, value):
     """``self[index] = value`` with wrapped tensors in the index."""
     items = index if isinstance(index, tuple) else (index,)
+    tracing = tracing_level([i for i in items if isinstance(i, Wrapped)])
+    if tracing is not None:
+        tracing.process(tracing, put, (self, items, value, False), {})
+        return
     if not isinstance(value, Tensor):
         value = self.detach().new_tensor(value) if isinstance(value, (list, tuple)) else value
     self.copy_(put_at(self, items, value, False))
+
+
+def put(self, index, values, accumulate):
+    """``self[index] = values``, as a trace records it."""
+    self[index] = values
 
 
 def put_at(self, items, value, accumulate):

@@ -245,11 +245,19 @@ def getitem(self, index):
     found = [i for i in items if isinstance(i, Wrapped)]
     if any(i._level.kind == "capture" for i in found) and not _transformed(self, found):
         return importlib.import_module("rushlight.ops.indexing.captured_items").getitem(self, index)
+    tracing = tracing_level(found)
+    if tracing is not None:
+        return tracing.process(tracing, getitem, (self, index), {})
     if found:
         from rushlight.ops._transforms.batching_indices import getitem_wrapped
 
         return getitem_wrapped(self, items)
     return indexing.getitem(self, index)
+
+
+def tracing_level(items):
+    """The level of ``jit.trace`` to which one of wrapped tensors belongs; None without one."""
+    return next((x._level for x in items if x._level.kind == "trace"), None)
 
 
 def _transformed(self, items):
