@@ -254,3 +254,63 @@ def test_supported_ops_are_overloads_of_aten():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sorted(names) == names
+
+
+class Called(nn.Module):
+    """A function as a model."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *values):
+        return self.function(*values)
+
+
+PICTURE = torch.rand(1, 2, 5, 7, generator=torch.Generator().manual_seed(0))
+FUNCTIONS = {
+    "corners": (lambda x: nn.functional.interpolate(
+        x, scale_factor=1.7, mode="bilinear", align_corners=True), PICTURE),
+    "smoothed": (lambda x: nn.functional.interpolate(
+        x, scale_factor=0.6, mode="bilinear", antialias=True), PICTURE),
+    "smoothed cubic": (lambda x: nn.functional.interpolate(
+        x, size=(3, 4), mode="bicubic", antialias=True), PICTURE),
+    "factors anew": (lambda x: nn.functional.interpolate(
+        x, scale_factor=0.6, mode="bilinear", recompute_scale_factor=True), PICTURE),
+    "exact": (lambda x: nn.functional.interpolate(
+        x, size=(3, 9), mode="nearest-exact"), PICTURE),
+    "filled in place": (lambda x: x.clone().masked_fill_(x > 0.5, 0), PICTURE),
+    "dropped in place": (nn.Dropout(inplace=True).eval(), PICTURE),
+    "classes": (lambda x: nn.functional.one_hot(x, 5), torch.tensor([1, 4])),
+    "cosines": (nn.CosineSimilarity(), PICTURE[0], PICTURE[0].flip(-1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_as_onnx_runtime_and_loaded(name):
+    function, *inputs = FUNCTIONS[name]
+    model = Called(function).eval()
+    program = torch.onnx.export(model, tuple(inputs))
+    expected = model(*inputs).numpy()
+    np.testing.assert_allclose(program(*inputs)[0].numpy(), expected, rtol=1e-5, atol=1e-6)
+    loaded = torch.onnx.load(program.model_proto)
+    np.testing.assert_allclose(loaded(*inputs).numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("hidden", [[2], [1]])
+def test_encoders_hide_positions_as_in_eager_mode(hidden):
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 2).eval().requires_grad_(False)
+    x, padding = torch.randn(2, 3, 8), torch.zeros(2, 3, dtype=torch.bool)
+    padding[0, hidden] = True
+    model = Called(lambda x, m: encoder(x, src_key_padding_mask=m))
+    expected = encoder(x, src_key_padding_mask=padding).numpy()
+    found = torch.onnx.export(model, (x, padding))(x, padding)[0]
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4, atol=1e-5)
+    captured = torch.export.export(model, (x, torch.zeros_like(padding))).module()
+    np.testing.assert_allclose(captured(x, padding).numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_axes_of_unknown_inputs_are_refused():
+    with pytest.raises(ValueError, match=r"dynamic_axes: .* got \['x'\]"):
+        torch.onnx.export(nn.Linear(2, 2).eval(), (torch.ones(1, 2),), dynamic_axes={"x": {0: "n"}})

@@ -72,7 +72,7 @@ def _writing(schema, name):
     """The schema of the form that writes to its first argument, where the name is one's."""
     if schema.name == "aten::" + name:
         return schema
-    first = dataclasses.replace(schema.arguments[0], alias="a!")
+    first = dataclasses.replace(schema.arguments[0], name="self", alias="a!")
     arguments = (first, *schema.arguments[1:])
     return dataclasses.replace(schema, name="aten::" + name, arguments=arguments)
 

@@ -20,6 +20,7 @@ from rushlight.nn.multihead import MultiheadAttention
 from rushlight.nn.normalization import LayerNorm
 from rushlight.ops.creation.tensors import full
 from rushlight.ops.neural.attention import _additive
+from rushlight.tensor.dispatch import STATE
 
 
 def _square_mask(size, device=None, dtype=None):
@@ -224,15 +225,18 @@ class TransformerEncoder(Module):
         tracked = is_grad_enabled() and (
             src.requires_grad or any(p.requires_grad for p in self.layers[0].parameters())
         )
-        if tracked or not _left_aligned(padding):
+        if tracked:
             return None
-        return padding
+        aligned = _left_aligned(padding)
+        if STATE.levels:  # no value is known there
+            return padding & aligned
+        return padding if aligned else None
 
 
 def _left_aligned(padding):
     """Whether every row is kept positions first, hidden ones after."""
     numbers = padding.long()
-    return bool((numbers[:, 1:] >= numbers[:, :-1]).all())
+    return (numbers[:, 1:] >= numbers[:, :-1]).all()
 
 
 def _nestable(layer):

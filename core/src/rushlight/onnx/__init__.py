@@ -210,6 +210,12 @@ def _from_axes(dynamic_axes, model, args, input_names):
     from rushlight.export import Dim
 
     names = list(input_names or ())
+    unknown = sorted(set(dynamic_axes) - set(names))
+    if unknown:
+        raise ValueError(
+            f"dynamic_axes: expected names that `input_names` gives ({names}), got {unknown}; "
+            "name the inputs, or use dynamic_shapes"
+        )
     found = []
     for place in range(len(args)):
         axes = dynamic_axes.get(names[place]) if place < len(names) else None

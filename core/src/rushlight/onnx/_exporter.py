@@ -86,6 +86,9 @@ class Exporter:
         if node.target is operator.getitem and isinstance(node.args[0], Node):
             self.values[node] = self._marked(self._value(node.args[0])[node.args[1]], node.meta)
         elif node.op == "get_attr":
+            if not hasattr(self.program, node.target):
+                user = next(iter(node.users))
+                raise self._unsupported(user, "graphs inside of graphs have no translation")
             self.values[node] = self.builder.tensor(getattr(self.program, node.target), node.target)
         elif node.target in _SIZES:
             self.values[node] = self._size(node)
@@ -167,7 +170,10 @@ class Exporter:
 
     def _by_parts(self, node):
         """The result of the ops that an op is made of; None if it is not."""
-        found = opened(node, self.custom)
+        try:
+            found = opened(node, self.custom)
+        except (NotImplementedError, RuntimeError) as error:
+            raise self._unsupported(node, f"its parts are not known: {error}") from error
         if found is None:
             return None
         graph, inputs, constants = found

@@ -75,8 +75,8 @@ def _places(size, count, factor, region, how):
     """Where each result comes from."""
     out = rl.arange(count, dtype=rl.float64)
     if how == "align_corners":
-        length = size * factor
-        return out * (size - 1) / (length - 1) if length != 1 else out * 0
+        # the whole length, as ONNX Runtime and PyTorch have it; the reference takes size * factor
+        return out * (size - 1) / (count - 1) if count != 1 else out * 0
     if how == "asymmetric":
         return out / factor
     if how == "tf_crop_and_resize":

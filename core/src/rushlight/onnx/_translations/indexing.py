@@ -298,3 +298,12 @@ def diagonal_scatter(g, self, src, offset=0, dim1=0, dim2=1):
 def nonzero(g, self):
     found = g.op("NonZero", self, dtype=rushlight.int64, shape=(self.rank, None))
     return g.transpose(found, [1, 0])
+
+
+@aten("one_hot")
+def one_hot(g, self, num_classes=-1):
+    if num_classes < 0:
+        raise NotImplementedError("one_hot without num_classes: give it")
+    classes = g.tensor(rushlight.arange(num_classes), "classes")
+    found = g.op("Equal", g.unsqueeze(self, self.rank), classes, dtype=rushlight.bool)
+    return g.cast(found, rushlight.int64)

@@ -349,16 +349,19 @@ def _masked(g, scores, mask, dtype):
 
 
 # --------------------------------------------------------------------------------------- resampling
-def _resized(g, x, mode, how, cubic=None, antialias=0):
+_SMOOTH = {"antialias": 1, "exclude_outside": 1}  # weights outside of the picture do not count
+
+
+def _resized(g, x, mode, how, cubic=None, antialias=0, nearest="floor"):
     sizes = list(g.out.shape)
     scales = None
     options = {"mode": mode, "coordinate_transformation_mode": how, "cubic_coeff_a": cubic}
     if mode == "nearest":
-        options["nearest_mode"] = "floor"
+        options["nearest_mode"] = nearest
     if antialias:
         if g.opset < 18:
             raise NotImplementedError("resampling with antialias needs opset_version=18 or later")
-        options["antialias"] = 1
+        options |= _SMOOTH
     if any(not isinstance(s, int) for s in sizes):
         raise NotImplementedError("resampling to sizes that are not fixed")
     return g.op("Resize", x, None, scales, g.integers(sizes), **options)
@@ -367,7 +370,7 @@ def _resized(g, x, mode, how, cubic=None, antialias=0):
 def _scaled(g, x, mode, how, factors, **options):
     """By the factors that were given, which say more than the sizes they came to."""
     given = [f for f in factors or () if f]
-    if not given or g.opset < 13:
+    if not given or (options.get("antialias") and g.opset < 18):
         return _resized(g, x, mode, how, **options)
     scales = g.constant([1.0, 1.0, *given], rushlight.float32)
     extra = {
@@ -376,10 +379,28 @@ def _scaled(g, x, mode, how, factors, **options):
         "cubic_coeff_a": options.get("cubic"),
     }
     if mode == "nearest":
-        extra["nearest_mode"] = "floor"
+        extra["nearest_mode"] = options.get("nearest", "floor")
     if options.get("antialias"):
-        return _resized(g, x, mode, how, **options)
+        extra |= _SMOOTH
     return g.op("Resize", x, None, scales, **extra)
+
+
+@aten("_upsample_nearest_exact1d.vec", "_upsample_nearest_exact2d.vec",
+      "_upsample_nearest_exact3d.vec")  # fmt: skip
+def upsample_nearest_exact(g, input, output_size=None, scale_factors=None):
+    return _scaled(g, input, "nearest", "half_pixel", scale_factors, nearest="round_prefer_ceil")
+
+
+@aten("_upsample_bilinear2d_aa.vec")
+def upsample_linear_smoothed(g, input, output_size=None, align_corners=False, scale_factors=None):
+    how = "align_corners" if align_corners else "half_pixel"
+    return _scaled(g, input, "linear", how, scale_factors, antialias=1)
+
+
+@aten("_upsample_bicubic2d_aa.vec")
+def upsample_cubic_smoothed(g, input, output_size=None, align_corners=False, scale_factors=None):
+    how = "align_corners" if align_corners else "half_pixel"
+    return _scaled(g, input, "cubic", how, scale_factors, cubic=-0.5, antialias=1)
 
 
 @aten("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec",

@@ -213,3 +213,15 @@ def sum_to_size(g, self, size):
     dims = [d for d in range(self.rank) if d < extra or (size[d - extra] == 1 != self.shape[d])]
     found = g.reduce("ReduceSum", self, dims, True) if dims else self
     return g.reshape(found, list(size))
+
+
+@aten("cosine_similarity")
+def cosine_similarity(g, x1, x2, dim=1, eps=1e-8):
+    axes = g.integers([dim])
+    product = g.op("ReduceSum", g.op("Mul", x1, x2), axes, keepdims=0)
+    lengths = [
+        g.op("Max", g.op("Sqrt", g.op("ReduceSum", g.op("Mul", x, x), axes, keepdims=0)),
+             g.constant(eps, g.dtype))
+        for x in (x1, x2)
+    ]  # fmt: skip
+    return g.op("Div", product, g.op("Mul", *lengths))

@@ -54,6 +54,10 @@ def _meta_masked(input, mask, value):
     limited="complex",
     batching="masked_fill",
     fills=True,
+    aten_call=lambda input, mask, value: (
+        "masked_fill",
+        {"self": input, "mask": mask, "value": value},
+    ),
 )
 def _masked_fill(input: Tensor, mask: Tensor, value):
     """A copy with a number where `mask` is true."""

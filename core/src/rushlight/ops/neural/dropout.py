@@ -97,13 +97,14 @@ def _form(name, trains):
     """ATen's form of a dropout: `train` has no default there, and in place is a name of its own."""
 
     def call(input, p=0.5, training=trains, inplace=False):
-        return name + "_" * inplace, {"input": input, "p": p, "train": training}
+        own = "self" if inplace else "input"
+        return name + "_" * inplace, {own: input, "p": p, "train": training}
 
     return call
 
 
 @in_aten(
-    "dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
+    "dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     call=_form("dropout", True),
 )
 def dropout(input, p=0.5, training=True, inplace=False):
@@ -126,7 +127,7 @@ def _channels(input, p, training, inplace):
 
 
 @in_aten(
-    "feature_dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
+    "feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     call=_form("feature_dropout", True),
 )
 def dropout1d(input, p=0.5, training=True, inplace=False):
@@ -168,7 +169,7 @@ _ALPHA = 1.7580993408473766
 
 
 @in_aten(
-    "alpha_dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
+    "alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     call=_form("alpha_dropout", False),
 )
 @overridable
@@ -178,7 +179,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 
 @in_aten(
-    "feature_alpha_dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
+    "feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     call=_form("feature_alpha_dropout", False),
 )
 @overridable

@@ -166,9 +166,12 @@ _KINDS = {
     ("nearest-exact", 4): "_upsample_nearest_exact2d",
     ("nearest-exact", 5): "_upsample_nearest_exact3d",
 }  # fmt: skip
+_SMOOTHED = {
+    ("bilinear", 4): "_upsample_bilinear2d_aa", ("bicubic", 4): "_upsample_bicubic2d_aa",
+}  # fmt: skip
 
 
-def _run_as(kind):
+def _run_as(kind, antialias=False):
     """ATen's op for a mode and a number of dimensions, by the public function."""
     mode, _ = kind
 
@@ -177,24 +180,28 @@ def _run_as(kind):
         factors = rest[-1]
         return interpolate(
             input, None if output_size is None else tuple(output_size),
-            None if factors is None else tuple(factors), mode, align,
+            None if factors is None else tuple(factors), mode, align, antialias=antialias,
         )  # fmt: skip
 
     return run
 
 
 RUNS.update(zip(_KINDS.values(), map(_run_as, _KINDS), strict=True))
+RUNS.update(zip(_SMOOTHED.values(), (_run_as(k, True) for k in _SMOOTHED), strict=True))
 
 
 def _resampled(input, size=None, scale_factor=None, mode="nearest", align_corners=None,
                recompute_scale_factor=None, antialias=False):  # fmt: skip
     """ATen's op for a way to resample; None for those that it has not."""
-    name = _KINDS.get((mode, input.dim()))
-    if name is None or antialias or recompute_scale_factor:
+    name = (_SMOOTHED if antialias else _KINDS).get((mode, input.dim()))
+    if name is None:
         return None
     count = input.dim() - 2
     given = {"input": input, "output_size": None, "scale_factors": None}
-    if size is not None:
+    if recompute_scale_factor:
+        sizes, _ = _output_sizes(input, size, scale_factor, True)
+        given["output_size"] = list(sizes)
+    elif size is not None:
         given["output_size"] = list(size) if isinstance(size, tuple | list) else [size] * count
     else:
         factors = scale_factor if isinstance(scale_factor, tuple | list) else [scale_factor] * count
@@ -219,6 +226,10 @@ def _resampled(input, size=None, scale_factor=None, mode="nearest", align_corner
         "upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
         "float[]? scale_factors) -> Tensor",
         "upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
+        "float[]? scale_factors) -> Tensor",
+        "_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
+        "float[]? scale_factors) -> Tensor",
+        "_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
         "float[]? scale_factors) -> Tensor",
         "_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? "
         "scale_factors) -> Tensor",
