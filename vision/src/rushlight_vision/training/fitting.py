@@ -89,6 +89,8 @@ def fit(
 ) -> Result:
     """Train a network and measure it after every epoch.
 
+    All generators of random numbers are seeded by the setting `seed`.
+
     Parameters
     ----------
     model : Module or str
