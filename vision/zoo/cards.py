@@ -19,9 +19,9 @@ data that training did not see.
 """
 # What the figures alone do not say.
 NOTES = {
-    "denoiser": "It has seen no photo: the two of scikit-learn (384 x 512 pixels of each, noise 0.1) "
-    "go from 20.0 to 24.1 dB (china.jpg, whose fine textures it takes for noise) and to 29.5 dB "
-    "(flower.jpg).",
+    "denoiser": "It has seen no photo: the two of scikit-learn (384 x 512 pixels of each, noise "
+    "0.1) go from 20.0 to 24.1 dB (china.jpg, whose fine textures it takes for noise) and to "
+    "29.5 dB (flower.jpg).",
     "shapes_classifier": "Held-out pictures come from the same program as those of training.",
     "shapes_detector": "Held-out pictures come from the same program as those of training.",
     "shapes_segmenter": "Held-out pictures come from the same program as those of training.",
