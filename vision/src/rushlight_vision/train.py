@@ -55,7 +55,8 @@ def _add_setting(parser: argparse.ArgumentParser, field: Any) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Train as the command line says; 0 if all is well, 2 with a message if something is not."""
+    """Train as the command line says; 0 if all is well, 2 with a message if something is
+    not, 130 after Ctrl-C."""
     given = vars(_parser().parse_args(arguments))
     task, data, on_error = given["task"], given.pop("data"), given["on_error"]
     try:
@@ -66,6 +67,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError, NotImplementedError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt as interrupt:
+        print(interrupt, file=sys.stderr)
+        return 130
     for row in result.history:
         print(", ".join(f"{name} {value:.4g}" for name, value in row.items()))
     for kind, path in result.files.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -100,6 +101,36 @@ def test_a_resumed_training_is_that_without_a_break(tmp_path):
     part = training.fit(tiny(), data, other, out=tmp_path / "part", stop_after=1, **options)
     assert len(part.history) == 1 and part.history == whole.history[:1]
     rest = training.fit(tiny(), data, other, out=tmp_path / "part", resume=True, **options)
+    assert rest.history == whole.history
+    for key, each in whole.model.state_dict().items():
+        assert rl.equal(rest.model.state_dict()[key], each), key
+
+
+class Interrupted(Digits):
+    """Digits during whose loading somebody presses Ctrl-C, once."""
+
+    loaded, when = 0, 0
+
+    def __getitem__(self, index: int):
+        self.loaded += 1
+        if self.loaded == self.when:
+            signal.raise_signal(signal.SIGINT)
+        return super().__getitem__(index)
+
+
+def test_an_interrupted_training_goes_on(tmp_path):
+    options = {
+        **PLAIN, "task": "classification", "epochs": 2, "ema": 0.9, "mixup": 0.2, "batch_size": 16,
+        "export": (), "val_data": Digits(40, "test"),
+    }  # fmt: skip
+    whole = training.fit(tiny(), Digits(64), out=tmp_path / "whole", **options)
+    data = Interrupted(64)
+    data.when = 100  # in the second epoch
+    with pytest.raises(KeyboardInterrupt, match="interrupted.ckpt"):
+        training.fit(tiny(), data, out=tmp_path / "part", **options)
+    assert (tmp_path / "part" / "last.ckpt").exists()  # of the first epoch: the newer one counts
+    rest = training.fit(tiny(), data, out=tmp_path / "part", resume=True, **options)
+    assert data.loaded < 64 + 128  # the first epoch was not trained again
     assert rest.history == whole.history
     for key, each in whole.model.state_dict().items():
         assert rl.equal(rest.model.state_dict()[key], each), key

@@ -20,7 +20,7 @@ from rushlight_vision.training.module import TrainingModule
 from rushlight_vision.training.settings import Settings
 from rushlight_vision.training.tasks import TASKS, Task
 
-LAST = "last.ckpt"
+LAST, INTERRUPTED = "last.ckpt", "interrupted.ckpt"  # the names that the trainer gives
 EMBEDDING = 64  # numbers that similarity keeps of a picture
 
 
@@ -53,7 +53,11 @@ def _checkpoint(resume: Any, out: Path) -> Any:
     """The checkpoint to go on from; FileNotFoundError if it is not there."""
     if resume in (None, False):
         return None
-    path = out / LAST if resume in (True, "last") else Path(resume)
+    if resume in (True, "last"):
+        there = [out / name for name in (LAST, INTERRUPTED) if (out / name).exists()]
+        path = max(there, key=lambda each: each.stat().st_mtime_ns, default=out / LAST)
+    else:
+        path = Path(resume)
     if not path.exists():
         raise FileNotFoundError(f"fit: there is no checkpoint {path} to resume from")
     return path
@@ -89,6 +93,8 @@ def fit(
 ) -> Result:
     """Train a network and measure it after every epoch.
 
+    All generators of random numbers are seeded by the setting `seed`.
+
     Parameters
     ----------
     model : Module or str
@@ -105,7 +111,8 @@ def fit(
     out : path, default "runs/train"
         Folder of ``last.ckpt``, ``history.json`` and what is exported.
     resume : path, True or None
-        A checkpoint to go on from as if there had been no break; True: ``last.ckpt`` in `out`.
+        A checkpoint to go on from as if there had been no break; True: the newer one of
+        ``last.ckpt`` and ``interrupted.ckpt`` in `out`.
     export : iterable of str, default ("state_dict",)
         Formats; see :func:`export`.
     on_error : str, default "raise"
@@ -125,6 +132,8 @@ def fit(
     ------
     ValueError, TypeError, FileNotFoundError
         For a task, setting, folder or checkpoint that is not there or not right.
+    KeyboardInterrupt
+        After Ctrl-C; it names the checkpoint to go on from.
 
     Example
     -------
@@ -142,7 +151,10 @@ def fit(
     made = TASKS[task](chosen, classes)
     module = TrainingModule(built(model, task, classes), made, chosen, stop_after)
     train, other = data_parts.loaders(data, val_data, made, chosen)
-    _trainer(chosen, where, quiet).fit(module, train, other, ckpt_path=checkpoint)
+    trainer = _trainer(chosen, where, quiet)
+    trainer.fit(module, train, other, ckpt_path=checkpoint)
+    if trainer.interrupted:
+        raise KeyboardInterrupt(f"training was interrupted; resume={str(where / INTERRUPTED)!r}")
     return _finished(module, made, task, where, export, next(iter(other)))
 
 

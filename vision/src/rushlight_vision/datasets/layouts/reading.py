@@ -149,10 +149,10 @@ def _things(things: Boxes, index: int, size: tuple[Any, ...], outlined: bool) ->
         "image_id": index,
     }
     if outlined:
-        masks = rl.zeros(len(boxes), *size, dtype=rl.uint8)
-        for mask, each in zip(masks, things.segmentations, strict=True):
+        pixels = rl.zeros(len(boxes), *size, dtype=rl.uint8)
+        for mask, each in zip(pixels, things.segmentations, strict=True):
             mask.copy_(rl.from_numpy(mask_of(each, *size)))
-        found["masks"] = tv_tensors.Mask(masks)
+        found["masks"] = tv_tensors.Mask(pixels)
     return found
 
 
