@@ -121,7 +121,40 @@ def test_what_cannot_be_written(tmp_path):
     with pytest.raises(RuntimeError, match="the layer AdaptiveMaxPool2d cannot be written"):
         jit.save(jit.script(nn.AdaptiveMaxPool2d(2)), path)
     assert not path.exists()
-    with pytest.raises(TypeError, match="'m' to be a ScriptModule, got Linear"):
+    with pytest.raises(TypeError, match="'m' to be a ScriptModule or a ScriptFunction, got Linear"):
         jit.save(nn.Linear(2, 2), path)
     with pytest.raises(TypeError, match="'f' to be a path or a binary file"):
         jit.save(jit.script(nn.ReLU()), 3)
+
+
+def _times(x, k: int):
+    return x * k
+
+
+def _growing(x, n: int = 3):
+    y = [x]
+    for i in range(n):
+        y.append(_times(y[-1], i + 1))
+    return rushlight.stack(y)
+
+
+def test_functions_are_saved_as_modules(tmp_path):
+    x, place = rushlight.tensor([1.5, -2.0]), rushlight.tensor([1])
+    scripted = jit.script(_growing)
+    traced = jit.trace(lambda x, i: x[i] + 1, (x, rushlight.tensor([0])))
+    scripted.save(tmp_path / "scripted.pt")
+    jit.save(traced, tmp_path / "traced.pt")
+    loaded = jit.load(tmp_path / "scripted.pt")
+    assert rushlight.equal(loaded(x), _growing(x)) and rushlight.equal(loaded(x, 1), _growing(x, 1))
+    assert rushlight.equal(jit.load(tmp_path / "traced.pt")(x, place), x[place] + 1)
+    with pytest.raises(TypeError, match=r"ScriptModule or a ScriptFunction, got function"):
+        jit.save(_growing, tmp_path / "plain.pt")
+    program = (
+        "import sys, torch; scripted, traced = map(torch.jit.load, sys.argv[1:]);"
+        "x = torch.tensor([1.5, -2.0]);"
+        "assert scripted(x, 1).tolist() == [[1.5, -2.0], [1.5, -2.0]];"
+        "assert traced(x, torch.tensor([1])).tolist() == [-1.0]"
+    )
+    files = [str(tmp_path / name) for name in ("scripted.pt", "traced.pt")]
+    done = subprocess.run([sys.executable, "-c", program, *files], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

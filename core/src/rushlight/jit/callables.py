@@ -101,6 +101,12 @@ class ScriptFunction:
             return ACTIVE[-1].compiled(function, None, values)
         return function.code(*values)
 
+    def save(self, f, _extra_files=None) -> None:
+        """Write it as the ``forward`` of a module: see :func:`rushlight.jit.save`."""
+        from rushlight.jit.saving import save
+
+        save(self, f, _extra_files)
+
     @property
     def schema(self) -> str:
         """Its name, parameters and result as a schema."""

@@ -6,15 +6,18 @@ import io
 import os
 import sys
 
+from rushlight.jit.callables import ScriptFunction
 from rushlight.jit.encoding import Encoder
 from rushlight.jit.exporting import Exporter
 from rushlight.jit.modules import ScriptModule
+from rushlight.jit.tracer.traced_modules import function_module
 from rushlight.serialization.archive_writer import ArchiveWriter
 from rushlight.serialization.atomic import replacing
 
 
 def save(m, f, _extra_files=None) -> None:
-    """Write a compiled module: its code as TorchScript, its parameters and other attributes.
+    """Write a compiled module: its code as TorchScript, its parameters and other attributes; or a
+    compiled function, as the ``forward`` of a module.
 
     `f`: a path, which is written atomically, or a binary file. `_extra_files`: names and texts (or
     bytes) that are kept beside. PyTorch loads the archive in Python and C++. Calls of functions
@@ -23,10 +26,12 @@ def save(m, f, _extra_files=None) -> None:
     >>> model = rushlight.jit.script(rushlight.nn.Linear(2, 2))
     >>> rushlight.jit.save(model, "linear.pt")  # doctest: +SKIP
     """
+    if isinstance(m, ScriptFunction):
+        m = function_module(m)
     if not isinstance(m, ScriptModule):
         raise TypeError(
-            f"jit.save: expected 'm' to be a ScriptModule, got {type(m).__name__}; compile it with "
-            "jit.script or jit.trace first"
+            f"jit.save: expected 'm' to be a ScriptModule or a ScriptFunction, got "
+            f"{type(m).__name__}; compile it with jit.script or jit.trace first"
         )
     if isinstance(f, str | os.PathLike):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"

@@ -24,6 +24,10 @@ def _is_leaf(module):
     return own and form_of(type(module)) is not None
 
 
+class PlaceholderModule(Module):
+    """What a function is saved as."""
+
+
 class _Traced:
     """The scope of a traced module's type: its methods are those that were recorded."""
 
@@ -64,6 +68,16 @@ def _copied(module, methods, memo=None):
     for name, child in module._modules.items():
         made._modules[name] = None if child is None else _copied(child, [], memo)
         kind.attributes[name] = NONE if child is None else type(made._modules[name])._script_type
+    return made
+
+
+def function_module(function):
+    """A module whose ``forward`` is a compiled function."""
+    made = _copied(PlaceholderModule(), ["forward"])
+    kind, of = type(made)._script_type, function.function
+    params = [tree.Param("self", kind), *of.params]
+    name = f"{kind}.forward"
+    kind.methods["forward"] = tree.Function(name, params, of.returns, of.body, of.source)
     return made
 
 
