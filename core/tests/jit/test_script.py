@@ -288,3 +288,15 @@ def test_what_cannot_be_compiled():
     exec("def made(x):\n    return x", namespace)  # no source
     with pytest.raises(OSError, match="Can't get source"):
         jit.script(namespace["made"])
+
+
+def _weighted(x, pair: tuple[int, int] = (2, 1)):
+    return x * pair[0] + pair[1]
+
+
+def test_defaults_that_are_tuples(tmp_path):
+    scripted = jit.script(_weighted)
+    x = rushlight.tensor([1.0, 2.0])
+    assert scripted(x).tolist() == [3.0, 5.0] and scripted(x, (1, 0)).tolist() == [1.0, 2.0]
+    scripted.save(tmp_path / "weighted.pt")
+    assert jit.load(tmp_path / "weighted.pt")(x).tolist() == [3.0, 5.0]

@@ -44,6 +44,9 @@ def test_words_and_turned_boxes():
         BLACK, boxes, ["cat"], "red", fill_labels=True, label_background_colors="blue"
     )
     assert int((behind[2] == 255).sum()) > 20
+    two = rl.tensor([[5, 6, 45, 36], [2, 2, 9, 9]])
+    unnamed = draw_bounding_boxes(BLACK, two, [None, None], "red", fill_labels=True)
+    assert rl.equal(unnamed, draw_bounding_boxes(BLACK, two, colors="red"))
     turned = draw_bounding_boxes(BLACK, rl.tensor([[10, 10, 30, 12, 28, 32, 8, 30]]), colors="red")
     assert turned[0, 31, 18] == 255 and turned[0, 20, 20] == 0
 

@@ -28,7 +28,7 @@ _OPACITY = 100  # of 255, of boxes that are filled
 def draw_bounding_boxes(
     image: rl.Tensor,
     boxes: rl.Tensor,
-    labels: list[str] | None = None,
+    labels: list[str | None] | None = None,
     colors: Colors = None,
     fill: bool | None = False,
     width: int = 1,
@@ -76,7 +76,7 @@ def draw_bounding_boxes(
         color, behind, word_color = (style[number] for style in styles)
         shape = draw.turned_box if len(box) > 4 else draw.rectangle
         shape(box, fill=(*color, _OPACITY) if fill else None, outline=color, width=width)
-        if labels is not None:
+        if labels is not None and labels[number] is not None:
             background = behind if fill_labels else None
             _write(draw, labels[number], box, width + 1, letters, word_color, background)
     return from_bytes(pil_to_tensor(picture), image.dtype).to(image.device)

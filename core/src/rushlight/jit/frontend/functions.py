@@ -107,6 +107,8 @@ class FunctionCompiler(Statements, Blocks, Expressions, Conditions, Containers, 
         if default is None:
             return tree.Param(arg.arg, kind, keyword_only=keyword_only)
         value = self.resolver.default(self, arg.arg, default)
+        if kind.name == "Tuple" and isinstance(value, list):
+            value = tuple(value)
         return tree.Param(arg.arg, kind, value, True, keyword_only)
 
     def param_type(self, arg):
