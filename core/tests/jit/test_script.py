@@ -300,3 +300,23 @@ def test_defaults_that_are_tuples(tmp_path):
     assert scripted(x).tolist() == [3.0, 5.0] and scripted(x, (1, 0)).tolist() == [1.0, 2.0]
     scripted.save(tmp_path / "weighted.pt")
     assert jit.load(tmp_path / "weighted.pt")(x).tolist() == [3.0, 5.0]
+
+
+def _named(x):
+    best = rushlight.topk(x, 2)
+    sign = rushlight.linalg.slogdet(x[:2, :2]).sign
+    return best.values + best.indices, x.sort(0).values, x.max(1).indices, sign
+
+
+def test_several_results_by_name(tmp_path):
+    scripted = jit.script(_named)
+    x = rushlight.tensor([[3.0, 1.0, 2.0], [4.0, 5.0, 0.0]])
+    scripted.save(tmp_path / "named.pt")
+    for found in (scripted(x), jit.load(tmp_path / "named.pt")(x)):
+        assert all(map(rushlight.equal, found, _named(x)))
+    with pytest.raises(RuntimeError, match="places"):
+        jit.script(_wrongly_named)
+
+
+def _wrongly_named(x):
+    return rushlight.topk(x, 2).places

@@ -10,6 +10,8 @@ from rushlight.jit.kinds import BOOL, DEVICE, INT, NONE, NUMBER, TENSOR, UNKNOWN
 from rushlight.jit.targets import Target
 from rushlight.library.aten_schemas import schemas_of
 from rushlight.library.operators import lookup
+from rushlight.ops._table.op import TABLE
+from rushlight.ops.linalg import matrix_checks
 
 _CONVERTED = {
     "dtype": runtime.as_dtype,
@@ -58,7 +60,22 @@ _OF_DIM = {"max": _PAIR, "min": _PAIR, "median": _PAIR, "nanmedian": _PAIR}
 
 
 def result(name, args, kwargs):
-    """The type of the result of an ATen op, by its arguments."""
+    """The type of the result of an ATen op, by its arguments; with names of several results."""
+    kind = _result(name, args, kwargs)
+    fields = _fields(name) if kind.name == "Tuple" else ()
+    return Type("Tuple", *kind.args, fields=fields) if fields else kind
+
+
+def _fields(name):
+    """Names of an op's results: ``values`` and ``indices``."""
+    op = TABLE.get(name)
+    if name in _OF_DIM:
+        op = TABLE["topk"]
+    found = op.options.get("result") if op is not None else None
+    return getattr(found or getattr(matrix_checks, name, None), "_fields", ())
+
+
+def _result(name, args, kwargs):
     if name == "size":
         return INT if len(args) > 1 or "dim" in kwargs else _INT_LIST
     if name == "stride":

@@ -96,6 +96,10 @@ class Expressions:
             found = self.resolver.property(value, name, self.at(node))
             if found is not None:
                 return found
+        if kind.name == "Tuple" and name in kind.fields:
+            place = kind.fields.index(name)
+            index = tree.Const(place, type=kinds.INT, at=self.at(node))
+            return tree.Item(value, index, type=kind.args[place], at=self.at(node))
         if name.startswith("__"):
             self.fault(node, f"'{kind}' object has no attribute or method '{name}'")
         if kind.name == "Optional":
