@@ -76,9 +76,10 @@ def draw_bounding_boxes(
         color, behind, word_color = (style[number] for style in styles)
         shape = draw.turned_box if len(box) > 4 else draw.rectangle
         shape(box, fill=(*color, _OPACITY) if fill else None, outline=color, width=width)
-        if labels is not None and labels[number] is not None:
+        label = None if labels is None else labels[number]
+        if label is not None:
             background = behind if fill_labels else None
-            _write(draw, labels[number], box, width + 1, letters, word_color, background)
+            _write(draw, label, box, width + 1, letters, word_color, background)
     return from_bytes(pil_to_tensor(picture), image.dtype).to(image.device)
 
 
