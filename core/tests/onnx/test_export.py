@@ -314,3 +314,15 @@ def test_encoders_hide_positions_as_in_eager_mode(hidden):
 def test_axes_of_unknown_inputs_are_refused():
     with pytest.raises(ValueError, match=r"dynamic_axes: .* got \['x'\]"):
         torch.onnx.export(nn.Linear(2, 2).eval(), (torch.ones(1, 2),), dynamic_axes={"x": {0: "n"}})
+
+
+def test_statistics_of_the_batch_in_training():
+    model, x = (
+        nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()),
+        torch.randn(2, 3, 6, 6),
+    )
+    with pytest.warns(UserWarning, match="training"):
+        program = torch.onnx.export(model, (x,))
+    np.testing.assert_allclose(
+        program(x)[0].numpy(), model(x).detach().numpy(), rtol=1e-4, atol=1e-5
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import rushlight
 from rushlight.onnx._registry import aten
 
@@ -32,6 +34,29 @@ def native_batch_norm(
     found = batch_norm(g, input, weight, bias, running_mean, running_var, False, momentum, eps)
     empty = g.constant([], rushlight.float32)
     return found, empty, empty
+
+
+@aten("_native_batch_norm_legit_functional")
+def functional_batch_norm(
+    g, input, weight, bias, running_mean, running_var, training, momentum, eps
+):
+    """The result by the batch's statistics, these, and the new running ones."""
+    dims = [0, *range(2, input.rank)]
+    mean = g.reduce("ReduceMean", input, dims, False)
+    centre = g.op("Sub", input, g.reduce("ReduceMean", input, dims, True))
+    variance = g.reduce("ReduceMean", g.op("Mul", centre, centre), dims, False)
+    spread = g.op("Sqrt", g.op("Add", variance, g.like(eps, input)))
+    count = math.prod(input.shape[d] for d in dims)
+    unbiased = g.op("Mul", variance, g.like(count / max(count - 1, 1), input))
+    return (
+        _by_batch(g, input, weight, bias, eps), mean, g.op("Reciprocal", spread),
+        _moved(g, running_mean, mean, momentum), _moved(g, running_var, unbiased, momentum),
+    )  # fmt: skip
+
+
+def _moved(g, old, new, momentum):
+    kept = g.op("Mul", old, g.like(1 - momentum, old))
+    return g.op("Add", kept, g.op("Mul", new, g.like(momentum, new)))
 
 
 def _or_constant(g, value, count, number, dtype):
