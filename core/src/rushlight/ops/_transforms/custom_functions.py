@@ -2,7 +2,7 @@
 
 At a recording level the call becomes a node of that level; in forward mode the class's ``jvp``
 moves the tangents; in `vmap` its ``vmap`` is called, or, with ``generate_vmap_rule``, its forward,
-backward and jvp run on batched tensors.
+backward and jvp run on batched tensors. Captured and traced programs have its forward's calls.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class VmapInfo(NamedTuple):
 def apply(cls, args):
     """``cls.apply(*args)`` with wrapped tensors among the arguments."""
     level = max((w._level for w in wrappers_in(args)), key=lambda x: x.depth)
+    if level.kind in ("capture", "trace"):
+        return _opened(cls, args)
     if level.kind != "jvp" and "setup_context" not in dir(cls):
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
@@ -37,6 +39,15 @@ def apply(cls, args):
             "please see https://pytorch.org/docs/main/notes/extending.func.html"
         )
     return {"vmap": _batch, "jvp": _forward, "grad": _record}[level.kind](cls, args, level)
+
+
+def _opened(cls, args):
+    """The calls of its forward, which a captured or traced program has in its place."""
+    if "setup_context" in dir(cls):
+        return cls.forward(*args)
+    context = FunctionCtx()
+    context.needs_input_grad = (False,) * len(args)
+    return cls.forward(context, *args)
 
 
 def _flat(result):
