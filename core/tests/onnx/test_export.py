@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 
@@ -325,4 +326,12 @@ def test_statistics_of_the_batch_in_training():
         program = torch.onnx.export(model, (x,))
     np.testing.assert_allclose(
         program(x)[0].numpy(), model(x).detach().numpy(), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_files_that_are_open():
+    model, x, file = nn.Linear(3, 2).eval(), torch.randn(1, 3), io.BytesIO()
+    torch.onnx.export(model, (x,), file)
+    np.testing.assert_allclose(
+        torch.onnx.load(file.getvalue())(x).detach().numpy(), model(x).detach().numpy(), rtol=1e-5
     )

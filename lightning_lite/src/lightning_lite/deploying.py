@@ -14,10 +14,6 @@ def to_onnx(module: Any, file_path: Any, input_sample: Any, options: dict[str, A
     args, kwargs = _arguments(module, input_sample, "to_onnx", "input_sample")
     options = {"kwargs": kwargs, **options} if kwargs else options
     with _evaluating(module):
-        if hasattr(file_path, "write"):
-            program = rl.onnx.export(module, args, **options)
-            file_path.write(program.model_proto.SerializeToString())
-            return program
         return rl.onnx.export(module, args, file_path, **options)
 
 

@@ -66,7 +66,7 @@ def supported_ops() -> list[str]:
 def export(
     model: Any,
     args: tuple[Any, ...] = (),
-    f: str | os.PathLike | None = None,
+    f: Any = None,
     *,
     kwargs: dict[str, Any] | None = None,
     verbose: bool | None = None,

@@ -32,13 +32,13 @@ class ONNXProgram:
 
     def save(
         self,
-        destination: str | os.PathLike,
+        destination: Any,
         *,
         include_initializers: bool = True,
         keep_initializers_as_inputs: bool = False,
         external_data: bool | None = None,
     ) -> None:
-        """Write the model to a file.
+        """Write the model to a file, by its path or open for bytes (then all in one).
 
         With `external_data` weights go to `destination` + ".data" beside it; None does so where the
         file would be too long. Without `include_initializers` the weights are left out and are
@@ -49,6 +49,9 @@ class ONNXProgram:
         model = self.model_proto
         if not include_initializers or keep_initializers_as_inputs:
             model = _with_weights_as_inputs(model, include_initializers)
+        if hasattr(destination, "write"):
+            destination.write(model.SerializeToString())
+            return
         if external_data is None:
             external_data = model.ByteSize() > _LARGEST
         path = os.fspath(destination)
