@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import importlib
 
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.creation.tensors import empty_like
 from rushlight.ops.random.sampling import _check_bounds, randint
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.layout import only_strided
 from rushlight.tensor.memory_format import contiguous_format
+
+
+def _recorded(function, input, dtype, layout, device, memory_format):
+    """A step of the program that is captured or traced; None elsewhere."""
+    level = getattr(input, "_level", None)
+    if level is None or not (level.kind == "trace" or type(input).takes(function)):
+        return None
+    given = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format}
+    given = {name: value for name, value in given.items() if value is not None}
+    return level.process(level, function, (input,), given)
 
 
 def _empty_like(name, input, layout, dtype, device, memory_format):
@@ -21,23 +33,33 @@ def _empty_like(name, input, layout, dtype, device, memory_format):
     return empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
 
 
+@in_aten(forms.like("rand_like"), call=forms.alike("rand_like"))
 @numpy_names
 def rand_like(
     input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
     memory_format=None,
 ):  # fmt: skip
     """:func:`rand` in the shape, dtype and strides of `input`."""
-    made = _empty_like("rand_like", input, layout, dtype, device, memory_format).uniform_()
+    made = (
+        _recorded(rand_like, input, dtype, layout, device, memory_format) if stack.levels else None
+    )
+    if made is None:
+        made = _empty_like("rand_like", input, layout, dtype, device, memory_format).uniform_()
     return made.requires_grad_() if requires_grad else made
 
 
+@in_aten(forms.like("randn_like"), call=forms.alike("randn_like"))
 @numpy_names
 def randn_like(
     input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
     memory_format=None,
 ):  # fmt: skip
     """:func:`randn` in the shape, dtype and strides of `input`."""
-    made = _empty_like("randn_like", input, layout, dtype, device, memory_format).normal_()
+    made = (
+        _recorded(randn_like, input, dtype, layout, device, memory_format) if stack.levels else None
+    )
+    if made is None:
+        made = _empty_like("randn_like", input, layout, dtype, device, memory_format).normal_()
     return made.requires_grad_() if requires_grad else made
 
 
