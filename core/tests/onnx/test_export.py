@@ -283,6 +283,10 @@ FUNCTIONS = {
     "filled in place": (lambda x: x.clone().masked_fill_(x > 0.5, 0), PICTURE),
     "dropped in place": (nn.Dropout(inplace=True).eval(), PICTURE),
     "classes": (lambda x: nn.functional.one_hot(x, 5), torch.tensor([1, 4])),
+    "distances": (lambda x: torch.cdist(x[0], x[0].flip(1)), PICTURE),
+    "distances of another norm": (lambda x: torch.cdist(x[0], x[0].flip(1), 1.5), PICTURE),
+    "folded": (nn.Fold((4, 4), 2, dilation=1, padding=0, stride=2), torch.rand(2, 12, 4)),
+    "folded with padding": (nn.Fold((5, 4), (2, 3), padding=1, stride=2), torch.rand(1, 6, 6)),
     "cosines": (nn.CosineSimilarity(), PICTURE[0], PICTURE[0].flip(-1)),
 }  # fmt: skip
 

@@ -196,8 +196,10 @@ class Exporter:
     def _unsupported(node, reason):
         line = (node.stack_trace or "").strip().splitlines()
         where = "\n".join(line[-2:])
+        op = getattr(node.target, "op", None)
+        name = node.target if op is None else op.name.lstrip("_") + "()"
         return UnsupportedOperatorError(
-            f"{node.target}, node {node.name!r}, cannot be written as ONNX: {reason}."
+            f"{name}, node {node.name!r}, cannot be written as ONNX: {reason}."
             + (f"\n{where}" if where else "")
             + "\nWrite it with other ops, or give a translation in custom_translation_table."
         )

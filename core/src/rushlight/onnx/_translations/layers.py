@@ -440,3 +440,16 @@ def grid_sampler(g, input, grid, interpolation_mode, padding_mode, align_corners
         padding_mode=("zeros", "border", "reflection")[padding_mode],
         align_corners=int(align_corners),
     )  # fmt: skip
+
+
+@aten("col2im")
+def col2im(g, self, output_size, kernel_size, dilation, padding, stride):
+    if g.opset < 18:
+        raise NotImplementedError("fold() needs opset_version=18 or later")
+    pads = spread(padding, 2)
+    x, single = (g.unsqueeze(self, 0), True) if self.rank == 2 else (self, False)
+    found = g.op(
+        "Col2Im", x, g.integers(spread(output_size, 2)), g.integers(spread(kernel_size, 2)),
+        dilations=spread(dilation, 2), pads=pads + pads, strides=spread(stride, 2),
+    )  # fmt: skip
+    return g.squeeze(found, 0) if single else found

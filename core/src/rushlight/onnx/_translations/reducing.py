@@ -225,3 +225,20 @@ def cosine_similarity(g, x1, x2, dim=1, eps=1e-8):
         for x in (x1, x2)
     ]  # fmt: skip
     return g.op("Div", product, g.op("Mul", *lengths))
+
+
+@aten("cdist")
+def cdist(g, x1, x2, p=2.0, compute_mode=None):
+    apart = g.op("Sub", g.unsqueeze(x1, x1.rank - 1), g.unsqueeze(x2, x2.rank - 2))
+    axes = g.integers([-1])
+    if p == 2:
+        return g.op("Sqrt", g.op("ReduceSum", g.op("Mul", apart, apart), axes, keepdims=0))
+    apart = g.op("Abs", apart)
+    if p == 1:
+        return g.op("ReduceSum", apart, axes, keepdims=0)
+    if p == math.inf:
+        return g.reduce("ReduceMax", apart, [x1.rank], False)
+    if p == 0:
+        raise NotImplementedError("cdist with p=0")
+    powers = g.op("ReduceSum", g.op("Pow", apart, g.like(p, x1)), axes, keepdims=0)
+    return g.op("Pow", powers, g.like(1 / p, x1))
