@@ -212,3 +212,12 @@ def test_the_call_is_described():
     assert [n for n, _ in found.named_parameters()] == list(found.graph_signature.parameters)
     assert [n for n, _ in found.named_buffers()] == list(found.graph_signature.buffers)
     assert InputKind.PARAMETER.name == "PARAMETER"
+
+
+def test_truth_values_that_pad():
+    class Padded(nn.Module):
+        def forward(self, x):
+            return nn.functional.pad(x > 0.5, (1, 1), value=True)
+
+    x = rushlight.rand(2, 3)
+    assert rushlight.equal(export(Padded(), (x,)).module()(x), Padded()(x))

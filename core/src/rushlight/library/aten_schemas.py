@@ -171,7 +171,7 @@ def _one(kind, value):
 
 
 def _is_number(value):
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float)  # True counts as 1, as in PyTorch
 
 
 def _is_whole(value):
