@@ -93,14 +93,15 @@ def test_batch_norm_updates_what_it_is_given():
         same(a, b)
 
 
+@pytest.mark.parametrize("name", ["_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"])
 @pytest.mark.parametrize(
     "arguments", [([3, 3], False), ([3, 3], True, 1.7, 0.9), (None, False, [1.7, 0.9])]
 )
-def test_antialiased_resampling(arguments):
+def test_antialiased_resampling(name, arguments):
     x, tx = pair(1, 2, 10, 20)
     same(
-        rushlight.ops.aten._upsample_bilinear2d_aa(x, *arguments),
-        torch.ops.aten._upsample_bilinear2d_aa(tx, *arguments),
+        getattr(rushlight.ops.aten, name)(x, *arguments),
+        getattr(torch.ops.aten, name)(tx, *arguments),
     )
 
 

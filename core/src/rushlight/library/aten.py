@@ -88,7 +88,11 @@ class _Adapted:
 
 
 # Functions of ops/former/private_names.py that are no ops.
-_PRIVATE = {"_upsample_bilinear2d_aa": "_upsample_bilinear2d_aa", "slice": "sliced"}
+_PRIVATE = {
+    "_upsample_bilinear2d_aa": "_upsample_bilinear2d_aa",
+    "_upsample_bicubic2d_aa": "_upsample_bicubic2d_aa",
+    "slice": "sliced",
+}
 _PREFIXES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
 
 

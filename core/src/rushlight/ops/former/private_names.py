@@ -212,6 +212,19 @@ def _upsample_bilinear2d_aa(
 ):
     """``interpolate(mode="bilinear", antialias=True)`` to a size, with the scales that positions
     are computed with; or, with `scale_factors` in their place, by factors."""
+    return _smoothed("bilinear", input, output_size, align_corners, scales_h, scales_w,
+                     scale_factors)  # fmt: skip
+
+
+def _upsample_bicubic2d_aa(
+    input: Tensor, output_size, align_corners, scales_h=None, scales_w=None, *, scale_factors=None
+):
+    """The same with ``mode="bicubic"``."""
+    return _smoothed("bicubic", input, output_size, align_corners, scales_h, scales_w,
+                     scale_factors)  # fmt: skip
+
+
+def _smoothed(mode, input, output_size, align_corners, scales_h, scales_w, scale_factors):
     if isinstance(scales_h, (tuple, list)):
         scales_h, scale_factors = None, scales_h
     if scale_factors is not None:
@@ -220,7 +233,7 @@ def _upsample_bilinear2d_aa(
             rows, columns = input.shape[2:]
             output_size = (int(rows * scales_h), int(columns * scales_w))
     factors = (scales_h, scales_w)
-    maps = _maps(input, tuple(output_size), factors, "bilinear", align_corners, True)
+    maps = _maps(input, tuple(output_size), factors, mode, align_corners, True)
     return _resample(input, maps)
 
 

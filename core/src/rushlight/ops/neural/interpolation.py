@@ -171,7 +171,7 @@ _SMOOTHED = {
 }  # fmt: skip
 
 
-def _run_as(kind, antialias=False):
+def _run_as(kind):
     """ATen's op for a mode and a number of dimensions, by the public function."""
     mode, _ = kind
 
@@ -180,14 +180,13 @@ def _run_as(kind, antialias=False):
         factors = rest[-1]
         return interpolate(
             input, None if output_size is None else tuple(output_size),
-            None if factors is None else tuple(factors), mode, align, antialias=antialias,
+            None if factors is None else tuple(factors), mode, align,
         )  # fmt: skip
 
     return run
 
 
 RUNS.update(zip(_KINDS.values(), map(_run_as, _KINDS), strict=True))
-RUNS.update(zip(_SMOOTHED.values(), (_run_as(k, True) for k in _SMOOTHED), strict=True))
 
 
 def _resampled(input, size=None, scale_factor=None, mode="nearest", align_corners=None,
