@@ -31,7 +31,7 @@ class Recorder:
 
     def __init__(self, known):
         self.known, self.statements, self.count = known, [], 0
-        self.level = Level("trace", self.process)
+        self.level = Level("tracing", self.process)
         self.kind = Traced
         self.kept: list = []  # so that no id is used twice
         self.constants: list = []

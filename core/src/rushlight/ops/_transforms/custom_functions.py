@@ -30,7 +30,7 @@ class VmapInfo(NamedTuple):
 def apply(cls, args):
     """``cls.apply(*args)`` with wrapped tensors among the arguments."""
     level = max((w._level for w in wrappers_in(args)), key=lambda x: x.depth)
-    if level.kind in ("capture", "trace"):
+    if level.kind in ("capture", "tracing"):
         return _opened(cls, args)
     if level.kind != "jvp" and "setup_context" not in dir(cls):
         raise RuntimeError(
@@ -42,7 +42,7 @@ def apply(cls, args):
 
 
 def _opened(cls, args):
-    """The calls of its forward, which a captured or traced program has in its place."""
+    """The calls of its forward, which a captured or traced program has instead."""
     if "setup_context" in dir(cls):
         return cls.forward(*args)
     context = FunctionCtx()

@@ -257,7 +257,7 @@ def getitem(self, index):
 
 def tracing_level(items):
     """The level of ``jit.trace`` to which one of wrapped tensors belongs; None without one."""
-    return next((x._level for x in items if x._level.kind == "trace"), None)
+    return next((x._level for x in items if x._level.kind == "tracing"), None)
 
 
 def _transformed(self, items):

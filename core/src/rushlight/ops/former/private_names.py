@@ -216,10 +216,9 @@ def _upsample_bilinear2d_aa(
                      scale_factors)  # fmt: skip
 
 
-def _upsample_bicubic2d_aa(
-    input: Tensor, output_size, align_corners, scales_h=None, scales_w=None, *, scale_factors=None
-):
+def _upsample_bicubic2d_aa(input, output_size, align_corners, *scales, scale_factors=None):
     """The same with ``mode="bicubic"``."""
+    scales_h, scales_w = (*scales, None, None)[:2]
     return _smoothed("bicubic", input, output_size, align_corners, scales_h, scales_w,
                      scale_factors)  # fmt: skip
 

@@ -17,7 +17,7 @@ from rushlight.tensor.memory_format import contiguous_format
 def _recorded(function, input, dtype, layout, device, memory_format):
     """A step of the program that is captured or traced; None elsewhere."""
     level = getattr(input, "_level", None)
-    if level is None or not (level.kind == "trace" or type(input).takes(function)):
+    if level is None or not (level.kind == "tracing" or type(input).takes(function)):
         return None
     given = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format}
     given = {name: value for name, value in given.items() if value is not None}
