@@ -118,6 +118,15 @@ class Interrupted(Digits):
         return super().__getitem__(index)
 
 
+@pytest.fixture
+def _listening():
+    """Ctrl-C counts, also where the tests were started in the background, which ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_listening")
 def test_an_interrupted_training_goes_on(tmp_path):
     options = {
         **PLAIN, "task": "classification", "epochs": 2, "ema": 0.9, "mixup": 0.2, "batch_size": 16,
