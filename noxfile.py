@@ -151,6 +151,13 @@ def family(session: nox.Session) -> None:
 
 
 @nox.session
+def onnx_files(session: nox.Session) -> None:
+    """Real ONNX models of other packages, downloaded: the numbers of ONNX Runtime."""
+    install(session, "onnx", "onnxruntime", folders=("core",))
+    session.run("python", "ci/onnx_files.py", *session.posargs)
+
+
+@nox.session
 def errors(session: nox.Session) -> None:
     """Errors of elementwise functions over all float32 inputs; writes docs/pages/errors.md."""
     install(session, folders=("core",))
