@@ -76,9 +76,7 @@ def _fields(name):
 
 
 def _result(name, args, kwargs):
-    if name == "size":
-        return INT if len(args) > 1 or "dim" in kwargs else _INT_LIST
-    if name == "stride":
+    if name in ("size", "stride"):
         return INT if len(args) > 1 or "dim" in kwargs else _INT_LIST
     if name in _OF_DIM:
         by_dim = "dim" in kwargs or (len(args) > 1 and args[1].type == INT)
