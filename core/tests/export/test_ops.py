@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import shutil
 import subprocess
 import sys
@@ -12,18 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from op_models import NAMES, cases
 
 import rushlight
 import rushlight.export
-import rushlight.nn.functional
-import rushlight.ops
-from rushlight import nn
 from rushlight.export.serialization.values import FormatError
-from rushlight.ops._table.op import TABLE
-from rushlight.testing.samples import samples_of
 from rushlight.utils import _pytree as pytree
 
-UNDEFINED = frozenset(["empty_permuted", "empty_strided", "new_empty_strided"])  # memory as it is
 # The size of the result depends on values, or values are read; the error says so.
 READ = frozenset(
     """
@@ -35,43 +28,6 @@ histogramdd isin masked_select segment_reduce unique_consecutive
 DRAWN = frozenset(["lobpcg", "pca_lowrank", "svd_lowrank"])
 WRITES = frozenset(["resize_as"])  # resizes its input
 LEAST_SAVED = 1700
-
-
-def _load():
-    for module in pkgutil.walk_packages(rushlight.ops.__path__, "rushlight.ops."):
-        if not any(part in module.name for part in ("._table", "._t", "._calls", "former")):
-            importlib.import_module(module.name)
-
-
-_load()
-NAMES = sorted(
-    name
-    for name, op in TABLE.items()
-    if name[0] != "_" and name not in UNDEFINED and samples_of(op)
-)
-
-
-class Call(nn.Module):
-    """An op as a model: its tensors are inputs, the rest is fixed."""
-
-    def __init__(self, function, leaves, spec):
-        super().__init__()
-        self.function, self.leaves, self.spec = function, leaves, spec
-
-    def forward(self, *tensors):
-        given = iter(tensors)
-        leaves = [next(given) if isinstance(x, rushlight.Tensor) else x for x in self.leaves]
-        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
-        return self.function(*args, **kwargs)
-
-
-def cases(name):
-    """The samples of an op as models with their inputs, in float32."""
-    for args, kwargs in samples_of(TABLE[name]):
-        leaves, spec = pytree.tree_flatten((args, kwargs))
-        leaves = [x.detach() if isinstance(x, rushlight.Tensor) else x for x in leaves]
-        inputs = tuple(x for x in leaves if isinstance(x, rushlight.Tensor))
-        yield Call(TABLE[name].function, leaves, spec).eval(), inputs
 
 
 def values(program, inputs):

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import warnings
 
 import numpy as np
 import pytest
+from op_models import NAMES, cases
 
 import rushlight
-import rushlight.ops
-from rushlight import nn
-from rushlight.ops._table.op import TABLE
-from rushlight.testing.samples import samples_of
 from rushlight.utils import _pytree as pytree
 
 onnx = pytest.importorskip("onnx")
@@ -52,51 +47,16 @@ special_spherical_bessel_j0 special_zeta stft svd svd_lowrank triangular_solve u
 vander view_as_complex view_as_complex_copy view_as_real view_as_real_copy
 """.split()
 )
-UNDEFINED = {"empty_permuted", "empty_strided", "new_empty_strided"}  # memory as it is
 LEAST = 300  # ops that are to be written in all their samples
 
 
-def _load():
-    for module in pkgutil.walk_packages(rushlight.ops.__path__, "rushlight.ops."):
-        if not any(part in module.name for part in ("._table", "._t", "._calls", "former")):
-            importlib.import_module(module.name)
+def narrowed(tensor):
+    """A sample's tensor as a program would have it: float32."""
+    return tensor.float() if tensor.dtype is rushlight.float64 else tensor
 
 
-_load()
-NAMES = sorted(
-    name
-    for name, op in TABLE.items()
-    if name[0] != "_" and name not in UNDEFINED and samples_of(op)
-)
-
-
-class Call(nn.Module):
-    """An op as a model: its tensors are inputs, the rest is fixed."""
-
-    def __init__(self, function, leaves, spec):
-        super().__init__()
-        self.function, self.leaves, self.spec = function, leaves, spec
-
-    def forward(self, *tensors):
-        left = iter(tensors)
-        leaves = [next(left) if rushlight.is_tensor(v) else v for v in self.leaves]
-        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
-        return self.function(*args, **kwargs)
-
-
-def narrowed(value):
-    """A sample's value as a program would have it: float32."""
-    if not rushlight.is_tensor(value):
-        return value
-    return value.detach().float() if value.dtype is rushlight.float64 else value.detach()
-
-
-def compare(op, args, kwargs):
+def compare(model, tensors):
     """One sample: what ONNX Runtime gives is what the op gives."""
-    leaves, spec = pytree.tree_flatten((args, kwargs))
-    leaves = [narrowed(v) for v in leaves]
-    model = Call(op.function, leaves, spec).eval()
-    tensors = tuple(v for v in leaves if rushlight.is_tensor(v))
     expected = [v for v in pytree.tree_leaves(model(*tensors)) if rushlight.is_tensor(v)]
     program = rushlight.onnx.export(model, tensors)
     onnx.checker.check_model(program.model_proto, full_check=True)
@@ -112,21 +72,20 @@ def compare(op, args, kwargs):
 def test_op(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for args, kwargs in samples_of(TABLE[name]):
-            compare(TABLE[name], args, kwargs)
+        for model, tensors in cases(name, narrowed):
+            compare(model, tensors)
 
 
 @pytest.mark.parametrize("name", sorted(ABSENT))
 def test_what_is_absent_says_so(name):
     """A sample at least is refused, by an error that names what is not there."""
-    op = TABLE[name]
     refusals = (NotImplementedError, rushlight.onnx.OnnxExporterError, RuntimeError)
     refused = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for args, kwargs in samples_of(op):
+        for model, tensors in cases(name, narrowed):
             try:
-                compare(op, args, kwargs)
+                compare(model, tensors)
             except refusals:
                 refused += 1
     assert refused
