@@ -15,6 +15,7 @@ from rushlight.kernels.normalization import cuda as normalization
 from rushlight.kernels.optimizers import cuda_foreach as foreach
 from rushlight.kernels.pooling import cuda as pooling
 from rushlight.kernels.random import cuda as random
+from rushlight.kernels.random.philox import PhiloxEngine
 from rushlight.kernels.reduction import cuda as reduction
 from rushlight.kernels.reduction import cuda_softmax as softmax
 from rushlight.kernels.scan_sort import cuda_scan as scan
@@ -132,7 +133,7 @@ def compute_cases(smoke, dtype, philox):
 def main() -> None:
     """All rows."""
     stage, current = Stage(__doc__), seam.current()
-    philox = random.Philox(0, 1)
+    philox = PhiloxEngine(0, 0).state()
     rows, columns = (8, 64) if stage.smoke else (16384, 4096)
     wait = lambda: current.synchronize(0)  # noqa: E731
     for dtype in (FLOAT32, BFLOAT16):

@@ -97,7 +97,7 @@ def main() -> None:
         sys.exit(NOT_APPLICABLE)
     if not lib.cuda.is_available():
         sys.exit(NOT_APPLICABLE if name == "torch" else 1)
-    budget = 0.1 if stage.smoke else 8.0
+    budget = 0.1 if stage.smoke else 3.0
     for network in networks.ALL:
         for precision in ("float32", "bfloat16"):
             for kind, measure in (("eager", eager), ("graphed", graphed)):

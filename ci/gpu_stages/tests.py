@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -14,10 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def main() -> None:
-    """One pytest process; the rows are its failures and its closing line."""
+    """One run of pytest; the rows are its failures and its closing line."""
     stage = Stage(__doc__)
-    words = [sys.executable, "-m", "pytest", "-q", "-x" if stage.smoke else "--maxfail=200"]
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:benchmark", "-p", "no:cacheprovider"]
+    words += ["-x" if stage.smoke else "--maxfail=400"]
     words += ["tests/cuda/test_kernel_softmax.py"] if stage.smoke else ["tests/cuda"]
+    if importlib.util.find_spec("xdist"):
+        words += ["-n", str(max(1, min(12, len(os.sched_getaffinity(0)) - 2)))]
     found = subprocess.run(
         words, cwd=ROOT / "core", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env=dict(os.environ),

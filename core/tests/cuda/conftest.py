@@ -20,7 +20,12 @@ def _emulated():
     os.environ["RUSHLIGHT_CUDA"] = os.environ.get("RUSHLIGHT_CUDA_TESTS", "emu")
     if not runtime.available():
         pytest.fail(runtime.why_unavailable())
+    from rushlight.backends import cudnn
+
+    # Convolutions are compared with the CPU's; PyTorch's default lets a device round to TF32.
+    allowed, cudnn.allow_tf32 = cudnn.allow_tf32, False
     yield
+    cudnn.allow_tf32 = allowed
     os.environ.pop("RUSHLIGHT_CUDA")
     if before is not None:
         os.environ["RUSHLIGHT_CUDA"] = before

@@ -16,7 +16,10 @@ from rushlight.compiler.cuda.device_array import DeviceArray, empty
 from rushlight.machine.cuda import runtime
 
 ON_DEVICE = os.environ.get("RUSHLIGHT_CUDA_TESTS") == "real"
-emulator_only = pytest.mark.skipif(ON_DEVICE, reason="a fault would end the device's context")
+emulator_only = pytest.mark.skipif(ON_DEVICE, reason="of the emulator; a fault ends a context")
+two_devices = pytest.mark.skipif(
+    ON_DEVICE and runtime.current().device_count() < 2, reason="needs two devices"
+)
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOAT32 = np.dtype(np.float32)
 INT64 = np.dtype(np.int64)

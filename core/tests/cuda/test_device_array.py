@@ -5,6 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_cases import two_devices
 
 from rushlight.compiler.cuda import array_code
 from rushlight.compiler.cuda.device_array import DeviceArray, empty, from_host, zeros
@@ -220,6 +221,7 @@ def test_complex_numbers_have_parts_that_are_views():
     np.testing.assert_array_equal(device.imag.get(), np.array([2, -4], np.float32))
 
 
+@two_devices
 def test_arrays_are_on_the_device_they_were_made_for():
     made = empty((3,), np.dtype(np.float32), 1)
     assert made.device == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernel_cases import emulator_only
 
 import rushlight
 from rushlight.compiler import xp
@@ -102,7 +103,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("order", ["forwards", "backwards"])
+@pytest.mark.parametrize("order", ["forwards", pytest.param("backwards", marks=emulator_only)])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_layout(name, order):
     found = program(lambda x0, x1: x0 * 2 + x1, "f32", "f32")

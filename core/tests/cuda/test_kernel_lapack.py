@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import standin_solver
+from kernel_cases import ON_DEVICE
 
 import rushlight
 from rushlight.compiler.cuda.device_array import DeviceArray, from_host
@@ -20,8 +21,10 @@ TOLERANCE = {np.float32: 2e-4, np.complex64: 2e-4, np.float64: 1e-10, np.complex
 
 @pytest.fixture(autouse=True)
 def _solver(_emulated, monkeypatch):
-    found = standin_solver.standin()
     standin_solver.calls.clear()
+    if ON_DEVICE:
+        return
+    found = standin_solver.standin()
     monkeypatch.setattr(type(runtime.current()), "solver", lambda self: found)
 
 
@@ -75,7 +78,7 @@ def test_square_matrices(dtype, batch):
     factors, pivots, _ = cpu.ldl(positive, True)
     agree("ldl_solve", factors, pivots, b, True, dtype=dtype)
     batched = [name for name in standin_solver.calls if name.endswith("Batched")]
-    assert bool(batched) == bool(batch)
+    assert bool(batched) == bool(batch) or ON_DEVICE
 
 
 @pytest.mark.parametrize("shape", [(18, 20), (20, 18), (3, 24, 18), (2, 18, 18)], ids=str)
@@ -143,7 +146,7 @@ def test_tensors_use_the_library():
     a = rushlight.randn(3, 18, 18, device="cuda", requires_grad=True)
     b = rushlight.randn(3, 18, 2, device="cuda")
     found = rushlight.linalg.solve(a, b)
-    assert "sgetrfBatched" in standin_solver.calls and "sgetrsBatched" in standin_solver.calls
+    assert ON_DEVICE or {"sgetrfBatched", "sgetrsBatched"} <= set(standin_solver.calls)
     found.sum().backward()
     rushlight.testing.assert_close(a.detach() @ found.detach(), b, rtol=1e-3, atol=1e-3)
     here = a.detach().cpu().requires_grad_()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from kernel_cases import two_devices
 
 import rushlight
 from rushlight import nn
@@ -165,6 +166,7 @@ def test_modules_agree_with_the_cpu(name):
         rushlight.testing.assert_close(b, a, rtol=1e-3, atol=1e-4)
 
 
+@two_devices
 def test_modules_move_in_whole():
     module = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     assert all(t.is_cuda for t in module.cuda().state_dict().values())

@@ -7,7 +7,7 @@ import types
 
 import numpy as np
 import pytest
-from kernel_cases import on_device, on_host
+from kernel_cases import emulator_only, on_device, on_host
 
 from rushlight.kernels.attention import cuda as attention
 from rushlight.kernels.normalization import cuda as normalization
@@ -76,6 +76,7 @@ def found():
     ]
 
 
+@emulator_only
 def test_kernels_give_the_same_in_halves_of_waves(hip, monkeypatch):
     assert not attention.on_tensor_cores(on_device(draw(1, 1, 1, 8, dtype=np.float16)))
     there = [on_host(a) for a in found()]

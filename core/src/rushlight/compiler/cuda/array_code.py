@@ -231,6 +231,14 @@ def _moves():
     return importlib.import_module("rushlight.compiler.cuda.indices")
 
 
+# Methods of CuPy's ufuncs, for all dtypes: the emulator, which is NumPy, has no others either.
+_CUPY_METHODS = {
+    "at": ("add", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"),
+    "reduce": ("add", "multiply", "maximum", "minimum", "logical_and", "logical_or"),
+    "accumulate": ("add", "multiply"),
+}
+
+
 def ufunc_call(ufunc, method, inputs, kwargs):
     """A ufunc, or a method of one, on device arrays: a kernel's, where there is one."""
     words = _words()
@@ -242,6 +250,8 @@ def ufunc_call(ufunc, method, inputs, kwargs):
         found = None if way is None else way(ufunc, inputs, kwargs)
     if found is not None:
         return None if method == "at" else found
+    if ufunc.__name__ not in _CUPY_METHODS.get(method, (ufunc.__name__,)):
+        raise NotImplementedError(f"array code: CuPy has no {ufunc.__name__}.{method}")
     function = _named(ufunc)
     if method != "__call__":
         function = getattr(function, method)

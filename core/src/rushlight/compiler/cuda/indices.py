@@ -188,10 +188,14 @@ _COMBINED = {np.add: "sum", np.maximum: "amax", np.minimum: "amin", np.multiply:
 
 def ufunc_at(function, inputs, kwargs):
     """``function.at(array, index, values)``; True, or None where it is not done."""
-    kind = _COMBINED.get(function)
-    if kind is None or kwargs or len(inputs) != 3 or not _ready(inputs[0]):
+    if kwargs or len(inputs) != 3 or not _ready(inputs[0]):
         return None
     array, index, values = inputs
+    if function is np.subtract and array.dtype.kind == "f":
+        function, values = np.add, -values
+    kind = _COMBINED.get(function)
+    if kind is None:
+        return None
     if array.dtype.kind == "c" or kind not in _kernels("indexing.cuda").KINDS:
         return None
     return _write(array, index, values, kind)
@@ -201,6 +205,8 @@ def ufunc_accumulate(function, inputs, kwargs):
     """``function.accumulate(array, axis)``, or None."""
     array, *rest = inputs
     axis = rest[0] if rest else kwargs.get("axis", 0)
+    if not array.size and array.dtype.kind == "f":
+        return array.copy()
     if not _ready(array) or any(k != "axis" for k in kwargs) or array.dtype.kind == "c":
         return None
     if function in (np.add, np.multiply):

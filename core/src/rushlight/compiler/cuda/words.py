@@ -11,7 +11,7 @@ import functools
 import importlib
 
 from rushlight.compiler.cuda import array_code
-from rushlight.compiler.cuda.device_array import DeviceArray, empty
+from rushlight.compiler.cuda.device_array import DeviceArray, empty, zeros
 from rushlight.compiler.cuda.kernel import DeviceKernel
 from rushlight.compiler.cuda.text import is_printable
 from rushlight.compiler.graph import trace
@@ -295,14 +295,37 @@ def _trivial(kind, array, axis, dtype, keepdims):
     return out
 
 
+_FOLDED = (np.bitwise_xor, np.bitwise_or)  # no kernel and not in CuPy; the empty result is 0
+
+
+def _fold(function, array, axis=None, keepdims=False):
+    """A reduction in halves: as many calls as the count of elements has binary digits."""
+    axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = [a % array.ndim for a in axes]
+    kept = [d for d in range(array.ndim) if d not in axes]
+    rows = array.transpose(*kept, *axes).reshape(*(array.shape[d] for d in kept), -1)
+    if not rows.shape[-1]:
+        rows = zeros((*rows.shape[:-1], 1), array.dtype, array.device)
+    while rows.shape[-1] > 1:
+        half = -(-rows.shape[-1] // 2)
+        joined = function(rows[..., : rows.shape[-1] - half], rows[..., half:])
+        if rows.shape[-1] % 2:
+            joined = np.concatenate([joined, rows[..., half - 1 : half]], -1)
+        rows = joined
+    shape = [1 if d in axes else n for d, n in enumerate(array.shape) if keepdims or d in kept]
+    return rows.reshape(shape)
+
+
 def ufunc_reduce(function, inputs, kwargs):
     """``function.reduce(...)``, or None."""
     kind = _REDUCERS.get(function)
-    if kind is None:
+    if kind is None and function not in _FOLDED:
         return None
     names = ("array", "axis", "dtype", "out", "keepdims")
     named = {**dict(zip(names, inputs, strict=False)), **kwargs}
     named.setdefault("axis", 0)
+    if function in _FOLDED:
+        return _fold(function, **named)
     return reduce(kind, named.pop("array"), **named)
 
 
