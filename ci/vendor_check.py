@@ -13,6 +13,7 @@ nvidia-cublas "nvidia-cudnn-cu13<10" "nvidia-cudnn-frontend<1.29"`. Needs g++ an
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import re
@@ -116,22 +117,25 @@ def matter(shape, channels_last):
     return Matter(tuple(shape), tuple(strides))
 
 
-def check_convolutions(site: Path) -> int:
-    """Execution plans for all of CONVOLUTIONS, dtypes, layouts and directions."""
-    import cudnn
-
-    from rushlight.machine.cuda.runtime import cudnn_graphs
-
+def described(cudnn):
+    """The package, but its graphs are for a device that is only described."""
     properties = cudnn.create_device_properties(json.dumps(H200))
 
     class WithoutDevice:
-        """The package, but its graphs are for a device that is only described."""
-
         def __getattr__(self, name):
             return getattr(cudnn, name)
 
         def pygraph(self, handle=None, **words):
             return cudnn.pygraph(device_property=properties, sm_version=90, **words)
+
+    return WithoutDevice()
+
+
+def check_convolutions(site: Path) -> int:
+    """Execution plans for all of CONVOLUTIONS, dtypes, layouts and directions."""
+    import cudnn
+
+    from rushlight.machine.cuda.runtime import cudnn_graphs
 
     count = 0
     for image, weight, stride, padding, dilation in CONVOLUTIONS:
@@ -149,8 +153,33 @@ def check_convolutions(site: Path) -> int:
                     matters = [matter(shape, last) for shape in shapes]
                     asked = cudnn_graphs.Convolution(kind, dtype, *matters, stride, padding,
                                                      dilation, False, False)  # fmt: skip
-                    cudnn_graphs._Plan(WithoutDevice(), None, asked)
+                    asked.plan(described(cudnn), None)
                     count += 1
+    return count
+
+
+def check_attention() -> int:
+    """Attention, forward and backward, of both dtypes and layouts: cuDNN compiles its engines."""
+    import cudnn
+
+    from rushlight.machine.cuda.runtime import cudnn_graphs
+    from rushlight.machine.cuda.runtime.cudnn_attention import Attention
+
+    count, sums = 0, matter((8, 12, 1024, 1), False)
+    for side_by_side, dtype in itertools.product((False, True), list(cudnn_graphs.DATA_TYPES)[1:]):
+        heads = matter((8, 12, 1024, 64), False)
+        if side_by_side:
+            heads = cudnn_graphs.Matter((8, 12, 1024, 64), (1024 * 768, 64, 768, 1))
+        operands = {"forward": (heads,) * 4 + (sums,), "backward": (heads,) * 5 + (sums,)}
+        operands["backward"] += (heads,) * 3
+        for kind, causal in itertools.product(operands, (False, True)):
+            asked = Attention(kind, dtype, operands[kind], causal, 0.125)
+            try:
+                asked.plan(described(cudnn), None)
+            except cudnn.cudnnGraphNotSupportedError as error:
+                if "cuLibraryLoadData" not in str(error):  # compiled, and no driver takes it
+                    raise
+            count += 1
     return count
 
 
@@ -162,7 +191,8 @@ def main() -> int:
     site = Path(sys.argv[1]).resolve()
     if "RUSHLIGHT_VENDOR_CHECK" in os.environ:
         print(f"cuBLASLt: {check_products(site)} descriptions read back")
-        print(f"cuDNN: {check_convolutions(site)} execution plans")
+        print(f"cuDNN: {check_convolutions(site)} execution plans for convolutions")
+        print(f"cuDNN: {check_attention()} graphs of attention compiled")
         return 0
     with tempfile.TemporaryDirectory() as folder:
         make_driver(site, Path(folder))

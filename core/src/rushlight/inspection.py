@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import warnings
 
+from rushlight.machine import determinism
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.tensor.dispatch import captured_part, readable, stack
 from rushlight.tensor.overriding import overridable
@@ -78,17 +79,15 @@ def set_num_threads(int: int) -> None:
     threads.set_num_threads(int)
 
 
-_deterministic = [False, False]
-
-
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for deterministic algorithms. On the CPU all of them are, with any number of threads."""
-    _deterministic[:] = [bool(mode), bool(warn_only)]
+    """Ask for deterministic algorithms. On the CPU all of them are, with any number of threads; on
+    a GPU it is cuDNN that would take others."""
+    determinism.asked[:] = [bool(mode), bool(warn_only)]
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """What `use_deterministic_algorithms` was given."""
-    return _deterministic[0]
+    return determinism.asked[0]
 
 
 def set_default_tensor_type(t) -> None:
@@ -111,7 +110,7 @@ def set_default_tensor_type(t) -> None:
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether `use_deterministic_algorithms` was asked only to warn."""
-    return _deterministic[1]
+    return determinism.asked[1]
 
 
 _DEBUG_MODES = ("default", "warn", "error")
@@ -130,7 +129,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 def get_deterministic_debug_mode() -> int:
     """0, 1 or 2, as :func:`set_deterministic_debug_mode` counts."""
-    return (1 if _deterministic[1] else 2) if _deterministic[0] else 0
+    return (1 if determinism.asked[1] else 2) if determinism.asked[0] else 0
 
 
 def set_float32_matmul_precision(precision: str) -> None:

@@ -201,6 +201,7 @@ def make_cupy():
         memory=types.SimpleNamespace(MemoryPool=MemoryPool, OutOfMemoryError=OutOfMemoryError),
         function=types.SimpleNamespace(Module=Module),
         alloc_pinned_memory=lambda size: bytearray(size),
+        get_current_stream=lambda: Stream.null,
         get_elapsed_time=lambda start, end: 1.5,
     )  # fmt: skip
     return types.SimpleNamespace(cuda=cuda, asked=asked)
@@ -327,10 +328,11 @@ class _Tensor:
 
 
 def _make_graph(module, refuses):
+    from rushlight.kernels.attention import products as cpu_attention
     from rushlight.kernels.convolution import choice as cpu
 
     class Graph:
-        """``cudnn.pygraph`` with one convolution."""
+        """``cudnn.pygraph`` with one node."""
 
         def __init__(self, io_data_type, intermediate_data_type, compute_data_type, handle):
             assert intermediate_data_type is compute_data_type is np.float32 and handle == 7
@@ -340,8 +342,22 @@ def _make_graph(module, refuses):
 
         def _node(self, kind, first, second, padding, stride, dilation):
             self.kind, self.inputs, self.out = kind, (first, second), _Tensor()
+            self.outs = [self.out]
             self.settings = (tuple(stride), tuple(padding), tuple(dilation))
             return self.out
+
+        def sdpa(self, name, q, k, v, generate_stats, attn_scale, use_causal_mask):
+            assert generate_stats is True
+            self.kind, self.inputs, self.outs = "attention", (q, k, v), [_Tensor(), _Tensor()]
+            self.settings = use_causal_mask, attn_scale
+            return self.outs
+
+        def sdpa_backward(self, name, q, k, v, o, dO, stats, attn_scale, use_causal_mask,  # noqa: N803
+                          use_deterministic_algorithm):  # fmt: skip
+            self.kind, self.inputs = "attention backward", (q, k, v, o, dO, stats)
+            self.outs = [_Tensor() for _ in range(3)]
+            self.settings, module.notes = (use_causal_mask, attn_scale), use_deterministic_algorithm
+            return self.outs
 
         def conv_fprop(self, image, weight, padding, stride, dilation):
             return self._node("forward", image, weight, padding, stride, dilation)
@@ -353,7 +369,7 @@ def _make_graph(module, refuses):
             return self._node("weight", loss, image, padding, stride, dilation)
 
         def validate(self):
-            assert len(self.out.dim) == len(self.out.stride) >= 4
+            assert all(len(out.dim) == len(out.stride) >= 4 for out in self.outs)
 
         build_operation_graph = build_plans = validate
 
@@ -371,8 +387,24 @@ def _make_graph(module, refuses):
         def get_workspace_size(self):
             return 100
 
+        def _attend(self, buffers):
+            given = [t.view(buffers[t]).astype(np.float32) for t in self.inputs]
+            if self.kind == "attention":
+                out, sums = cpu_attention.attention_forward(*given, None, *self.settings)
+                found = out, sums[..., None]
+            else:
+                q, k, v, o, grad, sums = given
+                found = cpu_attention.attention_backward(
+                    grad, q, k, v, None, o, sums[..., 0], *self.settings
+                )
+            for target, value in zip(self.outs, found, strict=True):
+                place = target.view(buffers[target])
+                place[...] = value.astype(place.dtype)
+
         def execute(self, buffers, workspace, handle):
             assert workspace and handle == 7
+            if self.kind.startswith("attention"):
+                return self._attend(buffers)
             first, second = (t.view(buffers[t]).astype(np.float64) for t in self.inputs)
             out = self.out.view(buffers[self.out])
             if self.kind == "forward":

@@ -5,6 +5,7 @@ import pytest
 from kernel_cases import BFLOAT16, FLOATS, both_orders, close, on_device, on_host, wide
 
 from rushlight.kernels.attention import cuda as attention
+from rushlight.machine import determinism
 
 # batch, heads, heads of keys, queries, keys, width, width of values
 CASES = [
@@ -12,6 +13,7 @@ CASES = [
     (1, 4, 2, 33, 40, 33, 20),
     (1, 1, 1, 70, 65, 64, 64),
     (1, 2, 1, 3, 37, 128, 128),
+    (1, 2, 1, 130, 128, 32, 32),  # cuDNN's on a device
 ]
 
 
@@ -43,7 +45,8 @@ def reference(q, k, v, mask, causal, scale, grad, kept=1):
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("kind", ["full", "causal", "masked"])
-def test_attention(case, kind, dtype):
+def test_attention(case, kind, dtype, monkeypatch):
+    monkeypatch.setattr(determinism, "asked", [True, False])  # bits are compared
     batch, heads, shared, queries, keys, width, values = case
     generator = np.random.default_rng(0)
     draw = lambda *shape: generator.standard_normal(shape).astype(dtype)  # noqa: E731
@@ -76,7 +79,7 @@ def test_attention(case, kind, dtype):
 @pytest.mark.parametrize("cores", [True, False])
 def test_low_precision_with_and_without_tensor_cores(dtype, cores, monkeypatch):
     monkeypatch.setattr(attention, "on_tensor_cores", lambda query: cores)
-    test_attention((1, 2, 1, 70, 66, 40, 33), "causal", dtype)
+    test_attention((1, 2, 1, 70, 66, 40, 33), "causal", dtype, monkeypatch)
 
 
 def test_nothing_to_look_at():

@@ -169,6 +169,7 @@ def test_one_launch_a_step_without_waiting_and_in_a_graph():
     streams.set_current(old)
     np.testing.assert_array_equal(on_host(p[1]), expected[1])
     graph.launch(stream)
+    runtime.stream_synchronize(stream)
     assert not np.array_equal(on_host(p[1]), expected[1])
     runtime.synchronize(0)
 

@@ -34,6 +34,19 @@ def random(dtype, *shape):
     return (parts[0] + 1j * parts[1] if np.dtype(dtype).kind == "c" else parts[0]).astype(dtype)
 
 
+def agree_on_factors(a, dtype):
+    """LU: the factors are the CPU's; a device may choose other pivots among complex numbers, by
+    another size of theirs, so there the product is compared."""
+    if not ON_DEVICE or np.dtype(dtype).kind != "c":
+        return agree("lu", a, dtype=dtype)
+    found = lapack.lu(from_host(a))
+    lower, upper, pivots = (x.get() for x in lapack.lu_parts(from_host(a)))
+    order = cpu.permutations(pivots, a.shape[-2], np.dtype(dtype))
+    tolerance = TOLERANCE[dtype]
+    np.testing.assert_allclose(order @ lower @ upper, a, rtol=tolerance, atol=tolerance)
+    return found
+
+
 def agree(name, *arguments, dtype, **options):
     """A function here and there: equal results, of equal dtypes."""
     there = [from_host(a) if isinstance(a, np.ndarray) else a for a in arguments]
@@ -65,8 +78,9 @@ def test_square_matrices(dtype, batch):
                 agree("solve_triangular", sure, other, upper, left, unit, dtype=dtype)
     for upper in (False, True):
         agree("cholesky_solve", cpu.cholesky(positive, upper)[0], b, upper, dtype=dtype)
-    factors, pivots, _ = agree("lu", a, dtype=dtype)
-    agree("lu_parts", a, dtype=dtype)
+    factors, pivots, _ = agree_on_factors(a, dtype)
+    if factors.dtype.kind != "c" or not ON_DEVICE:
+        agree("lu_parts", a, dtype=dtype)
     agree("permutations", pivots.get(), 20, np.dtype(dtype), dtype=dtype)
     for adjoint in (False, True):
         agree("lu_solve", factors.get(), pivots.get(), b, adjoint, dtype=dtype)
@@ -85,7 +99,7 @@ def test_square_matrices(dtype, batch):
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.__name__)
 def test_rectangular_matrices(dtype, shape):
     a = random(dtype, *shape)
-    agree("lu", a, dtype=dtype)
+    agree_on_factors(a, dtype)
     packed, tau = agree("geqrf", a, dtype=dtype)
     for complete in (False, True):
         agree("qr", a, complete, dtype=dtype)

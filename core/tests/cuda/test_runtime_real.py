@@ -16,9 +16,11 @@ from kernel_cases import BFLOAT16, close, wide
 from standin_cupy import BlasLt, MemoryPool, make_cudnn, make_cupy
 
 from rushlight.errors import OutOfMemoryError
+from rushlight.kernels.attention import products as cpu_attention
 from rushlight.kernels.convolution import choice as cpu_convolution
 from rushlight.machine.cuda import runtime
 from rushlight.machine.cuda.runtime import cublaslt, nvrtc, products, real, streams
+from rushlight.machine.cuda.runtime.cudnn_attention import Attention
 from rushlight.machine.cuda.runtime.cudnn_graphs import Convolution, Matter
 from rushlight.machine.cuda.runtime.emulated import EmulatedRuntime
 from rushlight.machine.cuda.runtime.products import Product
@@ -268,7 +270,7 @@ def test_convolutions(found, monkeypatch, dtype, spatial, last):
         "weight": (g, x, cpu_convolution.convolution_weight_gradient(
             wide(g), full[0], w.shape, *settings, 2)),
     }  # fmt: skip
-    assert found.has_convolutions()
+    assert found.has_cudnn()
     for kind, (first, second, expected) in wanted.items():
         out = placed(np.zeros(expected.shape, dtype))
         matters = [
@@ -278,13 +280,50 @@ def test_convolutions(found, monkeypatch, dtype, spatial, last):
         places = [a.ctypes.data for a in (first, second, out)]
         for _ in range(2):
             out[...] = 0
-            assert found.convolve(asked, places, 0)
+            assert found.run_cudnn(asked, places, 0)
             close(out, expected, dtype, 4)
-    assert standin.built == 3 and found.convolutions_version() == 92800
+    assert standin.built == 3 and found.cudnn_version() == 92800
     notes = ["NONDETERMINISTIC"]
     if dtype == np.float32:
         notes = ["TENSOR_CORE", "DOWN_CONVERT_INPUTS", *notes]
     assert standin.notes == notes
+
+
+@pytest.mark.parametrize("heads", [4, 2], ids=["all heads", "shared heads"])
+@pytest.mark.parametrize("causal", [False, True], ids=["all keys", "causal"])
+@pytest.mark.parametrize("dtype", [np.float16, BFLOAT16], ids=str)
+def test_attention_by_cudnn(found, monkeypatch, dtype, causal, heads):
+    """Operands, results and settings arrive where they belong."""
+    standin = make_cudnn()
+    monkeypatch.setitem(sys.modules, "cudnn", standin)
+    generator = np.random.default_rng(0)
+
+    def draw(*shape):  # heads side by side in memory, as a projection leaves them
+        batch, heads, length, width = shape
+        made = generator.standard_normal((batch, length, heads, width)).astype(dtype)
+        return made.swapaxes(1, 2)
+
+    q, k, v, g = draw(2, 4, 9, 8), draw(2, heads, 7, 8), draw(2, heads, 7, 16), draw(2, 4, 9, 16)
+    full = [a.astype(np.float32) for a in (q, k, v)]
+    out, sums = cpu_attention.attention_forward(*full, None, causal, 0.3)
+    wanted = cpu_attention.attention_backward(
+        g.astype(np.float32), *full, None, out, sums, causal, 0.3
+    )
+    found_out, found_sums = np.zeros_like(g), np.zeros((2, 4, 9, 1), np.float32)
+    gradients = [np.zeros_like(a) for a in (q, k, v)]
+
+    def run(kind, *arrays):
+        matters = [Matter(a.shape, tuple(s // a.itemsize for s in a.strides)) for a in arrays]
+        asked = Attention(kind, np.dtype(dtype), tuple(matters), causal, 0.3, True)
+        assert found.run_cudnn(asked, [a.ctypes.data for a in arrays], 0)
+
+    run("forward", q, k, v, found_out, found_sums)
+    run("backward", q, k, v, found_out, g, found_sums, *gradients)
+    close(found_out, out, dtype, 2)
+    np.testing.assert_allclose(found_sums[..., 0], sums, rtol=1e-5)
+    for one, other in zip(gradients, wanted, strict=True):
+        close(one, other, dtype, 4)
+    assert standin.notes is True
 
 
 def test_convolutions_that_cudnn_refuses_are_ours(found, monkeypatch):
@@ -292,15 +331,15 @@ def test_convolutions_that_cudnn_refuses_are_ours(found, monkeypatch):
     monkeypatch.setitem(sys.modules, "cudnn", standin)
     matter = Matter((1, 1, 2, 2), (4, 4, 2, 1))
     asked = Convolution("forward", np.dtype(np.float32), *[matter] * 3, (1, 1), (0, 0), (1, 1))
-    assert not found.convolve(asked, (0, 0, 0), 0) and not found.convolve(asked, (0, 0, 0), 0)
+    assert not found.run_cudnn(asked, (0, 0, 0), 0) and not found.run_cudnn(asked, (0, 0, 0), 0)
     assert standin.built == 1
-    assert "no engine" in found._convolutions.refused[(0, asked)]
+    assert "no engine" in found._cudnn.refused[(0, asked)]
 
 
 def test_without_cudnn(found, monkeypatch):
     monkeypatch.setitem(sys.modules, "cudnn", None)
-    assert not found.has_convolutions() and found.convolutions_version() is None
-    assert "ModuleNotFoundError" in found.why_no_convolutions
+    assert not found.has_cudnn() and found.cudnn_version() is None
+    assert "ModuleNotFoundError" in found.why_no_cudnn
 
 
 # ---- without a driver ----------------------------------------------------------------------------

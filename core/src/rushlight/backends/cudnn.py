@@ -24,7 +24,7 @@ def version() -> int | None:
     """The version of cuDNN, as 92800; None where there is none."""
     from rushlight.machine.cuda import runtime
 
-    return runtime.current().convolutions_version() if runtime.available() else None
+    return runtime.current().cudnn_version() if runtime.available() else None
 
 
 def is_acceptable(tensor) -> bool:

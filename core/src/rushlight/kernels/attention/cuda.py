@@ -1,8 +1,8 @@
 """Scaled dot-product attention without the matrix of scores in memory, forward and backward.
 
-Float16 and bfloat16 run on tensor cores where the device has such (sm_80), else in float32
-arithmetic, as float32 does. float64 and rows of more than 128 elements take the way through that
-matrix, as array code.
+Float16 and bfloat16 go to cuDNN where it has what is asked, else to kernels on tensor cores where
+the device has such (sm_80), else they are computed in float32, as float32 is. float64 and rows of
+more than 128 elements take the way through that matrix, as array code.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import math
 
+from rushlight.kernels.attention import cuda_library as library
 from rushlight.kernels.attention import products as host
 from rushlight.kernels.launch.cuda import address, empty, launch
 from rushlight.machine import np
@@ -172,6 +173,9 @@ def attention_forward(query, key, value, mask, causal, scale, kept=None, dropout
         _zero(out)
         sums[...] = math.inf
         return out, sums
+    if library.serves(query, key, value, mask, dropout):
+        if library.written(query, key, value, causal, scale, out, sums):
+            return out, sums
     kernels = _Kernels(query, value, dropout)
     shape = _shape(query, key, value, mask, causal, scale, dropout, o=out)
     arguments = (query.address, key.address, value.address, address(mask), out.address,
@@ -198,6 +202,9 @@ def attention_backward(grad, query, key, value, mask, out, log_sums, causal, sca
     dq, dk, dv = [_result(a, a.shape[1], a.shape[3]) for a in (query, key, value)]
     if not out.size or not key.size:
         return tuple(map(_zero, (dq, dk, dv)))
+    if library.serves(query, key, value, mask, dropout):
+        if library.taken_back(grad, query, key, value, causal, scale, out, sums, (dq, dk, dv)):
+            return dq, dk, dv
     placed = {"o": out, "g": grad, "dq": dq, "dk": dk, "dv": dv}
     shape = _shape(query, key, value, mask, causal, scale, dropout, **placed)
     deltas = empty(sums.shape, _FLOAT32, device)

@@ -15,7 +15,7 @@ from rushlight.kernels.launch.cuda import address, empty, grid_of, launch
 from rushlight.kernels.pooling.cuda import three
 from rushlight.machine import np
 from rushlight.machine.cuda import runtime, sources
-from rushlight.machine.cuda.runtime.products import Product
+from rushlight.machine.cuda.runtime.products import described
 
 __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
 
@@ -76,7 +76,7 @@ class _Matrix:
 
 
 def _multiply(dtype, m, n, k, a, b, out, device, batch=1, beta=0.0, out_dtype=None):
-    product = Product(
+    product = described(
         dtype=dtype, m=m, n=n, k=k, a_strides=a.strides, b_strides=b.strides,
         out_strides=out.strides, batch=batch, batch_strides=(a.step, b.step, out.step), beta=beta,
         out_dtype=out_dtype, tf32=bool(cudnn.allow_tf32),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import cudnn
 from rushlight.kernels.launch.cuda import empty
+from rushlight.machine import determinism
 from rushlight.machine.cuda import runtime
 from rushlight.machine.cuda.runtime.cudnn_graphs import Convolution, Matter
 
@@ -34,13 +35,14 @@ def convolved(kind, first, second, shape, stride, padding, dilation):
     """The result of one convolution (see :class:`Convolution`) of a shape; None where cuDNN is
     absent, switched off, or does not have it."""
     current = runtime.current()
-    if not cudnn.enabled or not current.has_convolutions() or 0 in shape or not first.size:
+    if not cudnn.enabled or not current.has_cudnn() or 0 in shape or not first.size:
         return None
     first, second = _dense(first), _dense(second.astype(first.dtype, copy=False))
     out = _result(tuple(shape), first, _is_channels_last(first))
     asked = Convolution(
         kind, first.dtype, _matter(first), _matter(second), _matter(out), tuple(stride),
-        tuple(padding), tuple(dilation), bool(cudnn.allow_tf32), bool(cudnn.deterministic),
+        tuple(padding), tuple(dilation), bool(cudnn.allow_tf32),
+        bool(cudnn.deterministic or determinism.asked[0]),
     )  # fmt: skip
     places = (first.address, second.address, out.address)
-    return out if current.convolve(asked, places, runtime.streams.current(first.device)) else None
+    return out if current.run_cudnn(asked, places, runtime.streams.current(first.device)) else None

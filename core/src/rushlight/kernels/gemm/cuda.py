@@ -7,19 +7,15 @@ array code.
 
 from __future__ import annotations
 
-import functools
 import math
 
 from rushlight.backends import cuda
 from rushlight.compiler.cuda.device_array import empty
 from rushlight.machine import np
 from rushlight.machine.cuda import runtime
-from rushlight.machine.cuda.runtime.products import DTYPES, Product
+from rushlight.machine.cuda.runtime.products import DTYPES, described
 
 __all__ = ["addmm", "linear", "matmul", "planned_linear"]
-
-
-_product = functools.lru_cache(maxsize=4096)(Product)
 
 
 def _pair(array):
@@ -66,7 +62,7 @@ def _launch(a, b, out, bias=None, alpha=1.0, beta=0.0):
     count = out.shape[0] if out.ndim == 3 else 1
     (a, a_pair), (b, b_pair) = _operand(a), _operand(b)
     m, n, k = out.shape[-2], out.shape[-1], a.shape[-1]
-    product = _product(
+    product = described(
         out.dtype,
         m,
         n,

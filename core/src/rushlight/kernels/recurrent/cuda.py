@@ -10,7 +10,7 @@ from rushlight.kernels.launch.cuda import address, empty, grid_of, launch
 from rushlight.kernels.reduction.cuda import reduced
 from rushlight.machine import np
 from rushlight.machine.cuda import runtime, sources
-from rushlight.machine.cuda.runtime.products import Product
+from rushlight.machine.cuda.runtime.products import described
 
 __all__ = ["recurrence_backward", "recurrence_forward"]
 
@@ -25,7 +25,7 @@ def _step(name, like, items, arguments):
 def _product(a, b, out, *, a_turned=False, b_turned=False, beta=0.0):
     """``out = a @ b + beta * out`` of contiguous matrices, each turned where said."""
     (m, n), k = out.shape, a.shape[0] if a_turned else a.shape[1]
-    product = Product(
+    product = described(
         dtype=a.dtype, m=m, n=n, k=k,
         a_strides=(1, a.shape[1]) if a_turned else (a.shape[1], 1),
         b_strides=(1, b.shape[1]) if b_turned else (b.shape[1], 1),

@@ -146,7 +146,7 @@ class Plan:
         ]
         real = ctypes.c_double if self.scale else ctypes.c_float
         self.alpha, self.beta = real(product.alpha), real(product.beta)
-        self.heuristic = None
+        self.heuristic, self.refusal = None, None
 
     def choose(self, handle, alignments):
         """Ask for the best algorithm for these alignments and keep it."""
@@ -178,8 +178,7 @@ class Library:
         self.functions = open_library("cublasLt")
         if self.functions is None:
             raise RuntimeError(NOT_FOUND)
-        self.handles, self.plans, self.lock = {}, {}, threading.Lock()
-        self.refused = set()
+        self.handles, self.lock = {}, threading.Lock()
 
     def check(self, name, *arguments):
         """Call a function; RuntimeError where its status is not success, NotImplementedError where
@@ -221,26 +220,33 @@ class Library:
             self.handles[device] = made
         return self.handles[device]
 
+    def _planned(self, product, key, handle):
+        """A plan, kept with its product; with the reason where there is no algorithm."""
+        plan = Plan(self, product)
+        _, _, a, b, out = key
+        first, second = (b, a) if plan.arrangement.swapped else (a, b)
+        try:
+            if product.epilogue == "gelu_bias" and product.dtype == np.float64:
+                raise NotImplementedError("cuBLASLt's GELU of float64 is right to 1e-11 only")
+            plan.choose(handle, (first, second, out, out))
+        except NotImplementedError as error:
+            plan.refusal = str(error)
+        product.plans[key] = plan
+        return plan
+
     def multiply(self, device, product, a, b, out, bias, stream, allocate):
         """Launch a product; `allocate(nbytes)` gives workspace that is kept until it returns."""
-        if product.epilogue == "gelu_bias" and product.dtype == np.float64:
-            raise NotImplementedError("cuBLASLt's GELU of float64 is right to 1e-11 only")
-        key = (device, product, *map(alignment, (a, b, out)))
+        key = (self, device, alignment(a), alignment(b), alignment(out))
         with self.lock:
-            if key in self.refused:
-                raise NotImplementedError("cuBLASLt does not support this product")
             handle = self.handle(device)
-            plan = self.plans.get(key) or Plan(self, product)
+            plan = product.plans.get(key)
+            if plan is None:
+                plan = self._planned(product, key, handle)
+            if plan.refusal:
+                raise NotImplementedError(plan.refusal)
             if bias:
                 self.set("MatmulDesc", plan.operation, BIAS_POINTER, ctypes.c_void_p(bias))
             first, second = (b, a) if plan.arrangement.swapped else (a, b)
-            if plan.heuristic is None:
-                try:
-                    plan.choose(handle, tuple(map(alignment, (first, second, out, out))))
-                except NotImplementedError:
-                    self.refused.add(key)
-                    raise
-                self.plans[key] = plan
             need = plan.heuristic.workspace
             space = allocate(need) if need else None
             left, right, result = plan.layouts

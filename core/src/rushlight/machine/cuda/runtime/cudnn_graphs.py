@@ -55,6 +55,22 @@ class Convolution:
         """A setting with as many numbers as cuDNN counts spatial dims."""
         return [neutral, *values] if len(values) == 1 else list(values)
 
+    def plan(self, cudnn, handle):
+        """The graph, built."""
+        return _Plan(cudnn, handle, self)
+
+
+def prepared(cudnn, graph, unwanted) -> int:
+    """Build a graph without engines of the `unwanted` notes; the bytes of workspace it needs."""
+    graph.validate()
+    graph.build_operation_graph()
+    graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+    if unwanted:
+        graph.deselect_numeric_notes(unwanted)
+    graph.check_support()
+    graph.build_plans()
+    return graph.get_workspace_size()
+
 
 class _Plan:
     """One graph, built, with its operands and the bytes of workspace it needs."""
@@ -75,19 +91,12 @@ class _Plan:
         result = asked.result.flat()
         self.operands[2].set_output(True).set_data_type(kind)
         self.operands[2].set_dim(list(result.shape)).set_stride(list(result.strides))
-        graph.validate()
-        graph.build_operation_graph()
-        graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
         notes = []
         if asked.dtype == np.float32 and not asked.tf32:
             notes += [cudnn.numerical_note.TENSOR_CORE, cudnn.numerical_note.DOWN_CONVERT_INPUTS]
         if asked.deterministic:
             notes.append(cudnn.numerical_note.NONDETERMINISTIC)
-        if notes:
-            graph.deselect_numeric_notes(notes)
-        graph.check_support()
-        graph.build_plans()
-        self.workspace = graph.get_workspace_size()
+        self.workspace = prepared(cudnn, graph, notes)
 
     @staticmethod
     def _node(graph, asked, first, second):
@@ -110,11 +119,12 @@ class Library:
         import cudnn
 
         self.cudnn = cudnn
-        self.handles, self.plans, self.refused = {}, {}, {}
+        self.handles, self.streams, self.plans, self.refused = {}, {}, {}, {}
         self.lock = threading.Lock()
 
     def run(self, device, asked, places, stream, allocate) -> bool:
-        """Launch a convolution over three addresses; False where cuDNN does not have it."""
+        """Launch a :class:`Convolution` or an `Attention` over the addresses of its operands;
+        False where cuDNN does not have it."""
         key = (device, asked)
         if asked.dtype not in DATA_TYPES or key in self.refused:
             return False
@@ -122,11 +132,13 @@ class Library:
             if device not in self.handles:
                 self.handles[device] = self.cudnn.create_handle()
             handle = self.handles[device]
-            self.cudnn.set_stream(handle, stream)
+            if self.streams.get(device) != stream:
+                self.cudnn.set_stream(handle, stream)
+                self.streams[device] = stream
             plan = self.plans.get(key)
             if plan is None:
                 try:
-                    plan = self.plans[key] = _Plan(self.cudnn, handle, asked)
+                    plan = self.plans[key] = asked.plan(self.cudnn, handle)
                 except Exception as error:  # the package has many; each means "not by cuDNN"
                     self.refused[key] = f"{type(error).__name__}: {error}"
                     return False

@@ -418,15 +418,15 @@ class EmulatedRuntime:
         """The library of linear algebra: None, the CPU's computes on the same memory."""
         return None
 
-    def has_convolutions(self) -> bool:
+    def has_cudnn(self) -> bool:
         """Whether a library for convolutions is there."""
         return False
 
-    def convolutions_version(self) -> int | None:
+    def cudnn_version(self) -> int | None:
         """The version of the library for convolutions."""
         return None
 
-    def convolve(self, asked, places, stream: int = 0) -> bool:
+    def run_cudnn(self, asked, places, stream: int = 0) -> bool:
         """A convolution by a library over three addresses; False where none has it."""
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import ml_dtypes
@@ -57,10 +58,19 @@ class Product:
                 )
         return self
 
-    @property
+    @functools.cached_property
+    def plans(self) -> dict:
+        """What a library prepared for this product, by device and alignments."""
+        return {}
+
+    @functools.cached_property
     def result_dtype(self) -> np.dtype:
         """Dtype of `out`; that of the inputs where not given."""
         return self.dtype if self.out_dtype is None else self.out_dtype
+
+
+# A step asks for the same products again and again: one object each, which keeps its plans.
+described = functools.lru_cache(maxsize=4096)(Product)
 
 
 def _is_matrix(strides, rows, columns):

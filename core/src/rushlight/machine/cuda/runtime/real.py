@@ -90,7 +90,7 @@ class RealRuntime(DeviceMemory):
 
     name, is_hip = "real", False
     streams = streams
-    why_no_convolutions = None
+    why_no_cudnn = None
 
     def __init__(self):
         import cupy
@@ -282,7 +282,8 @@ class RealRuntime(DeviceMemory):
 
     def gemm(self, product, a: int, b: int, out: int, bias: int = 0, stream: int = 0) -> None:
         """The product of matrices at three addresses; `bias` as the epilogue says."""
-        product.checked()
+        if not product.plans:
+            product.checked()
         if (product.epilogue != "none") != bool(bias):
             raise ValueError(f"gemm(): epilogue {product.epilogue!r} and bias address {bias:#x}")
         if not (product.m and product.n and product.batch):
@@ -332,29 +333,29 @@ class RealRuntime(DeviceMemory):
             self.fill_bytes(place, 0, product.m * product.n * size, stream)
 
     @functools.cached_property
-    def _convolutions(self):
+    def _cudnn(self):
         from rushlight.machine.cuda.runtime.cudnn_graphs import Library
 
         try:
             return Library()
         except Exception as error:  # absent, or without the library it wraps
-            self.why_no_convolutions = f"{type(error).__name__}: {error}"
+            self.why_no_cudnn = f"{type(error).__name__}: {error}"
             return None
 
-    def has_convolutions(self) -> bool:
-        """Whether cuDNN is there; `why_no_convolutions` says what is in the way."""
-        return self._convolutions is not None
+    def has_cudnn(self) -> bool:
+        """Whether cuDNN is there; `why_no_cudnn` says what is in the way."""
+        return self._cudnn is not None
 
-    def convolutions_version(self) -> int | None:
+    def cudnn_version(self) -> int | None:
         """The version of cuDNN, None without it."""
-        return self._convolutions.cudnn.backend_version() if self.has_convolutions() else None
+        return self._cudnn.cudnn.backend_version() if self.has_cudnn() else None
 
-    def convolve(self, asked, places, stream: int = 0) -> bool:
+    def run_cudnn(self, asked, places, stream: int = 0) -> bool:
         """A convolution by cuDNN over three addresses; False where it does not have it."""
         device = streams.device_of(stream)
         self._use(device)
         space = functools.partial(self.allocate, device=device, stream=stream)
-        done = self._convolutions.run(device, asked, places, self.stream_pointer(stream), space)
+        done = self._cudnn.run(device, asked, places, self.stream_pointer(stream), space)
         self.counters.launches += done
         return done
 

@@ -65,6 +65,16 @@ class Pool:
         self.allocated = self.peak = self.peak_reserved = 0
         self.allocations = self.frees = self.retries = self.out_of_memory = 0
 
+    def most_reserved(self) -> int:
+        """The most bytes it held; they become fewer only in :meth:`give_back`."""
+        self.peak_reserved = max(self.peak_reserved, self.pool.total_bytes())
+        return self.peak_reserved
+
+    def give_back(self):
+        """Free what nobody uses."""
+        self.most_reserved()
+        self.pool.free_all_blocks()
+
 
 class DeviceMemory:
     """What the real runtime does with devices and memory."""
@@ -171,19 +181,25 @@ class DeviceMemory:
         memory = self._take(pool, max(int(nbytes), 1), device, stream)
         pool.allocations += 1
         pool.allocated += memory.mem.size
-        pool.peak = max(pool.peak, pool.allocated)
-        pool.peak_reserved = max(pool.peak_reserved, pool.pool.total_bytes())
+        if pool.allocated > pool.peak:
+            pool.peak = pool.allocated
         return Block(self, pool, memory, int(nbytes), device, stream)
 
     def _take(self, pool, nbytes, device, stream):
         error = self.cupy.cuda.memory.OutOfMemoryError
+        now = self.cupy.cuda.get_current_stream()
+        if now.ptr == self.stream_object(stream).ptr and self._driver.getDevice() == device:
+            try:
+                return pool.pool.malloc(nbytes)
+            except error:
+                pass
         with self.device(device), self.stream_object(stream):
             try:
                 return pool.pool.malloc(nbytes)
             except error:
                 pool.retries += 1
             for other in self._pools:
-                other.pool.free_all_blocks()
+                other.give_back()
             try:
                 return pool.pool.malloc(nbytes)
             except error:
@@ -232,7 +248,7 @@ class DeviceMemory:
             "allocated_bytes": pool.allocated,
             "reserved_bytes": pool.pool.total_bytes(),
             "peak_allocated_bytes": pool.peak,
-            "peak_reserved_bytes": max(pool.peak_reserved, pool.pool.total_bytes()),
+            "peak_reserved_bytes": pool.most_reserved(),
             "total_bytes": self.properties(device).total_memory,
             "allocations": pool.allocations,
             "frees": pool.frees,
@@ -260,7 +276,7 @@ class DeviceMemory:
         """Give memory that the pools hold in reserve back to the driver."""
         for number, pool in enumerate(self._pools):
             with self.device(number):
-                pool.pool.free_all_blocks()
+                pool.give_back()
 
     def view(self, address: int, shape, strides, dtype):
         """Device memory as a CuPy array; it does not keep its block alive."""

@@ -158,10 +158,10 @@ class RocmRuntime(RealRuntime):
                 self.view(bias, (p.n,), None, p.result_dtype) if bias else None,
             )
 
-    def has_convolutions(self) -> bool:
+    def has_cudnn(self) -> bool:
         """There is no cuDNN: convolution is by columns and products."""
         return False
 
-    def convolve(self, asked, places, stream: int = 0) -> bool:
+    def run_cudnn(self, asked, places, stream: int = 0) -> bool:
         """A convolution by a library: there is none."""
         return False
