@@ -19,7 +19,7 @@ from rushlight.errors import OutOfMemoryError
 from rushlight.kernels.attention import products as cpu_attention
 from rushlight.kernels.convolution import choice as cpu_convolution
 from rushlight.machine.cuda import runtime
-from rushlight.machine.cuda.runtime import cublaslt, nvrtc, products, real, streams
+from rushlight.machine.cuda.runtime import cublaslt, cudnn_graphs, nvrtc, products, real, streams
 from rushlight.machine.cuda.runtime.cudnn_attention import Attention
 from rushlight.machine.cuda.runtime.cudnn_graphs import Convolution, Matter
 from rushlight.machine.cuda.runtime.emulated import EmulatedRuntime
@@ -324,6 +324,24 @@ def test_attention_by_cudnn(found, monkeypatch, dtype, causal, heads):
     for one, other in zip(gradients, wanted, strict=True):
         close(one, other, dtype, 4)
     assert standin.notes is True
+
+
+def test_graphs_of_cudnn_are_launched_without_the_package_where_they_can_be():
+    """By the compiled graph and the plan that was built, with addresses by number of operand."""
+    asked, plan = [], types.SimpleNamespace(cpp_index=3)
+    graph = types.SimpleNamespace(
+        selected_engine=None, _plan_index=1, _plans=[None, plan],
+        _lowered_graph=types.SimpleNamespace(_execute_plan_at_index=lambda *a: asked.append(a)),
+        execute=lambda buffers, space, handle: asked.append((buffers, space, handle)),
+    )  # fmt: skip
+    graph._materialize_backend_plan = lambda index: graph._plans[index]
+    operands = [types.SimpleNamespace(get_uid=lambda n=n: n) for n in (11, 7)]
+    handle = types.SimpleNamespace(backend_handle=5)
+    cudnn_graphs.launcher(graph, operands, handle)((100, 200), 300)
+    assert asked == [({11: 100, 7: 200}, 300, 3, 5)]
+    graph.selected_engine = "in Python"
+    cudnn_graphs.launcher(graph, (1, 2), handle)((100, 200), 300)
+    assert asked[1] == ({1: 100, 2: 200}, 300, handle)
 
 
 def test_convolutions_that_cudnn_refuses_are_ours(found, monkeypatch):

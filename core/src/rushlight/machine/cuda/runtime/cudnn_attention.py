@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rushlight.machine.cuda.runtime.cudnn_graphs import DATA_TYPES, Matter, prepared
+from rushlight.machine.cuda.runtime.cudnn_graphs import DATA_TYPES, Matter, launcher, prepared
 
 
 @dataclass(frozen=True)
@@ -72,3 +72,4 @@ class _Plan:
             result.set_dim(list(m.shape)).set_stride(list(m.strides))
         self.operands += results
         self.workspace = prepared(cudnn, graph, [])
+        self.launch = launcher(graph, self.operands, handle)
