@@ -20,7 +20,7 @@ DIFFERENCES = {
     "torch.cuda": "there is no GPU: `is_available()` is False",
     "torch.get_num_threads": "results do not depend on it, bit for bit",
     "torch.set_num_threads": "results do not depend on it, bit for bit",
-    "torch.use_deterministic_algorithms": "results are always deterministic",
+    "torch.use_deterministic_algorithms": "on the CPU results are always deterministic",
     "torch.version.cuda": "None, as in a PyTorch without GPU",
     "torch.Tensor.cuda": "there is no GPU; `to(device)` with the device 'cpu' works everywhere",
 }
