@@ -130,3 +130,20 @@ def test_bad_input_is_named(name):
         function(rushlight.ones(2, 2, dtype=rushlight.int64))
     with pytest.raises(RuntimeError, match="low precision"):
         function(rushlight.ones(2, 2, dtype=rushlight.float16))
+
+
+@pytest.mark.parametrize("pivots", [[1, 2, 9], [0, 2, 3], [1, 2, 3, 3]], ids=str)
+def test_pivots_that_no_factorization_gives(pivots):
+    """LAPACK would write anywhere with them."""
+    matrix, given = rushlight.eye(3), rushlight.tensor(pivots, dtype=rushlight.int32)
+    with pytest.raises(RuntimeError, match="pivots"):
+        rushlight.lu_unpack(matrix, given)
+    with pytest.raises(RuntimeError, match="pivots"):
+        rushlight.linalg.lu_solve(matrix, given, matrix)
+
+
+@pytest.mark.parametrize("pivots", [[1, 2, 9], [0, 2, 3], [1, 2, -3], [-2, 2, 3]], ids=str)
+def test_pivots_that_no_ldl_factorization_gives(pivots):
+    matrix, given = rushlight.eye(3), rushlight.tensor(pivots, dtype=rushlight.int32)
+    with pytest.raises(RuntimeError, match="negative in pairs"):
+        rushlight.linalg.ldl_solve(matrix, given, matrix)

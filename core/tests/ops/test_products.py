@@ -173,3 +173,25 @@ def test_what_is_multiplied_by_zero_has_a_gradient(name):
     out = getattr(rushlight, name)(input, left, right, beta=0)
     assert not out.isnan().any()
     assert rushlight.autograd.grad(out.sum(), input)[0].tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (rushlight.mm, [(3, 4), (5, 2)]),
+        (rushlight.mm, [(3, 4), (4,)]),
+        (rushlight.bmm, [(2, 3, 4), (3, 4, 5)]),
+        (rushlight.matmul, [(2, 3, 4), (2, 5, 6)]),
+        (rushlight.dot, [(3,), (4,)]),
+        (lambda *tensors: rushlight.cat(tensors, 1), [(2, 3), (3, 3)]),
+        (lambda *tensors: rushlight.stack(tensors), [(2, 3), (3, 3)]),
+    ],
+    ids=str,
+)
+def test_shapes_are_checked_without_elements_too(function, shapes):
+    messages = []
+    for device in ("cpu", "meta"):
+        with pytest.raises(RuntimeError) as error:
+            function(*(rushlight.empty(shape, device=device) for shape in shapes))
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]

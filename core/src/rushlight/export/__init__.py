@@ -18,6 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight import refusals
+from rushlight.export.dynamic.declared import declared
+from rushlight.export.dynamic.dims import Dim, ShapesCollection, dims
+from rushlight.export.dynamic.export import exported
 from rushlight.export.exported_program import (
     ExportedProgram,
     ModuleCallEntry,
@@ -26,14 +29,17 @@ from rushlight.export.exported_program import (
 )
 from rushlight.export.graph_signature import ExportGraphSignature
 from rushlight.export.serialization import load, save
-from rushlight.export.tracing import Tracing, _positional
+from rushlight.export.tracing import _positional
 from rushlight.nn.module import Module
 
 __all__ = [
+    "Dim",
     "ExportGraphSignature",
     "ExportedProgram",
     "ModuleCallEntry",
     "ModuleCallSignature",
+    "ShapesCollection",
+    "dims",
     "export",
     "load",
     "save",
@@ -55,25 +61,36 @@ def export(
     The graph's nodes call ATen overloads such as ``rushlight.ops.aten.linear.default``; parameters,
     buffers and constants are inputs of it. Ops that write stay;
     :meth:`ExportedProgram.run_decompositions` gives the program without them. Sizes are those of
-    the arguments.
+    the arguments, but for those that `dynamic_shapes` names: these may differ from call to call.
+    The module is then run at several sizes; what depends on them is computed in the graph.
 
     Args:
         mod: the module; its ``training`` counts.
         args: positional arguments: tensors, numbers, strings, None or structures of them.
         kwargs: keyword arguments.
-        dynamic_shapes: None, or structures of None: every size is fixed in this version.
+        dynamic_shapes: sizes that may differ: a dict by argument, or a list or tuple in their
+            order; for a tensor a dict of dimensions, or a list or tuple of one entry each, with
+            :class:`Dim`, ``Dim.AUTO``, ``Dim.DYNAMIC``, ``Dim.STATIC`` or None; for structures of
+            tensors a structure of these. Or a :class:`ShapesCollection`.
         strict: accepted; both values do the same.
 
     Raises:
         ValueError: `mod` is no module, or an argument is of a kind that a graph cannot have.
         GuardOnDataDependentSymNode: what the module does depends on the values of tensors.
-        NotImplementedError: `dynamic_shapes` names sizes that may differ.
+        ConstraintViolationError: a size that `dynamic_shapes` names cannot differ; the text says
+            what in the program needs it.
 
     Example:
         >>> import rushlight
         >>> program = rushlight.export.export(rushlight.nn.Linear(3, 2), (rushlight.ones(1, 3),))
         >>> print(program.graph_signature.parameters)
         ('weight', 'bias')
+        >>> batch = rushlight.export.Dim("batch", max=64)
+        >>> program = rushlight.export.export(
+        ...     rushlight.nn.Linear(3, 2), (rushlight.ones(4, 3),), dynamic_shapes=({0: batch},)
+        ... )
+        >>> program.module()(rushlight.ones(9, 3)).shape, program.range_constraints
+        (rushlight.Size([9, 2]), {batch: VR[0, 64]})
     """
     if not isinstance(mod, Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
@@ -82,37 +99,19 @@ def export(
             "export(): argument 'args' must be a tuple of example inputs, not "
             f"{type(args).__name__}"
         )
-    _check_static(dynamic_shapes)
     kwargs = {} if kwargs is None else kwargs
-    tracing = Tracing(mod)
-    graph_module, signature, in_spec, out_spec = tracing.run(args, kwargs)
     names = _argument_names(mod, args, kwargs)
-    call = ModuleCallSignature([], [], in_spec, out_spec, names)
+    made, ranges = exported(mod, args, kwargs, declared(dynamic_shapes, names, args, kwargs, mod))
+    call = ModuleCallSignature([], [], made.in_spec, made.out_spec, names)
     entries = [ModuleCallEntry(name) for name, _ in mod.named_modules() if name]
     return ExportedProgram(
-        graph_module, graph_module.graph, signature, state_of(signature, mod), {},
-        [ModuleCallEntry("", call), *entries], (args, kwargs), tracing.constants,
+        made.graph_module, made.graph, made.signature, state_of(made.signature, mod), ranges,
+        [ModuleCallEntry("", call), *entries], (args, kwargs), made.constants,
     )  # fmt: skip
 
 
 def _argument_names(module, args, kwargs):
     return [name for name, _ in _positional(module.forward, args)] + list(kwargs)
-
-
-def _check_static(shapes):
-    """Refuse what names a size that may differ."""
-    if shapes is None:
-        return
-    if isinstance(shapes, dict):
-        shapes = list(shapes.values())
-    if isinstance(shapes, tuple | list):
-        for item in shapes:
-            _check_static(item)
-        return
-    raise NotImplementedError(
-        f"export(): dynamic_shapes with {shapes!r}: sizes that may differ are not available; "
-        "export once for each size"
-    )
 
 
 __getattr__ = refusals.rest_of(__name__)

@@ -20,8 +20,10 @@ from rushlight.fx.experimental.decompositions import implicit
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.interpreter import Interpreter
+from rushlight.library.operators import lookup
 from rushlight.nn.module import Module
 from rushlight.ops._transforms.wrappers import replace
+from rushlight.ops.creation.tensors import empty
 from rushlight.tensor.tensor import Tensor
 
 _MUTATIONS = {
@@ -31,11 +33,15 @@ _MUTATIONS = {
 }
 
 
-def decomposed(program, table=None):
-    """See :meth:`ExportedProgram.run_decompositions`."""
+def decomposed(program, table=None, shapes=None):
+    """See :meth:`ExportedProgram.run_decompositions`; with fixed sizes, of some placeholders by
+    number those of `shapes`."""
     recorder = Recorder(True, implicit() if table is None else dict(table), _no_constant)
     with recorder.level, no_grad(), FunctionalLevel() as level:
-        given = [_input(recorder, level, node) for node in _placeholders(program)]
+        given = [
+            _input(recorder, level, node, (shapes or {}).get(place))
+            for place, node in enumerate(_placeholders(program))
+        ]
         # a write gives an input another tensor below: the new value of what it stands for
         before = [getattr(t, "_inner", None) for t in given]
         outputs = _Run(program.graph_module, level, recorder).run(*given)
@@ -53,7 +59,7 @@ def decomposed(program, table=None):
     graph_module = GraphModule(Module(), recorder.graph, "GraphModule")
     return type(program)(
         graph_module, graph_module.graph, signature, dict(program.state_dict),
-        dict(program.range_constraints), copy.deepcopy(program.module_call_graph),
+        {}, copy.deepcopy(program.module_call_graph),
         program.example_inputs, dict(program.constants),
     )  # fmt: skip
 
@@ -72,6 +78,8 @@ class _Run(Interpreter):
                 f"run_decompositions(): {target} in a program is not available; use the program as "
                 "it is"
             )
+        if target is lookup("aten").sym_size.int:
+            return int(args[0].shape[args[1]])
         return super().call_function(target, args, kwargs)
 
     def run_node(self, n):
@@ -100,8 +108,10 @@ def _placeholders(program):
     return [node for node in program.graph.nodes if node.op == "placeholder"]
 
 
-def _input(recorder, level, node):
+def _input(recorder, level, node, shape):
     value = node.meta["val"]
+    if shape is not None:
+        value = empty(shape, dtype=value.dtype, device=value.device)
     if not isinstance(value, Tensor):
         made = recorder.node("placeholder", node.target, (), {}, node.name)
         made.meta["val"] = value
@@ -128,7 +138,9 @@ def _signature(program, graph, changed):
         results[len(changed) :], before.output_specs[-len(results) + len(changed) :], strict=True
     )
     for node, spec in users:
-        constant = isinstance(spec.arg, ConstantArgument)
-        argument = spec.arg if constant else TensorArgument(node.name)
+        if isinstance(spec.arg, ConstantArgument) or not hasattr(node, "name"):
+            argument = ConstantArgument("", node)  # or a size, at one of which the program is run
+        else:
+            argument = TensorArgument(node.name)
         specs.append(OutputSpec(OutputKind.USER_OUTPUT, argument, None))
     return ExportGraphSignature(copy.deepcopy(before.input_specs), specs)

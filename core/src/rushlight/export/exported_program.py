@@ -129,7 +129,7 @@ class ExportedProgram:
 
     @property
     def range_constraints(self) -> dict:
-        """What is known of sizes that may differ: none may, in this version."""
+        """The ranges of the sizes that may differ, by symbol."""
         return self._range_constraints
 
     @property
@@ -173,7 +173,9 @@ class ExportedProgram:
         """The same program without ops that write: buffers that change are outputs, which
         `graph_signature` names. `decomp_table` maps overloads to functions called instead;
         by default composites such as ``linear`` and ``conv2d`` become their parts."""
-        return decomposed(self, decomp_table)
+        from rushlight.export.dynamic.export import remade
+
+        return remade(self, lambda shapes: decomposed(self, decomp_table, shapes))
 
     def validate(self) -> None:
         """Raise :class:`~rushlight.export.verifier.SpecViolationError` where graph, signature and

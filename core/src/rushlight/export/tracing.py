@@ -84,10 +84,10 @@ class Tracing:
                     return f"{prefix}.{name}" if prefix else name
         return None
 
-    def user_input(self, name, value):
+    def user_input(self, name, value, device=None):
         """A placeholder for an argument, or one of its leaves."""
         if isinstance(value, Tensor):
-            node, value = self.recorder.placeholder(name, value)
+            node, value = self.recorder.placeholder(name, value, device)
             argument = TensorArgument(node.name)
         elif isinstance(value, _CONSTANTS):
             node = self.recorder.node("placeholder", name, (), {}, name)
@@ -102,13 +102,15 @@ class Tracing:
         return value
 
     # ------------------------------------------------------------------------------------ running
-    def run(self, args, kwargs):
-        """Call the module and return ``(graph module, signature, in_spec, out_spec)``."""
+    def run(self, args, kwargs, devices=None):
+        """Call the module and return ``(graph module, signature, in_spec, out_spec)``. `devices`
+        are those of the arguments' leaves, where these are on another one."""
         leaves, in_spec = pytree.tree_flatten((args, kwargs))
         names = leaf_names(self.module.forward, args, kwargs)
         with self.recorder.level as level, no_grad(), self._watched():
             state = self.state()
-            given = [self.user_input(n, v) for n, v in zip(names, leaves, strict=True)]
+            devices = devices or [None] * len(leaves)
+            given = [self.user_input(*each) for each in zip(names, leaves, devices, strict=True)]
             given_args, given_kwargs = pytree.tree_unflatten(given, in_spec)
             # tied parameters are one input under the first of their names
             with _reparametrize_module(self.module, state, tie_weights=True):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 
 from rushlight.errors import shape_text
+from rushlight.export.dynamic.expressions import SymInt
 from rushlight.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph_module import GraphModule, _assign_attr
@@ -104,6 +106,7 @@ class InputGuard:
     def __init__(self, program):
         info = program.module_call_graph[0].signature
         self.spec, self.names = info.in_spec, _argument_names(info)
+        self.ranges = {str(key): limits for key, limits in program.range_constraints.items()}
         nodes = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
         self.inputs = [
             (spec.arg, _form(nodes[spec.arg.name]))
@@ -114,11 +117,37 @@ class InputGuard:
     def __call__(self, module, args, kwargs):
         """Raise for arguments that the program does not take."""
         leaves = pytree.tree_leaves(self._arranged(args, kwargs))
+        known: dict[str, tuple[int, str]] = {}
         for (argument, form), value in zip(self.inputs, leaves, strict=True):
             if isinstance(argument, ConstantArgument):
                 self._check_constant(argument, value)
             else:
                 self._check_tensor(argument.name, form, value)
+                for dim, size in enumerate(form[0]):
+                    if isinstance(size, SymInt):
+                        place = f"{argument.name}.shape[{dim}]"
+                        self._check_size(size.expression, value.shape[dim], place, known)
+
+    def _check_size(self, expression, size, place, known):
+        """A size that may differ: it fits those before, and is in its range."""
+        (name,) = expression.symbols()
+        start, step = (expression.value({name: n}) for n in (0, 1))
+        found, rest = divmod(size - start, step - start)
+        other, where = known.setdefault(name, (found, place))
+        if rest or other != found:
+            raise AssertionError(
+                f"{place} is {size}, but must be {expression.value({name: other})}: it is "
+                f"{expression}, and {where} says that {name} is {other}"
+                if not rest
+                else f"{place} is {size}, which is not {expression} for any whole {name}"
+            )
+        if name in self.ranges and found not in self.ranges[name]:
+            limits = self.ranges[name]
+            raise AssertionError(
+                f"{place} makes {name} {found}: expected at least {limits.lower}"
+                + (f" and at most {limits.upper}" if limits.upper != math.inf else "")
+                + ", as the module was exported"
+            )
 
     def _arranged(self, args, kwargs):
         """The arguments as they were given to the export."""
@@ -159,7 +188,11 @@ class InputGuard:
             raise AssertionError(
                 f"input '{name}' must be of dtype {dtype}, as exported, not {value.dtype}"
             )
-        if tuple(value.shape) != shape:
+        fixed = len(value.shape) == len(shape) and all(
+            isinstance(wanted, SymInt) or wanted == size
+            for wanted, size in zip(shape, value.shape, strict=True)
+        )
+        if not fixed:
             raise AssertionError(
                 f"input '{name}' must have the shape {shape_text(shape)}, with which the module "
                 f"was exported, not {shape_text(value.shape)}"
@@ -169,4 +202,8 @@ class InputGuard:
 def _form(node):
     """The shape and dtype of a tensor's input; None of a constant's."""
     value = node.meta["val"]
-    return (tuple(value.shape), value.dtype) if isinstance(value, Tensor) else None
+    return (
+        (node.meta.get("sizes") or tuple(value.shape), value.dtype)
+        if isinstance(value, Tensor)
+        else None
+    )

@@ -7,6 +7,7 @@ import operator
 import re
 
 from rushlight import devices
+from rushlight.export.dynamic.expressions import SymInt
 from rushlight.export.exported_program import (
     ExportedProgram,
     ModuleCallEntry,
@@ -19,8 +20,10 @@ from rushlight.export.graph_signature import (
     InputSpec,
     OutputKind,
     OutputSpec,
+    SymIntArgument,
     TensorArgument,
 )
+from rushlight.export.serialization import sizes
 from rushlight.export.serialization.values import (
     FormatError,
     dotted,
@@ -29,7 +32,6 @@ from rushlight.export.serialization.values import (
     number,
     read_leaf,
     tree_of,
-    whole,
 )
 from rushlight.export.serialization.writing import MUTATIONS, SCHEMA_VERSION
 from rushlight.fx.graph import Graph
@@ -44,6 +46,10 @@ _OPERATORS = {
     "__and__": "and", "__or__": "or", "__xor__": "xor", "__lshift__": "left_shift",
     "__rshift__": "right_shift",
 }  # fmt: skip
+_NUMBERS = {
+    "as_sym_int": "sym_int_values", "as_sym_float": "sym_float_values",
+    "as_sym_bool": "sym_bool_values",
+}  # fmt: skip
 # Checks of what is known, which PyTorch's graphs have.
 _CHECKS = ("aten._assert_tensor_metadata.default",)
 
@@ -56,14 +62,12 @@ def program_from_json(found, state, constants, examples) -> ExportedProgram:
             f"the archive has schema version {version['major']}.{version['minor']}; version "
             f"{SCHEMA_VERSION['major']} (PyTorch 2.13) can be read"
         )
-    if found["range_constraints"]:
-        raise FormatError("the program has sizes that differ from call to call, which are not "
-                          "available: export it with fixed sizes")  # fmt: skip
     module = found["graph_module"]
     signature = _signature(module["signature"])
     graph = _Reader(module["graph"], signature).graph
     return ExportedProgram(
-        Module(), graph, signature, state, {}, _entries(module["module_call_graph"]), examples,
+        Module(), graph, signature, state, sizes.read_ranges(found["range_constraints"]),
+        _entries(module["module_call_graph"]), examples,
         constants,
     )  # fmt: skip
 
@@ -128,6 +132,8 @@ def _output_spec(word, value):
     kind, argument = _only(value["arg"])
     if kind == "as_tensor":
         return OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(argument["name"]), None)
+    if kind == "as_sym_int" and "as_name" in argument:
+        return OutputSpec(OutputKind.USER_OUTPUT, SymIntArgument(argument["as_name"]), None)
     constant = ConstantArgument("", read_leaf(kind, argument))
     return OutputSpec(OutputKind.USER_OUTPUT, constant, None)
 
@@ -168,8 +174,12 @@ class _Reader:
         meta = self.found["tensor_values"].get(name)
         if meta is None:
             raise FormatError(f"nothing is known of the tensor '{name}'")
-        sizes = [whole(n, f"tensor '{name}'") for n in meta["sizes"]]
-        node.meta["val"] = empty(sizes, dtype=dtype_of(meta["dtype"]), device=devices.meta)
+        shape = tuple(sizes.read_size(n, f"tensor '{name}'") for n in meta["sizes"])
+        node.meta["val"] = empty(
+            [int(n) for n in shape], dtype=dtype_of(meta["dtype"]), device=devices.meta
+        )
+        if any(isinstance(n, SymInt) for n in shape):
+            node.meta["sizes"] = shape
         node.meta["device"] = devices.device(meta["device"]["type"], meta["device"]["index"])
 
     def _call(self, found):
@@ -177,11 +187,11 @@ class _Reader:
         if target.removeprefix("torch.ops.") in _CHECKS:
             return
         # the only calls of a program: nothing else that a file names is looked up
-        overload = _overload(target)
+        overload = sizes.FUNCTIONS.get(target) or _overload(target)
         args, kwargs = [], {}
         for given in found["inputs"]:
             value = self._argument(*_only(given["arg"]))
-            if given.get("kind") == 2:
+            if given.get("kind") == 2 and target not in sizes.FUNCTIONS:
                 kwargs[identifier(given["name"], target)] = value
             else:
                 args.append(value)
@@ -194,6 +204,10 @@ class _Reader:
         self._results(node, found["outputs"])
 
     def _results(self, node, outputs):
+        if len(outputs) == 1 and next(iter(outputs[0])) in _NUMBERS:
+            ((kind, value),) = outputs[0].items()
+            self._number(node, kind, value["as_name"])
+            return
         names = []
         for kind, value in map(_only, outputs):
             if kind not in ("as_tensor", "as_tensors"):
@@ -211,7 +225,18 @@ class _Reader:
             self._note(item, name)
         node.meta["val"] = tuple(self.nodes[name].meta["val"] for name in names)
 
+    def _number(self, node, kind, name):
+        """Keep what the archive says of a number that a node computes."""
+        self.nodes[name] = node
+        found = self.found[_NUMBERS[kind]].get(name)
+        if kind == "as_sym_int" and found is not None:
+            node.meta["val"] = sizes.read_size(found, f"number '{name}'")
+
     def _argument(self, kind, value):
+        if kind in _NUMBERS:
+            return self._node(value["as_name"]) if "as_name" in value else read_leaf(*_only(value))
+        if kind == "as_sym_ints":
+            return [self._argument("as_sym_int", v) for v in value]
         if kind == "as_tensor":
             return self._node(value["name"])
         if kind == "as_tensors":

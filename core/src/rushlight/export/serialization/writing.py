@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import operator
 
-from rushlight.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from rushlight.export.graph_signature import (
+    ConstantArgument,
+    InputKind,
+    OutputKind,
+    SymIntArgument,
+)
+from rushlight.export.serialization import sizes
 from rushlight.export.serialization.values import FormatError, leaf, tensor_meta, tree_text
 from rushlight.export.verifier import schema_of
 from rushlight.fx.node import Node
@@ -27,7 +33,7 @@ def program_as_json(program) -> dict:
     return {
         "graph_module": graph_module,
         "opset_version": OPSET,
-        "range_constraints": {},
+        "range_constraints": sizes.ranges(program.range_constraints),
         "schema_version": SCHEMA_VERSION,
         "verifiers": [program.dialect],
         "torch_version": WRITTEN_FOR,
@@ -52,7 +58,9 @@ def _calls(entries):
 # ------------------------------------------------------------------------------------------- graph
 def _graph(program):
     graph = program.graph
-    values = {n.name: _meta(n.meta["val"], n) for n in graph.nodes if _is_tensor(n)}
+    values = {
+        n.name: _meta(n.meta["val"], n, n.meta.get("sizes")) for n in graph.nodes if _is_tensor(n)
+    }
     nodes = []
     for node in graph.nodes:
         if node.op == "call_function" and node.target is not operator.getitem:
@@ -67,11 +75,9 @@ def _graph(program):
         "outputs": [_argument(value, "") for value in graph.output_node().args[0]],
         "nodes": nodes,
         "tensor_values": values,
-        "sym_int_values": {},
-        "sym_bool_values": {},
         "is_single_tensor_return": False,
         "custom_obj_values": {},
-        "sym_float_values": {},
+        **sizes.numbers(graph),
     }
 
 
@@ -79,11 +85,14 @@ def _is_tensor(node):
     return isinstance(node.meta.get("val"), Tensor)
 
 
-def _meta(value, node):
-    return tensor_meta(value, node.meta.get("device"), requires_grad=False)
+def _meta(value, node, known):
+    return tensor_meta(value, node.meta.get("device"), False, known)
 
 
 def _node(node, values):
+    found = sizes.call(node)
+    if found is not None:
+        return {**found, "metadata": {}, "is_hop_single_tensor_return": None, "name": node.name}
     schema = schema_of(node.target)
     if schema is None:
         raise FormatError(
@@ -113,10 +122,14 @@ def _inputs(node, schema):
 
 
 def _argument(value, kind):
+    if sizes.is_number(value):
+        return sizes.argument(value)
     if isinstance(value, Node):
         return {"as_tensor": {"name": value.name}}
     if not isinstance(value, list | tuple):
         return leaf(value)
+    if any(map(sizes.is_number, value)):
+        return sizes.listed(value)
     if any(isinstance(item, Node) for item in value) or kind.startswith("Tensor"):
         if any(item is None for item in value):
             return {"as_optional_tensors": [_optional(item) for item in value]}
@@ -140,12 +153,15 @@ def _outputs(node, schema, values):
         return []
     taken = {u.args[1]: u.name for u in node.users if u.target is operator.getitem}
     result = node.meta["val"]
+    if sizes.is_number(node):
+        return [sizes.argument(node)]
     if isinstance(result, Tensor):
         return [{"as_tensor": {"name": node.name}}]
+    known = node.meta.get("sizes") or [None] * len(result)
     names = []
     for i, value in enumerate(result):
         name = taken.get(i, f"{node.name}_unused_{i}")
-        values.setdefault(name, _meta(value, node))
+        values.setdefault(name, _meta(value, node, known[i]))
         names.append({"name": name})
     if len(schema.returns) == 1:
         return [{"as_tensors": names}]
@@ -178,6 +194,8 @@ def _output_spec(spec):
     if spec.kind is OutputKind.USER_OUTPUT:
         if isinstance(spec.arg, ConstantArgument):
             return {"user_output": {"arg": leaf(spec.arg.value)}}
+        if isinstance(spec.arg, SymIntArgument):
+            return {"user_output": {"arg": {"as_sym_int": {"as_name": spec.arg.name}}}}
         return {"user_output": {"arg": {"as_tensor": {"name": spec.arg.name}}}}
     word, key = MUTATIONS[spec.kind]
     return {word: {"arg": {"name": spec.arg.name}, key: spec.target}}

@@ -171,10 +171,11 @@ class Recorder:
             return self.constant(value)
         return value
 
-    def placeholder(self, name, tensor):
-        """An input of the program, and the tensor that the program gets for it."""
+    def placeholder(self, name, tensor, device=None):
+        """An input of the program, and the tensor that the program gets for it; its device, if it
+        is not the tensor's."""
         node = self.node("placeholder", name, (), {}, name)
-        return node, self.entering(node, tensor)
+        return node, self.entering(node, tensor, device)
 
     def entering(self, node, tensor, device=None):
         """The tensor of the program for one from outside, which `node` stands for; its device, if

@@ -9,5 +9,9 @@ class GuardOnDataDependentSymNode(RuntimeError):  # noqa: N818 - PyTorch's name
     """What a program does depends on the elements of a tensor."""
 
 
+class ConstraintViolationError(RuntimeError):
+    """A size that was said to differ from call to call cannot."""
+
+
 __getattr__ = rest_of(__name__)
-__all__ = ["GuardOnDataDependentSymNode"]
+__all__ = ["ConstraintViolationError", "GuardOnDataDependentSymNode"]

@@ -222,13 +222,40 @@ def lu_parts(input):
     return _rows(lower, batch), _rows(upper, batch), pivots
 
 
+def _exchanges(pivots, shape, size):
+    """Exchanges of rows for LAPACK, which would write anywhere with others than its own."""
+    found = np.ascontiguousarray(pivots, np.int64).reshape(shape)
+    if found.size and (found.min() < 1 or found.max() > size):
+        raise RuntimeError(
+            f"pivots must be between 1 and the number of rows, {size}, as "
+            f"linalg.lu_factor gives them; got {found.min()} to {found.max()}"
+        )
+    return found
+
+
+def _blocks(pivots, shape, size):
+    """Pivots of LDL: negative ones belong to blocks of two."""
+    found = np.ascontiguousarray(pivots, np.int64).reshape(shape)
+    wrong = (abs(found) < 1) | (abs(found) > size)
+    begun = np.zeros(len(found), bool)
+    for column, odd in zip(found.T, wrong.T, strict=True):
+        odd |= begun & (column > 0)
+        begun = ~begun & (column < 0)
+    if wrong.any() or begun.any():
+        raise RuntimeError(
+            f"linalg.ldl_solve: pivots must be 1 to {size}, or negative in pairs, as "
+            f"linalg.ldl_factor gives them; got {found.tolist()}"
+        )
+    return found
+
+
 def lu_solve(factors, pivots, other, adjoint=False):
     """``A^-1 @ other`` (or with the adjoint of A) from the factors of :func:`lu`; equal batches."""
     batch, (n, count) = other.shape[:-2], other.shape[-2:]
     work, turned = _columns(other), _columns(factors)
     if not work.size:
         return _rows(work, batch)
-    pivots = np.ascontiguousarray(pivots, np.int64).reshape(len(work), n)
+    pivots = _exchanges(pivots, (len(work), n), n)
     mode = "N" if not adjoint else "C" if factors.dtype.kind == "c" else "T"
     letter, info = _letter(other), _info(len(work))
     _call(letter + "getrs", len(work), mode, n, count, turned, n, pivots, work, n, info)
@@ -333,7 +360,9 @@ def permutations(pivots, size, dtype):
     found = np.zeros((math.prod(batch), size, size), dtype)
     found.reshape(len(found), size * size)[:, :: size + 1] = 1
     if found.size and count:
-        exchanges = np.ascontiguousarray(pivots, np.int64).reshape(-1, count)
+        if count > size:
+            raise RuntimeError(f"{count} pivots for matrices of {size} rows")
+        exchanges = _exchanges(pivots, (-1, count), size)
         _call(_letter(found) + "laswp", len(found), size, found, size, 1, count, exchanges, 1)
     return found.reshape(*batch, size, size)  # P's adjoint by columns
 
@@ -438,7 +467,7 @@ def ldl_solve(factors, pivots, other, hermitian=False):
     if work.size:
         name = letter + (_CONJUGATED["sy"][letter] if hermitian else "sy") + "trs"
         turned, info = _columns(factors), _info(len(work))
-        pivots = np.ascontiguousarray(pivots, np.int64).reshape(len(work), n)
+        pivots = _blocks(pivots, (len(work), n), n)
         _call(name, len(work), "L", n, count, turned, n, pivots, work, n, info)
     return _rows(work, batch)
 

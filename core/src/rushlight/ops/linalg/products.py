@@ -48,23 +48,7 @@ def _mm_samples(make):
     ]
 
 
-def _mm_meta(input, mat2):
-    return (*input.shape[:-1], mat2.shape[-1]), dtype_of(input)
-
-
-@op(
-    linear="*input,mat2",
-    samples=_mm_samples,
-    meta=_mm_meta,
-    autocast="lower",
-    aten="default out dtype_out dtype",
-    batching="mm",
-    foreach="mat2: tensors",
-    flops="product",
-    runs_as="matmul",
-)
-def mm(input: Tensor, mat2: Tensor):
-    """The product of two matrices, ``(n, m) @ (m, p)``."""
+def _check_mm(input, mat2):
     if input.ndim != 2 or mat2.ndim != 2:
         which = "self" if input.ndim != 2 else "mat2"
         raise RuntimeError(
@@ -76,6 +60,60 @@ def mm(input: Tensor, mat2: Tensor):
             f"mm: mat1 and mat2 shapes cannot be multiplied ({input.shape[0]}x{input.shape[1]} and "
             f"{mat2.shape[0]}x{mat2.shape[1]})"
         )
+
+
+def _check_bmm(input, mat2):
+    if input.ndim != 3 or mat2.ndim != 3:
+        raise RuntimeError(
+            f"bmm: batch1 and batch2 must be 3D tensors; got shapes {shape_text(input.shape)} and "
+            f"{shape_text(mat2.shape)}"
+        )
+    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
+        raise RuntimeError(
+            f"bmm: Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{input.shape[0]}, {input.shape[2]}] but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
+        )
+
+
+def _check_dot(input, tensor):
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
+    if input.shape != tensor.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src "
+            f"[{tensor.shape[0]}] to have the same number of elements"
+        )
+
+
+def _product_meta(check):
+    """The shape of a product of matrices that passes a check."""
+
+    def meta(input, mat2):
+        check(input, mat2)
+        return (*input.shape[:-1], mat2.shape[-1]), dtype_of(input)
+
+    return meta
+
+
+def _dot_meta(input, tensor):
+    _check_dot(input, tensor)
+    return scalar(input, tensor)
+
+
+@op(
+    linear="*input,mat2",
+    samples=_mm_samples,
+    meta=_product_meta(_check_mm),
+    autocast="lower",
+    aten="default out dtype_out dtype",
+    batching="mm",
+    foreach="mat2: tensors",
+    flops="product",
+    runs_as="matmul",
+)
+def mm(input: Tensor, mat2: Tensor):
+    """The product of two matrices, ``(n, m) @ (m, p)``."""
+    _check_mm(input, mat2)
     _same_dtype("mm", mat1=input, mat2=mat2)
     return kernels.matmul(input, mat2)
 
@@ -94,7 +132,7 @@ def _bmm_samples(make):
 @op(
     linear="*input,mat2",
     samples=_bmm_samples,
-    meta=_mm_meta,
+    meta=_product_meta(_check_bmm),
     autocast="lower",
     aten="default out dtype_out dtype",
     batching="bmm",
@@ -103,16 +141,7 @@ def _bmm_samples(make):
 )
 def bmm(input: Tensor, mat2: Tensor):
     """Products of two batches of matrices, ``(b, n, m) @ (b, m, p)``."""
-    if input.ndim != 3 or mat2.ndim != 3:
-        raise RuntimeError(
-            f"bmm: batch1 and batch2 must be 3D tensors; got shapes {shape_text(input.shape)} and "
-            f"{shape_text(mat2.shape)}"
-        )
-    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
-        raise RuntimeError(
-            f"bmm: Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{input.shape[0]}, {input.shape[2]}] but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
-        )
+    _check_bmm(input, mat2)
     _same_dtype("bmm", batch1=input, batch2=mat2)
     return kernels.matmul(input, mat2)
 
@@ -206,7 +235,7 @@ Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
 
 @op(
     linear="*input,tensor",
-    meta=scalar,
+    meta=_dot_meta,
     samples=lambda make: [((make(4), make(4)), {}), ((make(0), make(0)), {})],
     autocast="as_given",
     batching="dot",
@@ -214,16 +243,7 @@ Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
 )
 def dot(input: Tensor, tensor: Tensor):
     """The inner product of two vectors."""
-    if input.ndim != 1 or tensor.ndim != 1:
-        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
-    if input.shape != tensor.shape:
-        raise RuntimeError(
-            "inconsistent tensor size, expected tensor ["
-            + str(input.shape[0])
-            + "] and src ["
-            + str(tensor.shape[0])
-            + "] to have the same number of elements"
-        )
+    _check_dot(input, tensor)
     _same_dtype("dot", self=input, tensor=tensor)
     return np.asarray(kernels.matmul(input[None], tensor[:, None])).reshape(())
 

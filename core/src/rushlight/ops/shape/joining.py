@@ -44,6 +44,11 @@ def _check_cat(arrays, dim):
     return dim
 
 
+def _cat_meta(tensors, dim=0):
+    _check_cat(tensors, dim)
+    return joined(tensors, dim)
+
+
 def _cat_samples(make):
     return [(([make(2, 3), make(1, 3)], 0), {}), (([make(2, 1), make(2, 4)], -1), {})]
 
@@ -51,7 +56,7 @@ def _cat_samples(make):
 @op(
     schemas=("cat(Tensor[] tensors, int dim=0) -> Tensor",),
     linear="+tensors",
-    meta=joined,
+    meta=_cat_meta,
     rule=same,
     samples=_cat_samples,
     method=False,
@@ -164,6 +169,21 @@ def cat_gradient(grad, tensors_shape, dim, needs):
     return (tuple(part.reshape(-1) if alone else part for alone, part in pairs),)
 
 
+def _check_stack(tensors):
+    for i, array in enumerate(tensors):
+        if array.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got "
+                f"{shape_text(tensors[0].shape)} at entry 0 and {shape_text(array.shape)} at entry "
+                f"{i}"
+            )
+
+
+def _stack_meta(tensors, dim=0):
+    _check_stack(tensors)
+    return stacked(tensors, dim)
+
+
 def _stack_samples(make):
     return [(([make(2, 3), make(2, 3)], 0), {}), (([make(2), make(2)], -1), {})]
 
@@ -171,7 +191,7 @@ def _stack_samples(make):
 @op(
     schemas=("stack(Tensor[] tensors, int dim=0) -> Tensor",),
     linear="+tensors",
-    meta=stacked,
+    meta=_stack_meta,
     rule=same,
     samples=_stack_samples,
     method=False,
@@ -183,13 +203,7 @@ def stack(tensors: TensorList, dim=0):
     """The tensors, all of one shape, joined along a new dimension."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
-    for i, array in enumerate(tensors):
-        if array.shape != tensors[0].shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got "
-                f"{shape_text(tensors[0].shape)} at entry 0 and {shape_text(array.shape)} at entry "
-                f"{i}"
-            )
+    _check_stack(tensors)
     dim = wrap_dim(dim, tensors[0].ndim + 1)
     if type(tensors[0]) is not np.ndarray or all(a.flags.c_contiguous for a in tensors):
         return np.stack(tensors, axis=dim)

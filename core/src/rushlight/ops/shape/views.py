@@ -623,3 +623,19 @@ view_scatter.gradient(
     base=lambda grad, path: _without(grad, path),
     value=lambda grad, path: follow(path, _laid_out(grad, path)),
 )
+
+
+@in_aten("sym_size.int(Tensor self, int dim) -> SymInt")
+def _sym_size(self, dim):
+    """A size as a number: what graphs with sizes that may differ begin with."""
+    return int(self.shape[dim])
+
+
+@in_aten("sym_numel(Tensor self) -> SymInt")
+def _sym_numel(self):
+    return self.numel()
+
+
+@in_aten("sym_stride.int(Tensor self, int dim) -> SymInt")
+def _sym_stride(self, dim):
+    return int(self.stride(dim))

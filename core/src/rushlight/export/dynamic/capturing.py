@@ -1,0 +1,158 @@
+"""Capture a program at several sizes until it is clear what depends on them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+from rushlight.export.dynamic import sampling
+from rushlight.export.dynamic.declared import Declaration
+from rushlight.export.dynamic.expressions import ValueRanges
+from rushlight.export.dynamic.unifying import DifferentProgramsError, Unified
+from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
+
+MOST_SAMPLES = 12
+LOOKED_AT = 4096  # sizes tried to tell two expressions apart
+
+
+class Captures:
+    """The captures of one program by sizes; `trace(sizes, sample)` makes one, with a `graph`."""
+
+    def __init__(self, trace, declaration):
+        self.trace, self.declaration = trace, declaration
+        self.known: dict = {}
+
+    def at(self, sizes, sample):
+        """The capture at a sample."""
+        key = tuple(sorted((place, e.value(sample)) for place, e in sizes.items()))
+        if key not in self.known:
+            self.known[key] = self.trace(sizes, sample)
+        return self.known[key]
+
+    def unified(self, declaration, samples) -> Unified:
+        """The program that the captures at these samples are; more samples where they are needed
+        to tell expressions apart."""
+        while True:
+            graphs = [self.at(declaration.sizes, sample).graph for sample in samples]
+            found = Unified(graphs, samples)
+            more = next(filter(None, (_apart(d, declaration, samples) for d in found.doubts)), None)
+            if more is None or len(samples) >= MOST_SAMPLES:
+                return found
+            samples = [*samples, more]
+
+    def settled(self) -> tuple[Declaration, Unified]:
+        """The declaration that the program keeps to, and the program."""
+        reasons = []
+        for declaration in (self.declaration, self.declaration.merged()):
+            found = self._attempt(declaration, reasons)
+            if found is not None:
+                return declaration, found
+        declaration = self._without_fixed(self.declaration.merged())
+        found = self._attempt(declaration, reasons)
+        if found is None:
+            names = ", ".join(declaration.free)
+            raise ConstraintViolationError(
+                f"Constraints violated ({names})! These sizes do not vary together: {reasons[-1]}"
+            )
+        return declaration, found
+
+    def _attempt(self, declaration, reasons):
+        for samples in (sampling.wide(declaration.free), sampling.near(declaration.free)):
+            try:
+                return self.unified(declaration, samples)
+            except DifferentProgramsError as error:
+                reasons.append(_located(error))
+            except _REFUSALS as error:
+                reasons.append(
+                    f"at another size the program raises {type(error).__name__}: {error}"
+                )
+        return None
+
+    def _without_fixed(self, declaration):
+        """The declaration with those sizes fixed that may be, and are."""
+        for name, one in list(declaration.free.items()):
+            reasons: list[str] = []
+            if self._attempt(_alone(declaration, name), reasons) is not None:
+                continue
+            if not one.auto:
+                raise ConstraintViolationError(
+                    f"Constraints violated ({name})! You marked {declaration.labels[name]} as "
+                    f"dynamic, but the program needs it to be {one.example}, or in a narrower "
+                    f"range: {reasons[0]}. Leave the size out of dynamic_shapes, give its Dim "
+                    "another min or max, or use Dim.AUTO"
+                )
+            declaration = declaration.without(name)
+        return declaration
+
+    def bounded(self, declaration, found):
+        """The declaration without small sizes at which the program is another."""
+        for name, one in list(declaration.free.items()):
+            low = max(one.range.lower, sampling.LEAST)
+            if low >= one.example or self._same(declaration, found, name, low):
+                continue
+            least = self._least(declaration, found, name, low, one.example)
+            if not one.inferred:
+                raise ConstraintViolationError(
+                    f"Constraints violated ({name})! At {low} for {declaration.labels[name]} the "
+                    f"program is another than at {one.example}; suggested fix: "
+                    f"{name} = Dim('{name}', min={least})"
+                )
+            limits = ValueRanges(least, one.range.upper)
+            declaration.free[name] = replace(one, range=limits)
+        return declaration
+
+    def _least(self, declaration, found, name, low, high):
+        while low + 1 < high:
+            middle = (low + high) // 2
+            if self._same(declaration, found, name, middle):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _same(self, declaration, found, name, size):
+        """Whether the program is the same at one other size, or refuses that itself."""
+        sample = dict(found.sample, **{name: size})
+        try:
+            other = self.at(declaration.sizes, sample)
+        except _REFUSALS:
+            return True
+        try:
+            Unified([*found.graphs, other.graph], [*found.samples, sample])
+        except DifferentProgramsError:
+            return False
+        return True
+
+
+# What a program may raise at sizes that it does not take.
+_REFUSALS = (RuntimeError, ValueError, IndexError, AssertionError, TypeError)
+
+
+def _located(error):
+    lines = (getattr(error.node, "stack_trace", None) or "").strip().splitlines()
+    return "\n".join([str(error), *lines[-2:]])
+
+
+def _alone(declaration, name):
+    """The declaration in which only one size is free."""
+    for other in declaration.free:
+        if other != name:
+            declaration = declaration.without(other)
+    return declaration
+
+
+def _apart(doubt, declaration, samples):
+    """A sample at which two expressions differ that agree in all so far; None without one."""
+    first, second = doubt
+    start = samples[0]
+    for name in sorted(first.symbols()):
+        one = declaration.free[name]
+        low, high = max(one.range.lower, sampling.LEAST), one.range.upper
+        for size in itertools.islice(itertools.count(low), LOOKED_AT):
+            if size > high:
+                break
+            sample = dict(start, **{name: size})
+            if first.value(sample) != second.value(sample) and math.isfinite(size):
+                return sample
+    return None

@@ -1,0 +1,200 @@
+"""What `dynamic_shapes` says: which sizes of which arguments may differ, as symbols with ranges."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from rushlight.export.dynamic.dims import Dim, DimHint, ShapesCollection
+from rushlight.export.dynamic.expressions import Expression, ValueRanges, symbol
+from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
+from rushlight.tensor.tensor import Tensor
+from rushlight.utils import _pytree as pytree
+
+
+@dataclass
+class Free:
+    """A size that may differ: the symbol's name, its range, the size that the example has; whether
+    it may turn out to be fixed (`auto`), or equal to others (`inferred`)."""
+
+    name: str
+    range: ValueRanges
+    example: int
+    auto: bool = False
+    inferred: bool = False
+
+
+@dataclass
+class Declaration:
+    """The free sizes by name, and the expression of each size of an argument's leaf that has one,
+    by ``(leaf, dimension)``; `labels` says in words where that is."""
+
+    free: dict[str, Free] = field(default_factory=dict)
+    sizes: dict[tuple[int, int], Expression] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+
+    def without(self, name):
+        """The declaration with one size fixed."""
+        free = {n: f for n, f in self.free.items() if n != name}
+        sizes = {p: e for p, e in self.sizes.items() if name not in e.symbols()}
+        return Declaration(free, sizes, self.labels)
+
+    def merged(self):
+        """The declaration in which sizes that nobody named are equal where the example's are."""
+        first, names = {}, {}
+        for name, one in self.free.items():
+            names[name] = first.setdefault(one.example, name) if one.inferred else name
+        sizes = {place: e.renamed(names) for place, e in self.sizes.items()}
+        return Declaration({n: self.free[n] for n in dict.fromkeys(names.values())}, sizes,
+                           self.labels)  # fmt: skip
+
+
+def declared(shapes, names, args, kwargs, module) -> Declaration:
+    """The declaration that `dynamic_shapes` makes, for arguments of these names."""
+    found = Declaration()
+    if shapes is None:
+        return found
+    if isinstance(shapes, ShapesCollection):
+        shapes = shapes.dynamic_shapes(module, args, kwargs)
+    structures = _by_argument(shapes, names, args, kwargs)
+    leaf = 0
+    for name, value in zip(names, [*args, *kwargs.values()], strict=True):
+        leaf = _argument(found, name, structures.get(name), value, leaf)
+    return found
+
+
+def _by_argument(shapes, names, args, kwargs):
+    """What is said of each argument, by name."""
+    if isinstance(shapes, dict):
+        unknown = [name for name in shapes if name not in names]
+        if unknown:
+            raise ValueError(
+                "When `dynamic_shapes` is specified as a dict, its top-level keys must be the arg "
+                f"names {names} of `inputs`, but here they are {list(shapes)}. Alternatively, "
+                "give a list or tuple in the order of the arguments"
+            )
+        return shapes
+    if not isinstance(shapes, tuple | list) or len(shapes) != len(args) + len(kwargs):
+        raise ValueError(
+            f"export(): dynamic_shapes must be a dict by argument, or a list or tuple of an entry "
+            f"for each of the {len(args) + len(kwargs)} arguments, got {shapes!r}"
+        )
+    return dict(zip(names, shapes, strict=True))
+
+
+def _argument(found, name, said, value, leaf):
+    """Take what is said of an argument; the number of the next argument's first leaf."""
+    if isinstance(value, Tensor):
+        for dim, spec in _entries(name, said, value):
+            _size(found, spec, (leaf, dim), value.shape[dim], f"{name}.shape[{dim}]")
+        return leaf + 1
+    count = pytree.tree_structure(value).num_leaves
+    if said is None:
+        return leaf + count
+    if isinstance(value, dict) and isinstance(said, dict):
+        parts = [(f"{name}[{key!r}]", said.get(key), item) for key, item in value.items()]
+    elif isinstance(value, tuple | list) and isinstance(said, tuple | list):
+        if len(said) != len(value):
+            raise ValueError(
+                f"export(): dynamic_shapes of '{name}' has {len(said)} entries, the argument "
+                f"{len(value)}"
+            )
+        parts = [(f"{name}[{i}]", *pair) for i, pair in enumerate(zip(said, value, strict=True))]
+    else:
+        raise ValueError(
+            f"export(): dynamic_shapes of '{name}' is {said!r}, but the argument is a "
+            f"{type(value).__name__}: sizes belong to tensors"
+        )
+    for part in parts:
+        leaf = _argument(found, *part, leaf)
+    return leaf
+
+
+def _entries(name, said, tensor):
+    """Pairs of a dimension and what is said of it."""
+    if said is None:
+        return []
+    if isinstance(said, dict):
+        pairs = list(said.items())
+    elif isinstance(said, tuple | list):
+        if len(said) != tensor.ndim:
+            raise ValueError(
+                f"export(): dynamic_shapes of '{name}' has {len(said)} entries for a tensor of "
+                f"{tensor.ndim} dimensions"
+            )
+        pairs = list(enumerate(said))
+    else:
+        raise ValueError(
+            f"export(): dynamic_shapes of the tensor '{name}' must be a dict, a list or a tuple, "
+            f"got {said!r}"
+        )
+    for dim, _ in pairs:
+        if not isinstance(dim, int) or not -tensor.ndim <= dim < tensor.ndim:
+            raise IndexError(
+                f"export(): dynamic_shapes of '{name}' names dimension {dim!r} of a tensor of "
+                f"{tensor.ndim} dimensions"
+            )
+    return [(dim % tensor.ndim, spec) for dim, spec in pairs]
+
+
+def _size(found, spec, place, size, label):
+    """Take what is said of one size."""
+    if spec is None or (isinstance(spec, DimHint) and spec.kind == "STATIC"):
+        return
+    if isinstance(spec, Dim):
+        _named(found, spec, place, size, label)
+    elif isinstance(spec, DimHint):
+        name = f"s{len(found.free)}"
+        limits = ValueRanges(0 if spec.min is None else spec.min,
+                             math.inf if spec.max is None else spec.max)  # fmt: skip
+        found.free[name] = Free(name, limits, size, spec.kind == "AUTO", True)
+        found.sizes[place], found.labels[name] = symbol(name), label
+    elif isinstance(spec, int) and not isinstance(spec, bool):
+        if spec != size:
+            raise ConstraintViolationError(
+                f"Static shape constraint of {spec} does not match input size of {size}, for "
+                f"{label}"
+            )
+    else:
+        raise ValueError(
+            f"export(): dynamic_shapes of {label}: expected a Dim, Dim.AUTO, Dim.DYNAMIC, "
+            f"Dim.STATIC, a number or None, got {spec!r}"
+        )
+
+
+def _named(found, dim, place, size, label):
+    name = dim.root.__name__
+    example = size if dim.root is dim else _root_of(dim, size, label)
+    known = found.free.get(name)
+    limits = ValueRanges(dim.root.min, dim.root.max)
+    if known is not None and (known.range, known.example) != (limits, example):
+        raise ConstraintViolationError(
+            f"Dim '{name}' is {known.example} in {limits_text(known.range)} at "
+            f"{found.labels[name]}, but {example} in {limits_text(limits)} at {label}: use another "
+            "Dim for sizes that are not equal"
+        )
+    if example not in limits:
+        raise ConstraintViolationError(
+            f"{example} not in range [{limits.lower}, {limits.upper}], that of Dim '{name}' at "
+            f"{label}"
+        )
+    found.free.setdefault(name, Free(name, limits, example))
+    found.labels.setdefault(name, label)
+    found.sizes[place] = dim.expression
+
+
+def limits_text(limits):
+    """A range in words."""
+    return f"[{limits.lower}, {limits.upper}]"
+
+
+def _root_of(dim, size, label):
+    """The size of the Dim that another derives from."""
+    name = dim.root.__name__
+    start, step = (dim.expression.value({name: n}) for n in (0, 1))
+    found, rest = divmod(size - start, step - start)
+    if rest:
+        raise ConstraintViolationError(
+            f"the size {size} of {label} is not {dim} for any whole {name}"
+        )
+    return found

@@ -1,0 +1,131 @@
+"""How a user names sizes that may differ: `Dim`, and structures of it beside the arguments."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from rushlight.export.dynamic.expressions import Expression, add, symbol, times
+from rushlight.utils import _pytree as pytree
+
+__all__ = ["Dim", "ShapesCollection", "dims"]
+
+
+@dataclass(frozen=True)
+class DimHint:
+    """What `Dim.AUTO`, `Dim.DYNAMIC` and `Dim.STATIC` are."""
+
+    kind: str
+    min: int | None = None
+    max: int | None = None
+
+    def __call__(self, min=None, max=None):  # noqa: A002 - PyTorch's names
+        """The same with a least and a greatest size."""
+        return replace(self, min=min, max=max)
+
+    def __repr__(self):
+        return f"DimHint({self.kind})"
+
+
+class Dim:
+    """A size that may differ from call to call; equal objects of one name are equal sizes.
+
+    Arithmetic with whole numbers gives sizes that depend on it: ``2 * batch``, ``batch + 1``.
+    `Dim.AUTO` lets the export find out, `Dim.DYNAMIC` demands that the size may differ,
+    `Dim.STATIC` that it does not.
+
+    Args:
+        name: an identifier, which messages, ranges and ONNX models have.
+        min: the least size, by default 0.
+        max: the greatest size, by default none.
+
+    Example:
+        >>> import rushlight
+        >>> batch = rushlight.export.Dim("batch", min=2, max=64)
+        >>> (batch.__name__, batch.min, batch.max, 2 * batch)
+        ('batch', 2, 64, 2*batch)
+    """
+
+    AUTO = DimHint("AUTO")
+    DYNAMIC = DimHint("DYNAMIC")
+    STATIC = DimHint("STATIC")
+
+    def __init__(self, name: str, *, min: int | None = None, max: int | None = None):  # noqa: A002
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"Dim(): name must be an identifier, got {name!r}")
+        self.min = 0 if min is None else min
+        self.max = math.inf if max is None else max
+        if self.max < self.min:
+            raise ValueError(f"Dim({name!r}): max {max} is less than min {min}")
+        self.__name__, self.root, self.expression = name, self, symbol(name)
+
+    def _derived(self, expression: Expression) -> Dim:
+        made = object.__new__(Dim)
+        made.root, made.expression = self.root, expression
+        made.__name__ = str(expression)
+        ends = (self.root.min, self.root.max)
+        made.min, made.max = (
+            end if end == math.inf else expression.value({self.root.__name__: end}) for end in ends
+        )
+        return made
+
+    def __add__(self, other):
+        _check_whole("add", other)
+        return self._derived(add(self.expression, other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        _check_whole("subtract", other)
+        return self._derived(add(self.expression, -other))
+
+    def __mul__(self, other):
+        _check_whole("multiply", other)
+        if other <= 0:
+            raise NotImplementedError(f"Dim: attempted to multiply {self} with {other}: only "
+                                      "positive numbers are possible")  # fmt: skip
+        return self._derived(times(other, self.expression))
+
+    __rmul__ = __mul__
+
+    def __repr__(self):
+        return self.__name__
+
+
+def _check_whole(what, other):
+    if type(other) is not int:
+        raise NotImplementedError(
+            f"Dim: attempted to {what} {other!r}: only whole numbers are possible"
+        )
+
+
+def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:  # noqa: A002
+    """Several :class:`Dim` of one range."""
+    return tuple(Dim(name, min=min, max=max) for name in names)
+
+
+class ShapesCollection:
+    """Sizes by tensor: ``shapes[x] = {0: batch}``, or ``shapes[x][0] = batch``; goes where
+    `dynamic_shapes` goes."""
+
+    def __init__(self):
+        self._found = {}
+
+    def __setitem__(self, tensor, shape):
+        """The sizes of one of the arguments."""
+        self._found[id(tensor)] = tensor, shape
+
+    def __getitem__(self, tensor):
+        """The sizes of one of the arguments, to be set one by one."""
+        return self._found.setdefault(id(tensor), (tensor, {}))[1]
+
+    def __len__(self):
+        return len(self._found)
+
+    def dynamic_shapes(self, m, args, kwargs=None):
+        """The structure beside the arguments, by the module's names of them."""
+        from rushlight.export.tracing import _positional
+
+        named = dict(_positional(getattr(m, "forward", m), args)) | (kwargs or {})
+        of = lambda leaf: self._found.get(id(leaf), (None, None))[1]  # noqa: E731
+        return {name: pytree.tree_map(of, value) for name, value in named.items()}

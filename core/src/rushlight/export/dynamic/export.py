@@ -1,0 +1,128 @@
+"""Programs with sizes that may differ: made by export, and made of other programs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from rushlight.export.dynamic import sampling
+from rushlight.export.dynamic.capturing import Captures
+from rushlight.export.dynamic.declared import Declaration, Free
+from rushlight.export.dynamic.expressions import SymInt, ValueRanges, symbol
+from rushlight.export.graph_signature import ConstantArgument, SymIntArgument
+from rushlight.export.tracing import Tracing
+from rushlight.fx.node import Node
+from rushlight.tensor.tensor import Tensor
+
+
+@dataclasses.dataclass
+class Capture:
+    """A module's run at some sizes; `inputs` are the placeholders of the arguments' leaves."""
+
+    graph_module: Any
+    signature: Any
+    in_spec: Any
+    out_spec: Any
+    constants: dict
+    inputs: list
+
+    @property
+    def graph(self):
+        """The graph."""
+        return self.graph_module.graph
+
+
+def exported(module, args, kwargs, declaration: Declaration) -> tuple[Capture, dict]:
+    """The capture at the arguments' sizes, which computes with them, and the ranges of these."""
+
+    def trace(sizes, sample):
+        given = sampling.arguments(args, kwargs, sizes, sample)
+        if sample == example:
+            given = args, kwargs
+        tracing = Tracing(module)
+        parts = tracing.run(*given)
+        return Capture(*parts, tracing.constants, [node for node, _ in tracing.user])
+
+    example = {name: one.example for name, one in declaration.free.items()}
+    captures = Captures(trace, declaration)
+    if not declaration.free:
+        return captures.at({}, {}), {}
+    declaration, found = captures.settled()
+    declaration = captures.bounded(declaration, found)
+    made = captures.at(declaration.sizes, found.sample)
+    places = {(made.inputs[leaf], dim): e for (leaf, dim), e in declaration.sizes.items()}
+    found.write(places)
+    finish(made.graph_module, made.signature)
+    return made, ranges(declaration)
+
+
+def finish(graph_module, signature):
+    """Bring code and signature up to date with a graph that computes with sizes."""
+    results = graph_module.graph.output_node().args[0]
+    for spec, value in zip(signature.output_specs, results, strict=True):
+        if isinstance(spec.arg, ConstantArgument) and isinstance(value, Node):
+            spec.arg = SymIntArgument(value.name)
+    graph_module.graph.lint()
+    graph_module.recompile()
+
+
+def ranges(declaration) -> dict:
+    """The ranges of free sizes by symbol."""
+    return {symbol(name): one.range for name, one in declaration.free.items()}
+
+
+def declaration_of(program) -> Declaration:
+    """The free sizes of a program; leaves are its placeholders by number."""
+    found, examples = Declaration(), {}
+    inputs = [node for node in program.graph.nodes if node.op == "placeholder"]
+    for place, node in enumerate(inputs):
+        value = node.meta.get("val")
+        if not isinstance(value, Tensor):
+            continue
+        for dim, size in enumerate(node.meta.get("sizes") or ()):
+            if isinstance(size, SymInt):
+                found.sizes[place, dim] = size.expression
+                _solve(size, examples)
+                for name in size.expression.symbols():
+                    found.labels.setdefault(name, f"{node.name}.shape[{dim}]")
+    for key, limits in program.range_constraints.items():
+        name = str(key)
+        if name in examples:
+            found.free[name] = Free(name, limits, examples[name])
+    return found
+
+
+def _solve(size, examples):
+    """Note what the symbol of a size is; sizes of inputs are ``a * symbol + b``."""
+    names = size.expression.symbols()
+    if len(names) == 1 and not names & set(examples):
+        (name,) = names
+        start, step = (size.expression.value({name: n}) for n in (0, 1))
+        examples[name] = (int(size) - start) // (step - start)
+
+
+def remade(program, make):
+    """A program made of another by ``make(shapes)``, where shapes are those of the placeholders by
+    number: once where all sizes are fixed, else at several sizes, whose results are unified."""
+    declaration = declaration_of(program)
+    if not declaration.free:
+        return make({})
+    inputs = [node for node in program.graph.nodes if node.op == "placeholder"]
+
+    def trace(sizes, sample):
+        shapes = {place: list(inputs[place].meta["val"].shape) for place, _ in sizes}
+        for (place, dim), expression in sizes.items():
+            shapes[place][dim] = expression.value(sample)
+        return make(shapes)
+
+    captures = Captures(trace, declaration)
+    declaration, found = captures.settled()
+    made = captures.at(declaration.sizes, found.sample)
+    places = [node for node in made.graph.nodes if node.op == "placeholder"]
+    found.write({(places[p], d): e for (p, d), e in declaration.sizes.items()})
+    finish(made.graph_module, made.graph_signature)
+    made.range_constraints.update(ranges(declaration))
+    return made
+
+
+__all__ = ["Capture", "ValueRanges", "declaration_of", "exported", "remade"]

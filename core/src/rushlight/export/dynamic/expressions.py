@@ -1,0 +1,184 @@
+"""Expressions of sizes: whole numbers that depend on sizes that may differ."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+_WORDS = {"add": "+", "mul": "*", "floordiv": "//", "mod": "%"}
+# What PyTorch's archives call them.
+_NAMES = {
+    "add": "Add", "mul": "Mul", "floordiv": "FloorDiv", "mod": "Mod", "max": "Max", "min": "Min",
+}  # fmt: skip
+_BINDING = {"add": 1, "mul": 2, "floordiv": 2, "mod": 2}
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A symbol (`parts` is its name), a number, or an operation on two expressions."""
+
+    kind: str
+    parts: tuple
+
+    def value(self, sizes) -> int:
+        """Its number, given those of the symbols by name."""
+        if self.kind == "number":
+            return self.parts[0]
+        if self.kind == "symbol":
+            return sizes[self.parts[0]]
+        left, right = (part.value(sizes) for part in self.parts)
+        return _COMPUTED[self.kind](left, right)
+
+    def symbols(self) -> frozenset:
+        """The names of the symbols in it."""
+        if self.kind == "number":
+            return frozenset()
+        if self.kind == "symbol":
+            return frozenset(self.parts)
+        return self.parts[0].symbols() | self.parts[1].symbols()
+
+    def length(self) -> int:
+        """How many symbols, numbers and operations it has."""
+        if self.kind in ("number", "symbol"):
+            return 1
+        return 1 + sum(part.length() for part in self.parts)
+
+    def renamed(self, names) -> Expression:
+        """The same with other names of symbols."""
+        if self.kind == "number":
+            return self
+        if self.kind == "symbol":
+            return symbol(names.get(self.parts[0], self.parts[0]))
+        return Expression(self.kind, tuple(part.renamed(names) for part in self.parts))
+
+    def __str__(self):
+        if self.kind in ("number", "symbol"):
+            return str(self.parts[0])
+        if self.kind not in _WORDS:
+            return f"{self.kind}({self.parts[0]}, {self.parts[1]})"
+        left, right = (self._inside(part) for part in self.parts)
+        space = " " if self.kind == "add" else ""
+        return f"{left}{space}{_WORDS[self.kind]}{space}{right}"
+
+    __repr__ = __str__
+
+    def _inside(self, part):
+        loose = part.kind in _BINDING and (
+            _BINDING[part.kind] < _BINDING[self.kind]
+            or (self.kind, part.kind) != ("add", "add")
+            and _BINDING[part.kind] == _BINDING[self.kind]
+        )
+        return f"({part})" if loose else str(part)
+
+    def as_sympy(self) -> str:
+        """As PyTorch's archives have it."""
+        if self.kind == "number":
+            return f"Integer({self.parts[0]})"
+        if self.kind == "symbol":
+            return f"Symbol('{self.parts[0]}', positive=True, integer=True)"
+        return f"{_NAMES[self.kind]}({', '.join(part.as_sympy() for part in self.parts)})"
+
+
+_COMPUTED = {
+    "add": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+    "max": max,
+    "min": min,
+}
+
+
+def symbol(name: str) -> Expression:
+    """A size that may differ."""
+    return Expression("symbol", (name,))
+
+
+def number(value: int) -> Expression:
+    """A number."""
+    return Expression("number", (int(value),))
+
+
+def add(left: Expression, right) -> Expression:
+    """A sum with an expression or a number; nothing is added for 0."""
+    if isinstance(right, int):
+        if right == 0:
+            return left
+        right = number(right)
+    return Expression("add", (left, right))
+
+
+def times(factor, right: Expression) -> Expression:
+    """A product with an expression or a number."""
+    if isinstance(factor, int):
+        if factor == 1:
+            return right
+        factor = number(factor)
+    return Expression("mul", (factor, right))
+
+
+def over(left: Expression, right) -> Expression:
+    """A quotient, rounded down."""
+    return Expression("floordiv", (left, number(right) if isinstance(right, int) else right))
+
+
+class SymInt(int):
+    """A size that may differ, as a number: the one it had when the program was exported."""
+
+    expression: Expression
+
+    def __new__(cls, value, expression):
+        """The number, and what it comes from."""
+        made = super().__new__(cls, value)
+        made.expression = expression
+        return made
+
+    def __repr__(self):
+        return str(self.expression)
+
+    __str__ = __repr__
+
+
+class SymFloat(float):
+    """A float that depends on sizes: `form` of ``FORMS`` says how, of which expression."""
+
+    expression: Expression
+    form: str
+
+    def __new__(cls, value, form, expression):
+        """The float, and what it comes from."""
+        made = super().__new__(cls, value)
+        made.form, made.expression = form, expression
+        return made
+
+    def __repr__(self):
+        return f"{self.form}({self.expression})"
+
+    __str__ = __repr__
+
+
+# Floats that programs make of a size.
+FORMS = {
+    "float": float,
+    "reciprocal": lambda n: 1.0 / n,
+    "sqrt": math.sqrt,
+    "rsqrt": lambda n: 1.0 / math.sqrt(n),
+    "log": math.log,
+}
+
+
+@dataclass(frozen=True)
+class ValueRanges:
+    """The least and the greatest value of a size; ``math.inf`` where there is none."""
+
+    lower: int
+    upper: float
+
+    def __contains__(self, value):
+        return self.lower <= value <= self.upper
+
+    def __str__(self):
+        upper = "int_oo" if self.upper == math.inf else int(self.upper)
+        return f"VR[{self.lower}, {upper}]"
+
+    __repr__ = __str__

@@ -1,0 +1,193 @@
+"""From a number's values at several sizes to an expression of the sizes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from rushlight.export.dynamic.expressions import (
+    FORMS,
+    Expression,
+    SymFloat,
+    SymInt,
+    add,
+    number,
+    over,
+    symbol,
+    times,
+)
+
+DIVISORS = range(2, 65)
+FACTORS = (1, 2, 3, 5)
+NEAREST = 24  # how many quantities are tried in pairs
+
+
+class Quantities:
+    """What is known to depend on the sizes: the symbols, then sizes of values in their order.
+
+    `samples` are the sizes of the captures, by symbol; a *row* is a number's values in these.
+    """
+
+    def __init__(self, samples):
+        self.samples = samples
+        self.known: dict[tuple, Expression] = {}
+        self.doubts: list[tuple[Expression, Expression]] = []
+        for name in samples[0]:
+            self.known.setdefault(tuple(sample[name] for sample in samples), symbol(name))
+
+    def number(self, row):
+        """A row as a number: plain where it is the same everywhere, else with its expression; None
+        where there is none."""
+        if all(value == row[0] for value in row):
+            return row[0]
+        found = self.expression(row)
+        return None if found is None else SymInt(row[0], found)
+
+    def float(self, row):
+        """The same for a float that a size was made into."""
+        if all(value == row[0] or (math.isnan(value) and math.isnan(row[0])) for value in row):
+            return row[0]
+        for form, back in _BACK.items():
+            sizes = [_whole(back, value) for value in row]
+            if None in sizes or any(
+                not math.isclose(FORMS[form](n), value, rel_tol=1e-12)
+                for n, value in zip(sizes, row, strict=True)
+            ):
+                continue
+            found = self.expression(tuple(sizes))
+            if found is not None:
+                return SymFloat(row[0], form, found)
+        return None
+
+    def expression(self, row) -> Expression | None:
+        """The simplest expression that gives a row."""
+        row = tuple(row)
+        if row not in self.known:
+            for way in (_linear, _rounded, _products, _of_two):
+                found = way(row, self.known)
+                if found:
+                    best = min(found, key=lambda pair: pair[0].length())
+                    if best[1] is not None:
+                        self.doubts.append(best)
+                    self.known[row] = best[0]
+                    break
+        return self.known.get(row)
+
+
+def _whole(back, value):
+    try:
+        found = back(value)
+        return (round(found) or None) if math.isfinite(found) else None
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None
+
+
+_BACK = {
+    "float": float,
+    "reciprocal": lambda x: 1 / x,
+    "sqrt": lambda x: x * x,
+    "rsqrt": lambda x: 1 / (x * x),
+    "log": math.exp,
+}
+
+
+# Each gives pairs: an expression, and another that gives the same row if there is one.
+def _linear(row, known):
+    """``a * known + b``."""
+    found = []
+    for other, expression in known.items():
+        i, j = _apart(other)
+        if j is None:
+            continue
+        factor, rest = divmod(row[i] - row[j], other[i] - other[j])
+        offset = row[i] - factor * other[i]
+        if (
+            rest == 0
+            and factor
+            and all(factor * k + offset == v for k, v in zip(other, row, strict=True))
+        ):
+            found.append((add(times(factor, expression), offset), None))
+    return found
+
+
+def _apart(row):
+    """Two places with different values; None for the second where there is none."""
+    return 0, next((i for i, value in enumerate(row) if value != row[0]), None)
+
+
+def _rounded(row, known):
+    """``(a * known + b) // d``; where several b do, the least and the greatest."""
+    found = []
+    for divisor, factor in itertools.product(DIVISORS, FACTORS):
+        if math.gcd(divisor, factor) > 1:
+            continue
+        for other, expression in known.items():
+            pairs = list(zip(other, row, strict=True))
+            low = max(divisor * v - factor * k for k, v in pairs)
+            high = min(divisor * v - factor * k + divisor - 1 for k, v in pairs)
+            if low <= high:
+                first = next((b for b in (0, divisor - 1) if low <= b <= high), low)
+                whole = times(factor, expression)
+                rest = high if first != high else low
+                doubt = None if low == high else over(add(whole, rest), divisor)
+                found.append((over(add(whole, first), divisor), doubt))
+        if found:
+            return found
+    return found
+
+
+def _products(row, known):
+    """``c * known * known``, of two or three."""
+    found, near = [], list(known.items())[-NEAREST:] + list(known.items())[:4]
+    for count in (2, 3):
+        for several in itertools.combinations_with_replacement(near, count):
+            factor = _ratio(row, [math.prod(v) for v in zip(*(o for o, _ in several), strict=True)])
+            if factor:
+                product = several[0][1]
+                for _, expression in several[1:]:
+                    product = times(product, expression)
+                found.append((times(factor, product), None))
+        if found:
+            return found
+    return found
+
+
+def _ratio(row, products):
+    """The whole number that `row` is times `products`, or 0."""
+    factor, rest = divmod(row[0], products[0]) if products[0] else (0, 1)
+    same = rest == 0 and all(factor * p == v for p, v in zip(products, row, strict=True))
+    return factor if same else 0
+
+
+def _of_two(row, known):
+    """Sums, quotients, the least and the greatest of two."""
+    found, near = [], list(known.items())[-NEAREST:] + list(known.items())[:4]
+    for (first, a), (second, b) in itertools.permutations(near, 2):
+        pairs = list(zip(first, second, strict=True))
+        offset = row[0] - sum(pairs[0])
+        if all(v == x + y + offset for v, (x, y) in zip(row, pairs, strict=True)):
+            found.append((add(add(a, b), offset), None))
+        elif all(y and v == x // y for v, (x, y) in zip(row, pairs, strict=True)):
+            found.append((over(a, b), None))
+        for kind, function in (("max", max), ("min", min)):
+            if all(v == function(pair) for v, pair in zip(row, pairs, strict=True)):
+                found.append((Expression(kind, (a, b)), None))
+    return found or _differences(row, near)
+
+
+def _differences(row, near):
+    """``known - known + b``, and what is left over by a number."""
+    found = []
+    for (first, a), (second, b) in itertools.permutations(near, 2):
+        offset = row[0] - first[0] + second[0]
+        values = zip(row, first, second, strict=True)
+        if all(v == x - y + offset for v, x, y in values):
+            found.append((add(add(a, times(number(-1), b)), offset), None))
+    for other, expression in near:
+        for kind, limit in ((min, max(row)), (max, min(row))):
+            if all(v == kind(k, limit) for k, v in zip(other, row, strict=True)):
+                found.append((Expression(kind.__name__, (expression, number(limit))), None))
+        for divisor in DIVISORS:
+            if all(v == k % divisor for k, v in zip(other, row, strict=True)):
+                found.append((Expression("mod", (expression, number(divisor))), None))
+    return found

@@ -1,0 +1,83 @@
+"""At which sizes a program is captured, and arguments of these sizes."""
+
+from __future__ import annotations
+
+import math
+
+import rushlight
+from rushlight.tensor.tensor import Tensor
+from rushlight.utils import _pytree as pytree
+
+# A size divisible by what strides and patches usually are; those beside it are not. No larger one:
+# programs may compute index tables of it while they are captured.
+ROUND = 64 * 3
+LEAST = 2  # of sizes 0 and 1 programs often do something else: they are not looked at
+
+
+def wide(free) -> list[dict[str, int]]:
+    """The example's sizes, then others on both sides of round numbers, far apart."""
+    return _rows(free, lambda one, turn: _around(one, ROUND * (turn + 1)))
+
+
+def near(free) -> list[dict[str, int]]:
+    """The same with sizes close to the example's: for programs that have tables of a length."""
+    return _rows(free, lambda one, turn: [one.example + k for k in (1, 2, 3, 5, 8)])
+
+
+def _around(one, large):
+    return [large - 1, large, large + 1, 4 * one.example + 3, 3 * one.example + 2]
+
+
+def _rows(free, wanted):
+    rows = [{name: one.example for name, one in free.items()}]
+    columns = {
+        name: _turned(_allowed(one, wanted(one, turn)), turn)
+        for turn, (name, one) in enumerate(free.items())
+    }
+    count = max(map(len, columns.values()), default=0)
+    for i in range(count):
+        rows.append({name: column[i % len(column)] for name, column in columns.items()})
+    return rows
+
+
+def _turned(values, by):
+    by %= len(values)
+    return values[by:] + values[:by]
+
+
+def _allowed(one, values):
+    """Sizes in the range, others than the example's; where few of the wanted are, others."""
+    low, high = max(one.range.lower, LEAST), one.range.upper
+    kept = [v for v in dict.fromkeys(values) if low <= v <= high and v != one.example]
+    if len(kept) < 4 and high != math.inf:
+        middle = range(int(high), low - 1, -1)
+        more = [v for v in (*middle[:3], *middle[-3:]) if v != one.example]
+        kept += [v for v in dict.fromkeys(more) if v not in kept]
+    return kept or [one.example]
+
+
+def resized(leaves, sizes, sample):
+    """The arguments' leaves with the sizes that a sample gives to some; these have no elements."""
+    found = list(leaves)
+    for (leaf, dim), expression in sizes.items():
+        shape = list(found[leaf].shape)
+        shape[dim] = expression.value(sample)
+        found[leaf] = _like(leaves[leaf], shape)
+    return found
+
+
+def _like(tensor, shape):
+    """A tensor without elements, with dimensions in the same order in memory."""
+    order = sorted(range(tensor.ndim), key=lambda d: (tensor.stride(d), -d))
+    strides, step = [0] * len(shape), 1
+    for dim in order:
+        strides[dim], step = step, step * max(shape[dim], 1)
+    made = rushlight.empty_strided(shape, strides, dtype=tensor.dtype, device="meta")
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def arguments(args, kwargs, sizes, sample):
+    """Arguments of the sizes of a sample, and the devices of their leaves."""
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    devices = [leaf.device if isinstance(leaf, Tensor) else None for leaf in leaves]
+    return (*pytree.tree_unflatten(resized(leaves, sizes, sample), spec), devices)
