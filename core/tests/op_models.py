@@ -6,9 +6,11 @@ import importlib
 import pkgutil
 
 import rushlight
+import rushlight.export
 import rushlight.nn.functional
 import rushlight.ops
 from rushlight import nn
+from rushlight.export.dynamic.export import declaration_of
 from rushlight.ops._table.op import TABLE
 from rushlight.testing.samples import samples_of
 from rushlight.utils import _pytree as pytree
@@ -48,3 +50,24 @@ def cases(name, change=lambda tensor: tensor):
         leaves = [change(v.detach()) if rushlight.is_tensor(v) else v for v in leaves]
         inputs = tuple(v for v in leaves if rushlight.is_tensor(v))
         yield Call(TABLE[name].function, leaves, spec).eval(), inputs
+
+
+def rows_free(inputs):
+    """`dynamic_shapes` that let the first size of every tensor differ, if the program does."""
+    auto = rushlight.export.Dim.AUTO
+    return tuple({0: auto} if x.ndim and len(x) else None for x in inputs)
+
+
+def with_other_rows(program, inputs):
+    """Inputs with other first sizes, and elements of the given ones; None where all are fixed."""
+    sizes = declaration_of(program).sizes
+    if not program.range_constraints:
+        return None
+    first = sum(n.op == "placeholder" for n in program.graph.nodes) - len(inputs)
+    values = {str(s): 7 + 2 * i for i, s in enumerate(program.range_constraints)}
+    found = []
+    for place, x in enumerate(inputs):
+        size = sizes.get((first + place, 0))
+        rows = None if size is None else rushlight.arange(size.value(values)) % len(x)
+        found.append(x if rows is None else x.index_select(0, rows))
+    return tuple(found)

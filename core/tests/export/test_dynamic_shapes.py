@@ -6,13 +6,12 @@ import io
 import math
 
 import pytest
-from op_models import NAMES, cases
+from op_models import NAMES, cases, rows_free, with_other_rows
 
 import rushlight
 import rushlight.export
 from rushlight import nn
 from rushlight.export import Dim, ShapesCollection, export
-from rushlight.export.dynamic.export import declaration_of
 from rushlight.export.dynamic.expressions import add, over, symbol, times
 from rushlight.export.dynamic.fitting import Quantities
 from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
@@ -85,9 +84,8 @@ def test_ops_at_other_sizes(name):
             export(model, inputs)
         except (NotImplementedError, RuntimeError):
             continue
-        shapes = tuple({0: Dim.AUTO} if x.ndim and len(x) else None for x in inputs)
-        program = export(model, inputs, dynamic_shapes=shapes)
-        given = resized(program, inputs)
+        program = export(model, inputs, dynamic_shapes=rows_free(inputs))
+        given = with_other_rows(program, inputs)
         if given is None or name in MOVED:
             continue
         try:
@@ -97,21 +95,6 @@ def test_ops_at_other_sizes(name):
             continue  # the op has no such sizes
         rushlight.manual_seed(5)
         agree(program.module()(*given), expected)
-
-
-def resized(program, inputs):
-    """Inputs of other sizes, with elements of the given ones; None where all are fixed."""
-    sizes = declaration_of(program).sizes
-    if not program.range_constraints:
-        return None
-    first = sum(n.op == "placeholder" for n in program.graph.nodes) - len(inputs)
-    values = {str(s): 7 + 2 * i for i, s in enumerate(program.range_constraints)}
-    found = []
-    for place, x in enumerate(inputs):
-        size = sizes.get((first + place, 0))
-        rows = None if size is None else rushlight.arange(size.value(values)) % len(x)
-        found.append(x if rows is None else x.index_select(0, rows))
-    return found
 
 
 def test_networks():

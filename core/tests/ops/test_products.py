@@ -183,6 +183,8 @@ def test_what_is_multiplied_by_zero_has_a_gradient(name):
         (rushlight.bmm, [(2, 3, 4), (3, 4, 5)]),
         (rushlight.matmul, [(2, 3, 4), (2, 5, 6)]),
         (rushlight.dot, [(3,), (4,)]),
+        (rushlight.nn.functional.linear, [(3, 4), (2, 5)]),
+        (rushlight.nn.functional.linear, [(3, 4), (2, 4), (3,)]),
         (lambda *tensors: rushlight.cat(tensors, 1), [(2, 3), (3, 3)]),
         (lambda *tensors: rushlight.stack(tensors), [(2, 3), (3, 3)]),
     ],

@@ -38,18 +38,15 @@ def decomposed(program, table=None, shapes=None):
     number those of `shapes`."""
     recorder = Recorder(True, implicit() if table is None else dict(table), _no_constant)
     with recorder.level, no_grad(), FunctionalLevel() as level:
-        given = [
-            _input(recorder, level, node, (shapes or {}).get(place))
-            for place, node in enumerate(_placeholders(program))
-        ]
+        sizes, inputs = shapes or {}, enumerate(_placeholders(program))
+        given = [_input(recorder, level, node, sizes.get(place)) for place, node in inputs]
         # a write gives an input another tensor below: the new value of what it stands for
         before = [getattr(t, "_inner", None) for t in given]
         outputs = _Run(program.graph_module, level, recorder).run(*given)
+        specs = program.graph_signature.input_specs
         changed = [
             (spec, tensor._inner)
-            for spec, tensor, inner in zip(
-                program.graph_signature.input_specs, given, before, strict=True
-            )
+            for spec, tensor, inner in zip(specs, given, before, strict=True)
             if inner is not None and tensor._inner is not inner
         ]
         results = [t for _, t in changed] + [_below(o, level) for o in outputs]

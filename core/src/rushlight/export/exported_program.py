@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from rushlight.export.decomposing import decomposed
+from rushlight.export.dynamic.export import remade
 from rushlight.export.graph_signature import ExportGraphSignature, InputKind
 from rushlight.export.unlifting import unlifted
 from rushlight.export.verifier import check, writes
@@ -173,8 +174,6 @@ class ExportedProgram:
         """The same program without ops that write: buffers that change are outputs, which
         `graph_signature` names. `decomp_table` maps overloads to functions called instead;
         by default composites such as ``linear`` and ``conv2d`` become their parts."""
-        from rushlight.export.dynamic.export import remade
-
         return remade(self, lambda shapes: decomposed(self, decomp_table, shapes))
 
     def validate(self) -> None:

@@ -11,6 +11,7 @@ import importlib
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rushlight.onnx import errors
@@ -104,6 +105,8 @@ def export(
         input_names, output_names: names in order; the others keep those of the program.
         opset_version: 13 to 23, by default 20.
         dynamic_shapes: sizes that may differ, as for :func:`rushlight.export.export`.
+        dynamic_axes: the same by input names: ``{"x": {0: "batch"}}`` or ``{"x": [0]}``; a size
+            that the program fixes stays fixed. Outputs follow, their names are not needed.
         custom_translation_table: overload of ATen (``rushlight.ops.aten.NAME.OVERLOAD``) ->
             function of the builder and of ATen's arguments, by their names, that gives the result.
         verify: check the file and compare ONNX Runtime's outputs with the model's.
@@ -127,7 +130,7 @@ def export(
     _refuse(report=report, profile=profile, dump_exported_program=dump_exported_program,
             export_modules_as_functions=export_modules_as_functions)  # fmt: skip
     opset = DEFAULT_OPSET if opset_version is None else opset_version
-    from rushlight.onnx._exporter import OPSETS, Exporter
+    from rushlight.onnx._sizes import OPSETS, exporter_of
 
     if opset not in OPSETS:
         raise ValueError(
@@ -135,9 +138,12 @@ def export(
         )
     _exporting = True
     try:
-        program = _captured(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
-        exporter = Exporter(program, opset, custom_translation_table, input_names, output_names)
-        exporter.builder.domains.update(custom_opsets or {})
+        axes = {k: v for k, v in (dynamic_axes or {}).items() if k not in (output_names or ())}
+        program = _captured(model, args, kwargs, dynamic_shapes, axes, input_names)
+        exporter = exporter_of(
+            program, opset, custom_translation_table, input_names, output_names,
+            prepare=lambda made: made.builder.domains.update(custom_opsets or {}),
+        )  # fmt: skip
         proto = exporter.model()
     finally:
         _exporting = False
@@ -206,7 +212,7 @@ def _is_trained(model):
 
 
 def _from_axes(dynamic_axes, model, args, input_names):
-    """Sizes that may differ by the former argument, which names inputs: one entry for each."""
+    """Sizes that may differ by the former argument, which names inputs: an entry for each."""
     from rushlight.export import Dim
 
     names = list(input_names or ())
@@ -220,7 +226,7 @@ def _from_axes(dynamic_axes, model, args, input_names):
     for place in range(len(args)):
         axes = dynamic_axes.get(names[place]) if place < len(names) else None
         axes = dict.fromkeys(axes) if isinstance(axes, list | tuple) else axes
-        found.append({d: Dim(n) if n else Dim.AUTO for d, n in axes.items()} if axes else None)
+        found.append(axes and {d: replace(Dim.AUTO, name=n) for d, n in axes.items()})
     return tuple(found)
 
 

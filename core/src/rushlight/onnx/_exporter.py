@@ -35,17 +35,21 @@ class Exporter:
         self.input_names = list(input_names or ())
         self.output_names = list(output_names or ())
         self.values: dict[Node, object] = {}
+        self.input_values: dict[str, Value] = {}  # by the program's names
+        self.results: list = []
 
-    def model(self):
-        """The model, with its weights inside."""
-        graph = self.program.graph
-        nodes = list(graph.nodes)
+    def translate(self):
+        """Build nodes and constants for all of the program."""
+        nodes = list(self.program.graph.nodes)
         self._enter([n for n in nodes if n.op == "placeholder"])
         for node in nodes:
             if node.op in ("call_function", "get_attr"):
                 self._translate(node)
-        results = self._results(nodes[-1])
-        return self._assembled(results)
+        self.results = self._results(nodes[-1])
+
+    def model(self):
+        """The model that was translated, with its weights inside."""
+        return self._assembled(self.results)
 
     # ------------------------------------------------------------------------------------ inputs
     def _enter(self, placeholders):
@@ -68,7 +72,7 @@ class Exporter:
         value = Value(
             self.builder.name(name or node.name), sample.dtype, _shape(sample), meta=sample
         )
-        self.values[node] = value
+        self.values[node] = self.input_values[node.name] = value
         self.builder.inputs.append(value)
 
     def _stored(self, spec, node):
@@ -269,9 +273,7 @@ def _shape(tensor):
 
 
 def _described(onnx, value):
-    sizes = (
-        None if value.shape is None else [s if isinstance(s, int) else str(s) for s in value.shape]
-    )
+    sizes = None if value.shape is None else [s if type(s) is int else str(s) for s in value.shape]
     return onnx.helper.make_tensor_value_info(value.name, number_of(value.dtype), sizes)
 
 

@@ -43,13 +43,15 @@ class Captures:
 
     def settled(self) -> tuple[Declaration, Unified]:
         """The declaration that the program keeps to, and the program."""
-        reasons = []
-        for declaration in (self.declaration, self.declaration.merged()):
-            found = self._attempt(declaration, reasons)
-            if found is not None:
-                return declaration, found
-        declaration = self._without_fixed(self.declaration.merged())
+        reasons: list[str] = []
+        declaration = self.declaration
         found = self._attempt(declaration, reasons)
+        if found is None:
+            declaration = self._without_fixed(declaration)
+            found = self._attempt(declaration, reasons)
+        if found is None:
+            declaration = self._one_by_one(declaration)
+            found = self._attempt(declaration, reasons)
         if found is None:
             names = ", ".join(declaration.free)
             raise ConstraintViolationError(
@@ -70,20 +72,40 @@ class Captures:
         return None
 
     def _without_fixed(self, declaration):
-        """The declaration with those sizes fixed that may be, and are."""
-        for name, one in list(declaration.free.items()):
-            reasons: list[str] = []
-            if self._attempt(_alone(declaration, name), reasons) is not None:
+        """The declaration with those sizes fixed, or equal to others, that must be and may be."""
+        reasons = {}
+        for name in declaration.free:
+            found: list[str] = []
+            if self._attempt(declaration.only([name]), found) is None:
+                reasons[name] = found[0]
+        for group in _alike(declaration, reasons):
+            joined = declaration.merged(group)
+            if len(group) > 1 and self._attempt(joined.only(group[:1]), []) is not None:
+                declaration = joined
                 continue
-            if not one.auto:
-                raise ConstraintViolationError(
-                    f"Constraints violated ({name})! You marked {declaration.labels[name]} as "
-                    f"dynamic, but the program needs it to be {one.example}, or in a narrower "
-                    f"range: {reasons[0]}. Leave the size out of dynamic_shapes, give its Dim "
-                    "another min or max, or use Dim.AUTO"
-                )
-            declaration = declaration.without(name)
+            for name in group:
+                declaration = self._fixed(declaration, name, reasons[name])
         return declaration
+
+    def _one_by_one(self, declaration):
+        """The declaration without those sizes that may be fixed, and do not vary with others."""
+        kept = [name for name, one in declaration.free.items() if not one.auto]
+        for name, one in declaration.free.items():
+            if one.auto and self._attempt(declaration.only([*kept, name]), []) is not None:
+                kept.append(name)
+        return declaration.only(kept)
+
+    @staticmethod
+    def _fixed(declaration, name, reason):
+        one = declaration.free[name]
+        if not one.auto:
+            raise ConstraintViolationError(
+                f"Constraints violated ({name})! You marked {declaration.labels[name]} as dynamic, "
+                f"but the program needs it to be {one.example}, or in a narrower range: {reason}. "
+                "Leave the size out of dynamic_shapes, give its Dim another min or max, or use "
+                "Dim.AUTO"
+            )
+        return declaration.without(name)
 
     def bounded(self, declaration, found):
         """The declaration without small sizes at which the program is another."""
@@ -134,12 +156,13 @@ def _located(error):
     return "\n".join([str(error), *lines[-2:]])
 
 
-def _alone(declaration, name):
-    """The declaration in which only one size is free."""
-    for other in declaration.free:
-        if other != name:
-            declaration = declaration.without(other)
-    return declaration
+def _alike(declaration, names):
+    """The names in groups of equal examples; those that a user gave stand alone."""
+    groups: dict = {}
+    for name in names:
+        one = declaration.free[name]
+        groups.setdefault(one.example if one.inferred else name, []).append(name)
+    return groups.values()
 
 
 def _apart(doubt, declaration, samples):

@@ -39,14 +39,20 @@ class Declaration:
         sizes = {p: e for p, e in self.sizes.items() if name not in e.symbols()}
         return Declaration(free, sizes, self.labels)
 
-    def merged(self):
-        """The declaration in which sizes that nobody named are equal where the example's are."""
-        first, names = {}, {}
-        for name, one in self.free.items():
-            names[name] = first.setdefault(one.example, name) if one.inferred else name
+    def only(self, names):
+        """The declaration in which no other sizes are free."""
+        found = self
+        for name in self.free:
+            if name not in names:
+                found = found.without(name)
+        return found
+
+    def merged(self, group):
+        """The declaration in which several sizes are the first of them."""
+        names = dict.fromkeys(group, group[0])
         sizes = {place: e.renamed(names) for place, e in self.sizes.items()}
-        return Declaration({n: self.free[n] for n in dict.fromkeys(names.values())}, sizes,
-                           self.labels)  # fmt: skip
+        free = {n: f for n, f in self.free.items() if names.get(n, n) == n}
+        return Declaration(free, sizes, self.labels)
 
 
 def declared(shapes, names, args, kwargs, module) -> Declaration:
@@ -144,7 +150,7 @@ def _size(found, spec, place, size, label):
     if isinstance(spec, Dim):
         _named(found, spec, place, size, label)
     elif isinstance(spec, DimHint):
-        name = f"s{len(found.free)}"
+        name = _name_for(found, spec, size)
         limits = ValueRanges(0 if spec.min is None else spec.min,
                              math.inf if spec.max is None else spec.max)  # fmt: skip
         found.free[name] = Free(name, limits, size, spec.kind == "AUTO", True)
@@ -160,6 +166,14 @@ def _size(found, spec, place, size, label):
             f"export(): dynamic_shapes of {label}: expected a Dim, Dim.AUTO, Dim.DYNAMIC, "
             f"Dim.STATIC, a number or None, got {spec!r}"
         )
+
+
+def _name_for(found, hint, size):
+    """A symbol's name: the hint's, unless that is another size already."""
+    known = found.free.get(hint.name)
+    if hint.name and (known is None or known.example == size):
+        return hint.name
+    return f"s{len(found.free)}"
 
 
 def _named(found, dim, place, size, label):

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from rushlight.export.dynamic.expressions import Expression, add, symbol, times
+from rushlight.export.tracing import _positional
 from rushlight.utils import _pytree as pytree
 
 __all__ = ["Dim", "ShapesCollection", "dims"]
@@ -13,11 +14,12 @@ __all__ = ["Dim", "ShapesCollection", "dims"]
 
 @dataclass(frozen=True)
 class DimHint:
-    """What `Dim.AUTO`, `Dim.DYNAMIC` and `Dim.STATIC` are."""
+    """What `Dim.AUTO`, `Dim.DYNAMIC` and `Dim.STATIC` are; ONNX's axes have a name too."""
 
     kind: str
     min: int | None = None
     max: int | None = None
+    name: str | None = None
 
     def __call__(self, min=None, max=None):  # noqa: A002 - PyTorch's names
         """The same with a least and a greatest size."""
@@ -54,7 +56,7 @@ class Dim:
         if not isinstance(name, str) or not name.isidentifier():
             raise ValueError(f"Dim(): name must be an identifier, got {name!r}")
         self.min = 0 if min is None else min
-        self.max = math.inf if max is None else max
+        self.max: float = math.inf if max is None else max
         if self.max < self.min:
             raise ValueError(f"Dim({name!r}): max {max} is less than min {min}")
         self.__name__, self.root, self.expression = name, self, symbol(name)
@@ -63,27 +65,25 @@ class Dim:
         made = object.__new__(Dim)
         made.root, made.expression = self.root, expression
         made.__name__ = str(expression)
-        ends = (self.root.min, self.root.max)
-        made.min, made.max = (
-            end if end == math.inf else expression.value({self.root.__name__: end}) for end in ends
-        )
+        name, most = self.root.__name__, self.root.max
+        made.min = expression.value({name: self.root.min})
+        made.max = most if most == math.inf else expression.value({name: most})
         return made
 
     def __add__(self, other):
-        _check_whole("add", other)
+        _check_whole("adding", other)
         return self._derived(add(self.expression, other))
 
     __radd__ = __add__
 
     def __sub__(self, other):
-        _check_whole("subtract", other)
+        _check_whole("subtracting", other)
         return self._derived(add(self.expression, -other))
 
     def __mul__(self, other):
-        _check_whole("multiply", other)
+        _check_whole("multiplying by", other)
         if other <= 0:
-            raise NotImplementedError(f"Dim: attempted to multiply {self} with {other}: only "
-                                      "positive numbers are possible")  # fmt: skip
+            raise NotImplementedError(f"Dim: {self} times {other}: expected a positive number")
         return self._derived(times(other, self.expression))
 
     __rmul__ = __mul__
@@ -94,9 +94,7 @@ class Dim:
 
 def _check_whole(what, other):
     if type(other) is not int:
-        raise NotImplementedError(
-            f"Dim: attempted to {what} {other!r}: only whole numbers are possible"
-        )
+        raise NotImplementedError(f"Dim: {what} {other!r}: only whole numbers are possible")
 
 
 def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:  # noqa: A002
@@ -124,8 +122,6 @@ class ShapesCollection:
 
     def dynamic_shapes(self, m, args, kwargs=None):
         """The structure beside the arguments, by the module's names of them."""
-        from rushlight.export.tracing import _positional
-
         named = dict(_positional(getattr(m, "forward", m), args)) | (kwargs or {})
         of = lambda leaf: self._found.get(id(leaf), (None, None))[1]  # noqa: E731
         return {name: pytree.tree_map(of, value) for name, value in named.items()}

@@ -73,7 +73,8 @@ def ranges(declaration) -> dict:
 
 def declaration_of(program) -> Declaration:
     """The free sizes of a program; leaves are its placeholders by number."""
-    found, examples = Declaration(), {}
+    found = Declaration()
+    examples: dict[str, int] = {}
     inputs = [node for node in program.graph.nodes if node.op == "placeholder"]
     for place, node in enumerate(inputs):
         value = node.meta.get("val")

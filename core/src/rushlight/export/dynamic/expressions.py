@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
+from typing import Any
 
-_WORDS = {"add": "+", "mul": "*", "floordiv": "//", "mod": "%"}
+_WORDS = {operator.add: "+", operator.mul: "*", operator.floordiv: "//", operator.mod: "%"}
 # What PyTorch's archives call them.
-_NAMES = {
-    "add": "Add", "mul": "Mul", "floordiv": "FloorDiv", "mod": "Mod", "max": "Max", "min": "Min",
+NAMES = {
+    operator.add: "Add", operator.mul: "Mul", operator.floordiv: "FloorDiv", operator.mod: "Mod",
+    max: "Max", min: "Min",
 }  # fmt: skip
-_BINDING = {"add": 1, "mul": 2, "floordiv": 2, "mod": 2}
+_BINDING = {operator.add: 1, operator.mul: 2, operator.floordiv: 2, operator.mod: 2}
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A symbol (`parts` is its name), a number, or an operation on two expressions."""
+    """A symbol (`parts` is its name), a number, or a function of two expressions: `kind` is
+    ``"symbol"``, ``"number"`` or one of those that `NAMES` has."""
 
-    kind: str
+    kind: Any
     parts: tuple
 
     def value(self, sizes) -> int:
@@ -27,7 +31,7 @@ class Expression:
         if self.kind == "symbol":
             return sizes[self.parts[0]]
         left, right = (part.value(sizes) for part in self.parts)
-        return _COMPUTED[self.kind](left, right)
+        return self.kind(left, right)
 
     def symbols(self) -> frozenset:
         """The names of the symbols in it."""
@@ -55,9 +59,9 @@ class Expression:
         if self.kind in ("number", "symbol"):
             return str(self.parts[0])
         if self.kind not in _WORDS:
-            return f"{self.kind}({self.parts[0]}, {self.parts[1]})"
+            return f"{self.kind.__name__}({self.parts[0]}, {self.parts[1]})"
         left, right = (self._inside(part) for part in self.parts)
-        space = " " if self.kind == "add" else ""
+        space = " " if self.kind is operator.add else ""
         return f"{left}{space}{_WORDS[self.kind]}{space}{right}"
 
     __repr__ = __str__
@@ -65,7 +69,7 @@ class Expression:
     def _inside(self, part):
         loose = part.kind in _BINDING and (
             _BINDING[part.kind] < _BINDING[self.kind]
-            or (self.kind, part.kind) != ("add", "add")
+            or (self.kind, part.kind) != (operator.add, operator.add)
             and _BINDING[part.kind] == _BINDING[self.kind]
         )
         return f"({part})" if loose else str(part)
@@ -76,17 +80,7 @@ class Expression:
             return f"Integer({self.parts[0]})"
         if self.kind == "symbol":
             return f"Symbol('{self.parts[0]}', positive=True, integer=True)"
-        return f"{_NAMES[self.kind]}({', '.join(part.as_sympy() for part in self.parts)})"
-
-
-_COMPUTED = {
-    "add": lambda a, b: a + b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
-    "mod": lambda a, b: a % b,
-    "max": max,
-    "min": min,
-}
+        return f"{NAMES[self.kind]}({', '.join(part.as_sympy() for part in self.parts)})"
 
 
 def symbol(name: str) -> Expression:
@@ -105,7 +99,7 @@ def add(left: Expression, right) -> Expression:
         if right == 0:
             return left
         right = number(right)
-    return Expression("add", (left, right))
+    return Expression(operator.add, (left, right))
 
 
 def times(factor, right: Expression) -> Expression:
@@ -114,12 +108,12 @@ def times(factor, right: Expression) -> Expression:
         if factor == 1:
             return right
         factor = number(factor)
-    return Expression("mul", (factor, right))
+    return Expression(operator.mul, (factor, right))
 
 
 def over(left: Expression, right) -> Expression:
     """A quotient, rounded down."""
-    return Expression("floordiv", (left, number(right) if isinstance(right, int) else right))
+    return Expression(operator.floordiv, (left, number(right) if isinstance(right, int) else right))
 
 
 class SymInt(int):
@@ -159,11 +153,11 @@ class SymFloat(float):
 
 # Floats that programs make of a size.
 FORMS = {
-    "float": float,
-    "reciprocal": lambda n: 1.0 / n,
-    "sqrt": math.sqrt,
-    "rsqrt": lambda n: 1.0 / math.sqrt(n),
-    "log": math.log,
+    "number": float,
+    "inverted": lambda n: 1.0 / n,
+    "root": math.sqrt,
+    "inverted root": lambda n: 1.0 / math.sqrt(n),
+    "logarithm": math.log,
 }
 
 

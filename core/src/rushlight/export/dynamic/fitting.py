@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 
 from rushlight.export.dynamic.expressions import (
     FORMS,
@@ -43,14 +44,14 @@ class Quantities:
         found = self.expression(row)
         return None if found is None else SymInt(row[0], found)
 
-    def float(self, row):
-        """The same for a float that a size was made into."""
+    def float(self, row, tolerance=1e-12):
+        """The same for a float that a size was made into, right to a relative tolerance."""
         if all(value == row[0] or (math.isnan(value) and math.isnan(row[0])) for value in row):
             return row[0]
         for form, back in _BACK.items():
             sizes = [_whole(back, value) for value in row]
             if None in sizes or any(
-                not math.isclose(FORMS[form](n), value, rel_tol=1e-12)
+                not math.isclose(FORMS[form](n), value, rel_tol=tolerance)
                 for n, value in zip(sizes, row, strict=True)
             ):
                 continue
@@ -83,11 +84,11 @@ def _whole(back, value):
 
 
 _BACK = {
-    "float": float,
-    "reciprocal": lambda x: 1 / x,
-    "sqrt": lambda x: x * x,
-    "rsqrt": lambda x: 1 / (x * x),
-    "log": math.exp,
+    "number": float,
+    "inverted": lambda x: 1 / x,
+    "root": lambda x: x * x,
+    "inverted root": lambda x: 1 / (x * x),
+    "logarithm": math.exp,
 }
 
 
@@ -111,7 +112,7 @@ def _linear(row, known):
 
 
 def _apart(row):
-    """Two places with different values; None for the second where there is none."""
+    """Indices of two different values; None for the second where all are equal."""
     return 0, next((i for i, value in enumerate(row) if value != row[0]), None)
 
 
@@ -169,8 +170,8 @@ def _of_two(row, known):
             found.append((add(add(a, b), offset), None))
         elif all(y and v == x // y for v, (x, y) in zip(row, pairs, strict=True)):
             found.append((over(a, b), None))
-        for kind, function in (("max", max), ("min", min)):
-            if all(v == function(pair) for v, pair in zip(row, pairs, strict=True)):
+        for kind in (max, min):
+            if all(v == kind(pair) for v, pair in zip(row, pairs, strict=True)):
                 found.append((Expression(kind, (a, b)), None))
     return found or _differences(row, near)
 
@@ -186,8 +187,8 @@ def _differences(row, near):
     for other, expression in near:
         for kind, limit in ((min, max(row)), (max, min(row))):
             if all(v == kind(k, limit) for k, v in zip(other, row, strict=True)):
-                found.append((Expression(kind.__name__, (expression, number(limit))), None))
+                found.append((Expression(kind, (expression, number(limit))), None))
         for divisor in DIVISORS:
             if all(v == k % divisor for k, v in zip(other, row, strict=True)):
-                found.append((Expression("mod", (expression, number(divisor))), None))
+                found.append((Expression(operator.mod, (expression, number(divisor))), None))
     return found

@@ -36,8 +36,8 @@ class Unified:
             raise DifferentProgramsError(*_first_difference(rows))
         quantities = Quantities(samples)
         places = [{node: i for i, node in enumerate(graph.nodes)} for graph in graphs]
-        self.changed = [_unify_node(row, quantities, places) for row in rows]
-        self.sizes = [_sizes_of(row, quantities) for row in rows]
+        self.changed: list = [_unify_node(row, quantities, places) for row in rows]
+        self.sizes: list = [_sizes_of(row, quantities) for row in rows]
         self.doubts = quantities.doubts
 
     def write(self, sizes):
@@ -49,7 +49,9 @@ class Unified:
             if known is not None:
                 node.meta["sizes"] = known
             if changed is not None:
-                node.args, node.kwargs = (writer.written(part, node) for part in changed)
+                args, kwargs = changed
+                node.args = writer.written(args, node)
+                node.kwargs = writer.written(kwargs, node)
 
 
 def _first_difference(rows):
@@ -60,7 +62,7 @@ def _first_difference(rows):
 
 
 def _two_targets(row):
-    """What differs, and a node that knows its place in the program."""
+    """What differs, and a node that knows its line of the program."""
     words = [f"calls {n.target}" if n.op == "call_function" else "ends" for n in row]
     other = next(word for word in words if word != words[0])
     where = next((n for n in row if getattr(n, "stack_trace", None)), row[0])
@@ -148,8 +150,11 @@ def _sizes_of(row, quantities):
 
 
 def _sizes(tensors, quantities):
-    if len({t.ndim for t in tensors}) > 1:
-        return None
+    counts = [t.ndim for t in tensors]
+    if len(set(counts)) > 1:
+        raise DifferentProgramsError(
+            f"a value has {counts[0]} dimensions at one size, {counts[-1]} at another"
+        )
     return tuple(
         quantities.number(column) for column in zip(*(t.shape for t in tensors), strict=True)
     )
@@ -165,7 +170,7 @@ class _Writer:
         self.ops = lookup("aten")
 
     def written(self, value, node):
-        """A structure with nodes in place of numbers that depend on sizes."""
+        """A structure with nodes instead of numbers that depend on sizes."""
         if isinstance(value, SymInt):
             return self._expression(value.expression, node)
         if isinstance(value, SymFloat):
@@ -211,9 +216,9 @@ class _Writer:
         return self.last
 
     def _operation(self, expression, node):
-        function = _FUNCTIONS[expression.kind]
+        function = _FUNCTIONS.get(expression.kind, expression.kind)
         operands = [self._expression(part, node) for part in expression.parts]
-        if expression.kind == "mul" and not isinstance(operands[0], Node):
+        if expression.kind is operator.mul and not isinstance(operands[0], Node):
             operands.reverse()
         with self.graph.inserting_before(node):
             made = self.graph.call_function(function, tuple(operands))
@@ -228,7 +233,7 @@ class _Writer:
             for function, before, after in _STEPS[value.form]:
                 with self.graph.inserting_before(node):
                     size = self.graph.call_function(function, (*before, size, *after))
-                size.meta["val"] = SymFloat(number, "float", value.expression)
+                size.meta["val"] = SymFloat(number, "number", value.expression)
             size.meta["val"] = value
             self.made[key] = size
         return self.made[key]
@@ -236,17 +241,10 @@ class _Writer:
 
 # How the floats of `FORMS` are computed: functions, and what stands before and after the size.
 _STEPS = {
-    "float": [(symbolic_numbers.sym_float, (), ())],
-    "reciprocal": [(operator.truediv, (1,), ())],
-    "sqrt": [(symbolic_numbers.sym_float, (), ()), (operator.pow, (), (0.5,))],
-    "rsqrt": [(symbolic_numbers.sym_float, (), ()), (operator.pow, (), (-0.5,))],
-    "log": [(math.log, (), ())],
+    "number": [(symbolic_numbers.sym_float, (), ())],
+    "inverted": [(operator.truediv, (1,), ())],
+    "root": [(symbolic_numbers.sym_float, (), ()), (operator.pow, (), (0.5,))],
+    "inverted root": [(symbolic_numbers.sym_float, (), ()), (operator.pow, (), (-0.5,))],
+    "logarithm": [(math.log, (), ())],
 }
-_FUNCTIONS = {
-    "add": operator.add,
-    "mul": operator.mul,
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "max": symbolic_numbers.sym_max,
-    "min": symbolic_numbers.sym_min,
-}
+_FUNCTIONS = {max: symbolic_numbers.sym_max, min: symbolic_numbers.sym_min}

@@ -10,11 +10,11 @@ import zipfile
 from pathlib import Path
 
 from rushlight.export.serialization.reading import checked_structure, program_from_json
+from rushlight.export.serialization.sizes import tensor_meta
 from rushlight.export.serialization.values import (
     STRIDED,
     FormatError,
     dtype_of,
-    tensor_meta,
     whole,
 )
 from rushlight.export.serialization.writing import program_as_json

@@ -187,11 +187,11 @@ class _Reader:
         if target.removeprefix("torch.ops.") in _CHECKS:
             return
         # the only calls of a program: nothing else that a file names is looked up
-        overload = sizes.FUNCTIONS.get(target) or _overload(target)
+        overload = sizes.functions().get(target) or _overload(target)
         args, kwargs = [], {}
         for given in found["inputs"]:
             value = self._argument(*_only(given["arg"]))
-            if given.get("kind") == 2 and target not in sizes.FUNCTIONS:
+            if given.get("kind") == 2 and target not in sizes.functions():
                 kwargs[identifier(given["name"], target)] = value
             else:
                 args.append(value)

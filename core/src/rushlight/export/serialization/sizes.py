@@ -3,41 +3,68 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import operator
 
 from rushlight import symbolic_numbers
 from rushlight.export.dynamic.expressions import (
+    NAMES,
     Expression,
     SymFloat,
     SymInt,
     ValueRanges,
     number,
     symbol,
+    times,
 )
-from rushlight.export.serialization.values import FormatError, identifier
+from rushlight.export.serialization.values import (
+    STRIDED,
+    FormatError,
+    device,
+    identifier,
+    scalar_type,
+)
 from rushlight.fx.node import Node
+from rushlight.tensor.tensor import Tensor
 
-# Functions of numbers that graphs call, by the archive's names.
-FUNCTIONS = {
-    f"_operator.{name}": getattr(operator, name)
-    for name in "add sub mul floordiv mod truediv pow eq ne le ge lt gt neg pos and_ or_".split()
-} | {
-    f"torch.{name}": getattr(symbolic_numbers, name)
-    for name in "sym_float sym_int sym_max sym_min sym_not sym_sqrt sym_ite".split()
-}
-_TARGETS = {function: name for name, function in FUNCTIONS.items()}
+# Functions of numbers that graphs call; their names in archives are those of their modules.
+_OPERATORS = (
+    operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.truediv,
+    operator.pow, operator.eq, operator.ne, operator.le, operator.ge, operator.lt, operator.gt,
+    operator.neg, operator.pos, operator.and_, operator.or_,
+)  # fmt: skip
+_SYMBOLIC = (
+    symbolic_numbers.sym_float, symbolic_numbers.sym_int, symbolic_numbers.sym_max,
+    symbolic_numbers.sym_min, symbolic_numbers.sym_not, symbolic_numbers.sym_sqrt,
+    symbolic_numbers.sym_ite,
+)  # fmt: skip
 _FLOATS = {
-    "float": "ToFloat({0})",
-    "reciprocal": "IntTrueDiv(Integer(1), {0})",
-    "sqrt": "FloatPow(ToFloat({0}), Float('0.5', precision=53))",
-    "rsqrt": "FloatPow(ToFloat({0}), Float('-0.5', precision=53))",
+    "number": "ToFloat({0})",
+    "inverted": "IntTrueDiv(Integer(1), {0})",
+    "root": "FloatPow(ToFloat({0}), Float('0.5', precision=53))",
+    "inverted root": "FloatPow(ToFloat({0}), Float('-0.5', precision=53))",
 }
-_KINDS = {
-    "Add": "add", "Mul": "mul", "FloorDiv": "floordiv", "CleanDiv": "floordiv", "Mod": "mod",
-    "PythonMod": "mod", "Max": "max", "Min": "min",
-}  # fmt: skip
+# Beside those of `NAMES`.
+_OTHER_KINDS = {"CleanDiv": operator.floordiv, "PythonMod": operator.mod}
 DEEPEST = 100
+
+
+@functools.cache
+def functions() -> dict:
+    """The functions of numbers by their names in archives."""
+    found = {f"_operator.{function.__name__}": function for function in _OPERATORS}
+    return found | {f"torch.{function.__name__}": function for function in _SYMBOLIC}
+
+
+@functools.cache
+def _targets():
+    return {function: name for name, function in functions().items()}
+
+
+@functools.cache
+def _kinds():
+    return {name: kind for kind, name in NAMES.items()} | _OTHER_KINDS
 
 
 # ----------------------------------------------------------------------------------------- writing
@@ -55,6 +82,36 @@ def size(value) -> dict:
     return {"as_int": int(value)}
 
 
+def tensor_meta(tensor: Tensor, where=None, requires_grad=None, known=None) -> dict:
+    """What is known of a tensor beside its elements, which are row-major; `known` are its sizes
+    where some may differ."""
+    sizes, step = list(known or tensor.shape), 1
+    steps: list[int] = []
+    for one in reversed(sizes):
+        steps.insert(0, step)
+        step = _step(step, one)
+    asks = tensor.requires_grad if requires_grad is None else requires_grad
+    return {
+        "dtype": scalar_type(tensor.dtype),
+        "sizes": [size(n) for n in sizes],
+        "requires_grad": asks,
+        "device": device(tensor.device if where is None else where),
+        "strides": [size(n) for n in steps],
+        "storage_offset": {"as_int": 0},
+        "layout": STRIDED,
+    }
+
+
+def _step(step, size):
+    """The stride of the next dimension."""
+    found = int(step) * max(int(size or 0), 1)
+    parts = [n.expression if isinstance(n, SymInt) else int(n or 1) for n in (step, size)]
+    if all(isinstance(part, int) for part in parts):
+        return found
+    left, right = parts if isinstance(parts[1], Expression) else parts[::-1]
+    return SymInt(found, times(left, right))
+
+
 def _described(value):
     if isinstance(value, SymInt):
         return {"expr_str": value.expression.as_sympy(), "hint": {"as_int": int(value)}}
@@ -66,7 +123,7 @@ def _described(value):
 
 def numbers(graph) -> dict:
     """The tables of a graph's numbers."""
-    found = {"sym_int_values": {}, "sym_float_values": {}, "sym_bool_values": {}}
+    found: dict[str, dict] = {"sym_int_values": {}, "sym_float_values": {}, "sym_bool_values": {}}
     for node in filter(is_number, graph.nodes):
         table = "sym_int_values" if isinstance(node.meta["val"], SymInt) else "sym_float_values"
         found[table][node.name] = {"as_expr": _described(node.meta["val"])}
@@ -90,7 +147,7 @@ def listed(values) -> dict:
 
 def call(node) -> dict | None:
     """A node that computes with numbers; None for others."""
-    if node.target not in _TARGETS:
+    if node.target not in _targets():
         if node.target is math.log:
             raise FormatError(f"node '{node.name}': the logarithm of a size cannot be written")
         return None
@@ -99,7 +156,7 @@ def call(node) -> dict | None:
         {"name": name, "arg": argument(v) if isinstance(v, Node) else _plain(v), "kind": 1}
         for name, v in zip(names, node.args, strict=False)
     ]
-    return {"target": _TARGETS[node.target], "inputs": inputs, "outputs": [argument(node)]}
+    return {"target": _targets()[node.target], "inputs": inputs, "outputs": [argument(node)]}
 
 
 def _plain(value):
@@ -160,10 +217,11 @@ def _expression(node, depth):
         return symbol(identifier(first.value, "symbol"))
     if name == "Integer":
         return number(ast.literal_eval(first))
-    if name not in _KINDS:
+    kind = _kinds().get(name)
+    if kind is None:
         raise ValueError(f"{name} is not known")
     parts = [_expression(part, depth + 1) for part in node.args]
     found = parts[0]
     for part in parts[1:]:
-        found = Expression(_KINDS[name], (found, part))
+        found = Expression(kind, (found, part))
     return found

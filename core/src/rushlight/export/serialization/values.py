@@ -9,9 +9,7 @@ import re
 from collections import OrderedDict, namedtuple
 
 from rushlight import devices, dtypes
-from rushlight.export.dynamic.expressions import Expression, SymInt, times
 from rushlight.tensor import layout, memory_format
-from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 
 SCALAR_TYPES = {
@@ -113,43 +111,11 @@ def device(value) -> dict:
     return {"type": value.type, "index": value.index}
 
 
-def tensor_meta(tensor: Tensor, where=None, requires_grad=None, known=None) -> dict:
-    """What is known of a tensor beside its elements, which are row-major; `known` are its sizes
-    where some may differ."""
-    from rushlight.export.serialization.sizes import size as as_size
-
-    sizes, step = list(known or tensor.shape), 1
-    steps: list[int] = []
-    for size in reversed(sizes):
-        steps.insert(0, step)
-        step = _step(step, size)
-    asks = tensor.requires_grad if requires_grad is None else requires_grad
-    return {
-        "dtype": scalar_type(tensor.dtype),
-        "sizes": [as_size(n) for n in sizes],
-        "requires_grad": asks,
-        "device": device(tensor.device if where is None else where),
-        "strides": [as_size(n) for n in steps],
-        "storage_offset": {"as_int": 0},
-        "layout": STRIDED,
-    }
-
-
 def whole(entry, what):
     """A size of a tensor with elements, which is a number."""
     if not isinstance(entry, dict) or type(entry.get("as_int")) is not int:
         raise FormatError(f"{what}: expected a whole number, got {entry}")
     return entry["as_int"]
-
-
-def _step(step, size):
-    """The stride of the next dimension."""
-    found = int(step) * max(int(size or 0), 1)
-    parts = [n.expression if isinstance(n, SymInt) else int(n or 1) for n in (step, size)]
-    if all(isinstance(part, int) for part in parts):
-        return found
-    left, right = parts if isinstance(parts[1], Expression) else parts[::-1]
-    return SymInt(found, times(left, right))
 
 
 # ------------------------------------------------------------------------------------------- names

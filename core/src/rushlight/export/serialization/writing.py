@@ -11,7 +11,7 @@ from rushlight.export.graph_signature import (
     SymIntArgument,
 )
 from rushlight.export.serialization import sizes
-from rushlight.export.serialization.values import FormatError, leaf, tensor_meta, tree_text
+from rushlight.export.serialization.values import FormatError, leaf, tree_text
 from rushlight.export.verifier import schema_of
 from rushlight.fx.node import Node
 from rushlight.tensor.tensor import Tensor
@@ -86,7 +86,7 @@ def _is_tensor(node):
 
 
 def _meta(value, node, known):
-    return tensor_meta(value, node.meta.get("device"), False, known)
+    return sizes.tensor_meta(value, node.meta.get("device"), False, known)
 
 
 def _node(node, values):

@@ -203,8 +203,9 @@ def attention_backward(grad, query, key, value, mask, out, log_sums, causal, sca
     if not out.size or not key.size:
         return tuple(map(_zero, (dq, dk, dv)))
     if library.serves(query, key, value, mask, dropout):
-        if library.taken_back(grad, query, key, value, causal, scale, out, sums, (dq, dk, dv)):
-            return dq, dk, dv
+        inputs, found = (query, key, value), (dq, dk, dv)
+        if library.taken_back(grad, inputs, causal, scale, out, sums, found):
+            return found
     placed = {"o": out, "g": grad, "dq": dq, "dk": dk, "dv": dv}
     shape = _shape(query, key, value, mask, causal, scale, dropout, **placed)
     deltas = empty(sums.shape, _FLOAT32, device)

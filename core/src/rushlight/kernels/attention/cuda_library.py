@@ -55,6 +55,6 @@ def written(query, key, value, causal, scale, out, sums) -> bool:
     return _run("forward", (query, key, value, out, sums), causal, scale)
 
 
-def taken_back(grad, query, key, value, causal, scale, out, sums, found) -> bool:
-    """The gradients of query, key and value into the arrays `found`; False where cuDNN refuses."""
-    return _run("backward", (query, key, value, out, grad, sums, *found), causal, scale)
+def taken_back(grad, inputs, causal, scale, out, sums, found) -> bool:
+    """The gradients of the inputs (query, key, value) into `found`; False where cuDNN refuses."""
+    return _run("backward", (*inputs, out, grad, sums, *found), causal, scale)

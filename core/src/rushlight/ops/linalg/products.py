@@ -408,7 +408,22 @@ def _linear_samples(make):
     ]
 
 
+def _check_linear(input, weight, bias):
+    if weight.ndim != 2 or input.ndim < 1 or input.shape[-1] != weight.shape[1]:
+        raise RuntimeError(
+            f"linear: input and weight shapes cannot be multiplied: input has shape "
+            f"{shape_text(input.shape)}, weight has shape {shape_text(weight.shape)}; expected "
+            f"input (*, {weight.shape[-1]})"
+        )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise RuntimeError(
+            f"linear: bias has shape {shape_text(bias.shape)}, expected "
+            f"{shape_text(weight.shape[:1])}"
+        )
+
+
 def _linear_meta(input, weight, bias=None):
+    _check_linear(input, weight, bias)
     return (*input.shape[:-1], *weight.shape[:-1]), dtype_of(input)
 
 
@@ -429,17 +444,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     found = kernels.planned_linear(input, weight, bias)
     if found is not None:
         return found
-    if weight.ndim != 2 or input.ndim < 1 or input.shape[-1] != weight.shape[1]:
-        raise RuntimeError(
-            f"linear: input and weight shapes cannot be multiplied: input has shape "
-            f"{shape_text(input.shape)}, weight has shape {shape_text(weight.shape)}; expected "
-            f"input (*, {weight.shape[-1]})"
-        )
-    if bias is not None and bias.shape != weight.shape[:1]:
-        raise RuntimeError(
-            f"linear: bias has shape {shape_text(bias.shape)}, expected "
-            f"{shape_text(weight.shape[:1])}"
-        )
+    _check_linear(input, weight, bias)
     if weight.dtype is not input.dtype or bias is not None and bias.dtype is not input.dtype:
         _same_dtype("linear", input=input, weight=weight, bias=bias)
     return kernels.linear(input, weight, bias)

@@ -1,0 +1,259 @@
+"""Models whose sizes may differ from call to call.
+
+The program is written at several sizes, each time as one of fixed sizes. The models differ in
+constants alone, or the size was not free: each number that differs is computed in the model from
+the sizes of its inputs. So translations know nothing of sizes that may differ.
+"""
+
+from __future__ import annotations
+
+import operator
+
+from rushlight.errors import shape_text
+from rushlight.export.decomposing import decomposed
+from rushlight.export.dynamic import sampling
+from rushlight.export.dynamic.export import declaration_of
+from rushlight.export.dynamic.expressions import SymInt
+from rushlight.export.dynamic.fitting import Quantities
+from rushlight.machine import np
+from rushlight.onnx._exporter import OPSETS, Exporter
+from rushlight.onnx.errors import UnsupportedOperatorError
+
+_OPERATORS = {
+    operator.add: "Add", operator.mul: "Mul", operator.floordiv: "Div", operator.mod: "Mod",
+    max: "Max", min: "Min",
+}  # fmt: skip
+_FLOATS = {
+    "number": (), "inverted": ("Reciprocal",), "root": ("Sqrt",), "logarithm": ("Log",),
+    "inverted root": ("Sqrt", "Reciprocal"),
+}  # fmt: skip
+
+
+__all__ = ["OPSETS", "exporter_of"]
+
+
+class _Differ(Exception):
+    """Models of two sizes differ in more than constants."""
+
+
+def exporter_of(program, *options, prepare=lambda exporter: None) -> Exporter:
+    """An exporter that has translated a program, with sizes that differ computed; `options` are
+    those of :class:`Exporter`, `prepare` sees every exporter before it begins."""
+
+    def translated(program):
+        made = Exporter(program, *options)
+        prepare(made)
+        made.translate()
+        return made
+
+    declaration = declaration_of(program)
+    if not declaration.free:
+        return translated(program)
+    reasons: list[str] = []
+    for samples in (sampling.wide(declaration.free), sampling.near(declaration.free)):
+        found = _unified(program, declaration, samples, translated, reasons)
+        if found is not None:
+            return found
+    raise UnsupportedOperatorError(
+        f"the program cannot be written with sizes that may differ, {list(declaration.free)}: "
+        f"{reasons[0]}. Leave those out of dynamic_shapes, or give a translation in "
+        "custom_translation_table"
+    )
+
+
+def _unified(program, declaration, samples, translated, reasons):
+    """The exporter of the program by its models at some sizes, or None and a reason."""
+    try:
+        made = [translated(_at(program, declaration, sample)) for sample in samples]
+        _Unifier(made, samples, declaration).write()
+    except UnsupportedOperatorError:
+        raise
+    except (_Differ, RuntimeError, ValueError, IndexError) as error:
+        reasons.append(
+            str(error) if isinstance(error, _Differ) else f"{type(error).__name__}: {error}"
+        )
+        return None
+    _describe(made[0], program)
+    return made[0]
+
+
+def _at(program, declaration, sample):
+    """The program at fixed sizes."""
+    inputs = [node for node in program.graph.nodes if node.op == "placeholder"]
+    shapes = {place: list(inputs[place].meta["val"].shape) for place, _ in declaration.sizes}
+    for (place, dim), expression in declaration.sizes.items():
+        shapes[place][dim] = expression.value(sample)
+    return decomposed(program, {}, shapes)
+
+
+def _describe(exporter, program):
+    """Write the sizes of inputs and outputs as the program knows them."""
+    nodes = [n for n in program.graph.nodes if n.op == "placeholder"]
+    known = {n.name: n.meta.get("sizes") for n in nodes}
+    for name, value in exporter.input_values.items():
+        if known.get(name) is not None:
+            value.shape = known[name]
+    results = program.graph.output_node().args[0]
+    outputs = zip(results[-len(exporter.results) :], exporter.results, strict=True)
+    for node, value in outputs:
+        if getattr(node, "meta", {}).get("sizes") is not None:
+            value.shape = node.meta["sizes"]
+
+
+class _Unifier:
+    """Makes the first of several models compute what differs between them."""
+
+    def __init__(self, exporters, samples, declaration):
+        self.exporters, self.declaration = exporters, declaration
+        self.builder = exporters[0].builder
+        self.quantities = Quantities(samples)
+        self.made: dict = {}
+        self.nodes: list = []
+
+    def write(self):
+        """Rewrite the nodes of the first model."""
+        rows = list(zip(*(e.builder.nodes for e in self.exporters), strict=False))
+        if len({len(e.builder.nodes) for e in self.exporters}) > 1:
+            raise _Differ("the number of operators differs between sizes")
+        places: list[dict] = [{} for _ in self.exporters]
+        for number, row in enumerate(rows):
+            inputs = self._inputs(row, places)
+            self.nodes.append(row[0])
+            for position, name in inputs.items():
+                row[0].input[position] = name
+            for place, node in zip(places, row, strict=True):
+                place.update({name: (number, k) for k, name in enumerate(node.output)})
+        self.builder.nodes[:] = self.nodes
+
+    def _inputs(self, row, places):
+        """New names of those inputs of a node that depend on sizes, by position."""
+        first = row[0]
+        if len({n.op_type for n in row}) > 1 or len({len(n.input) for n in row}) > 1:
+            raise _Differ(f"one size has operator {first.op_type}, another {row[-1].op_type}")
+        if len({_attributes(n) for n in row}) > 1:
+            raise _Differ(f"attributes of {first.op_type} '{first.output[0]}' depend on sizes")
+        found = {}
+        for position, names in enumerate(zip(*(n.input for n in row), strict=True)):
+            constants = [
+                e.builder.constants.get(name) for e, name in zip(self.exporters, names, strict=True)
+            ]
+            if all(c is None for c in constants):
+                where = {p.get(n, n) for p, n in zip(places, names, strict=True)}
+                if len(where) > 1:
+                    raise _Differ(f"{first.op_type} '{first.output[0]}' reads other values")
+            elif any(c is None for c in constants):
+                raise _Differ(f"{first.op_type} '{first.output[0]}' reads a constant at one size")
+            else:
+                name = self._constant([c.array for c in constants], first)
+                if name is not None:
+                    found[position] = name
+        return found
+
+    def _constant(self, arrays, node):
+        """The name of what is computed instead of constants; None where all are equal."""
+        first = arrays[0]
+        if all(a is first or _equal(a, first) for a in arrays[1:]):
+            return None
+        if len({a.shape for a in arrays}) > 1 or first.ndim > 1 or first.size > 64:
+            return self._counted(arrays, node)
+        rows = [tuple(a.reshape(-1)[k].item() for a in arrays) for k in range(first.size)]
+        if first.dtype.kind == "f":
+            tolerance = 4 * float(np.finfo(first.dtype).eps)
+            numbers = [self.quantities.float(row, tolerance) for row in rows]
+        else:
+            numbers = [self.quantities.number(row) for row in rows]
+        if any(n is None for n in numbers) or (first.dtype.kind == "f" and first.ndim):
+            raise _Differ(f"no expression of the sizes gives an input of {node.op_type}")
+        if not first.ndim:
+            return self._scalar(numbers[0], first.dtype)
+        parts = [self._listed(self._number(n)) for n in numbers]
+        name = parts[0] if len(parts) == 1 else self._node("Concat", parts, axis=0)
+        return self._cast(name, first.dtype)
+
+    def _counted(self, arrays, node):
+        """Numbers one after the other, of which there are more for larger sizes."""
+        rows = [_progression(a) for a in arrays]
+        if None in rows:
+            shapes = [shape_text(a.shape) for a in arrays]
+            raise _Differ(f"a constant of {node.op_type} has shape {shapes[0]} at one size, "
+                          f"{shapes[-1]} at another")  # fmt: skip
+        numbers = [self.quantities.number(row) for row in zip(*rows, strict=True)]
+        if None in numbers:
+            raise _Differ(f"no expression of the sizes gives an input of {node.op_type}")
+        return self._node("Range", [self._number(n) for n in numbers])
+
+    # ------------------------------------------------------------------------------------- numbers
+    def _scalar(self, number, dtype):
+        if isinstance(number, SymInt):
+            return self._cast(self._number(number), dtype)
+        name = self._cast(self._expression(number.expression), dtype)
+        for kind in _FLOATS[number.form]:
+            name = self._node(kind, [name])
+        return name
+
+    def _number(self, number):
+        if isinstance(number, SymInt):
+            return self._expression(number.expression)
+        return self.builder.constant(np.int64(number)).name
+
+    def _expression(self, expression):
+        if expression.kind == "number":
+            return self._number(expression.parts[0])
+        if expression not in self.made:
+            self.made[expression] = (
+                self._symbol(expression)
+                if expression.kind == "symbol"
+                else self._node(
+                    _OPERATORS[expression.kind], [self._expression(p) for p in expression.parts]
+                )
+            )
+        return self.made[expression]
+
+    def _symbol(self, expression):
+        """A size of an input, or what one that is ``a * size + b`` comes from."""
+        name = expression.parts[0]
+        order = sorted(self.declaration.sizes.items(), key=lambda item: item[1].length())
+        (place, dim), whole = next(item for item in order if name in item[1].symbols())
+        nodes = [n for n in self.exporters[0].program.graph.nodes if n.op == "placeholder"]
+        value = self.exporters[0].input_values[nodes[place].name]
+        shape = self._node("Shape", [value.name])
+        made = self._node("Gather", [shape, self._number(dim)], axis=0)
+        start, step = (whole.value({name: n}) for n in (0, 1))
+        if start:
+            made = self._node("Sub", [made, self._number(start)])
+        if step - start != 1:
+            made = self._node("Div", [made, self._number(step - start)])
+        return made
+
+    def _listed(self, name):
+        return self._node("Unsqueeze", [name, self.builder.integers([0]).name])
+
+    def _cast(self, name, dtype):
+        if dtype == np.int64:
+            return name
+        helper = self.builder.onnx.helper
+        return self._node("Cast", [name], to=helper.np_dtype_to_tensor_dtype(dtype))
+
+    def _node(self, kind, inputs, **attributes):
+        name = self.builder.name(f"size_{kind}")
+        made = self.builder.onnx.helper.make_node(kind, inputs, [name], **attributes)
+        self.nodes.append(made)
+        return name
+
+
+def _progression(array):
+    """Start, end and step of whole numbers that are as far apart as each other; None for others."""
+    if array.ndim != 1 or array.dtype != np.int64 or len(array) < 2:
+        return None
+    start, step = int(array[0]), int(array[1] - array[0])
+    end = start + step * len(array)
+    same = step and np.array_equal(array, np.arange(start, end, step))
+    return (start, end, step) if same else None
+
+
+def _equal(a, b):
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def _attributes(node):
+    return tuple(sorted(a.SerializeToString() for a in node.attribute))
