@@ -12,14 +12,14 @@ from lightning_lite.errors import MisconfigurationException
 from lightning_lite.hyperparameters import HyperparametersMixin
 from lightning_lite.messages import warn
 from lightning_lite.metrics import DEFAULTS, EPOCH_ONLY, REDUCTIONS, LogOptions, scalar_tensor
-from lightning_lite.module_hooks import CheckpointHooks, DataHooks, ModuleHooks
+from lightning_lite.module_hooks import CheckpointHooks, DataHooks, ModelHooks
 from lightning_lite.optimizers import LightningOptimizer
 
 if TYPE_CHECKING:
     from lightning_lite.trainer import Trainer
 
 
-class LightningModule(HyperparametersMixin, ModuleHooks, DataHooks, CheckpointHooks, rl.nn.Module):
+class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHooks, rl.nn.Module):
     """A network that says what one step of training, validation, test or prediction is.
 
     Subclasses define `training_step` and `configure_optimizers` at least; the `Trainer` does the
@@ -29,10 +29,15 @@ class LightningModule(HyperparametersMixin, ModuleHooks, DataHooks, CheckpointHo
     def __init__(self) -> None:
         super().__init__()
         self._trainer: Trainer | None = None
+        self.fabric: Any = None
         self._automatic_optimization = True
         self._toggled: dict[Any, bool] = {}
         self.example_input_array: Any = None
         self.strict_loading = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold: everything but the trainer and the fabric."""
+        return {**self.__dict__, "_trainer": None, "fabric": None}
 
     # -- what subclasses define -----------------------------------------------------------------
 
@@ -181,6 +186,9 @@ class LightningModule(HyperparametersMixin, ModuleHooks, DataHooks, CheckpointHo
         training steps log per step, everything else per epoch. The arguments about several
         processes change nothing: there is one.
         """
+        if self._trainer is None and self.fabric is not None:
+            self.fabric.log(name, value)
+            return
         if self._trainer is None:
             warn(f"log({name!r}): the module is not attached to a Trainer; nothing is recorded")
             return

@@ -139,7 +139,7 @@ def work(trainer: Any, path: str | None, weights_only: bool | None) -> Any:
     """Set up, run the loop, clean up."""
     module, fn = trainer.lightning_module, trainer.state.fn
     attach_module_callbacks(trainer)
-    trainer.hooks = HookTable(trainer, module, trainer.callbacks)
+    trainer.hooks = make_hooks(trainer)
     set_up_hooks(trainer)
     saved = load_weights(trainer, path, weights_only)
     module = trainer.precision_settings.convert_module(module).to(trainer.root_device)
@@ -159,7 +159,22 @@ def work(trainer: Any, path: str | None, weights_only: bool | None) -> Any:
         rl.set_grad_enabled(previous)
     tear_down_hooks(trainer)
     clean_up(trainer, "success")
+    if trainer.profiler is not None:
+        trainer.profiler.describe()
+        trainer.profiler.teardown(trainer.state.fn.value)
     return result
+
+
+def make_hooks(trainer: Any) -> HookTable:
+    """The hooks of a run; measured ones where there is a profiler."""
+    module, profiler = trainer.lightning_module, trainer.profiler
+    if profiler is None:
+        return HookTable(trainer, module, trainer.callbacks)
+    from lightning_lite.profilers.instrument import Instruments, MeasuredHooks
+
+    profiler.setup(trainer.state.fn.value, 0, trainer.log_dir)
+    trainer.instruments = Instruments(trainer)
+    return MeasuredHooks(trainer, module, trainer.callbacks, profiler)
 
 
 def set_up_hooks(trainer: Any) -> None:
@@ -181,7 +196,7 @@ def load_weights(trainer: Any, path: str | None, weights_only: bool | None) -> A
     trainer.ckpt_path = path
     if path is None:
         return None
-    saved = checkpoint.read(path, weights_only=weights_only)
+    saved = trainer.strategy.load_checkpoint(path, weights_only=weights_only)
     if trainer.state.fn is TrainerFn.FITTING:
         checkpoint.check_resumable(saved, path)
     checkpoint.restore_model(trainer, saved)
@@ -259,6 +274,8 @@ def set_up_training_data(trainer: Any) -> None:
         loader = data_sources.without_shuffling(loader)
     trainer.feed = Feed(loader, trainer.limits.train)
     trainer.feed.watch(trainer.interrupt)
+    if trainer.instruments is not None:
+        trainer.instruments.watch(trainer.feed)
 
 
 def set_up_validation_data(trainer: Any) -> None:
@@ -308,7 +325,11 @@ def tear_down_hooks(trainer: Any) -> None:
 
 
 def clean_up(trainer: Any, status: str) -> None:
-    """Close what is open: iterators and loggers."""
+    """Close what is open: iterators, loggers, checkpoint files; remove a profiler's instruments."""
+    if trainer.instruments is not None:
+        trainer.instruments.remove()
+        trainer.instruments = None
+    trainer.strategy.checkpoint_io.teardown()
     if trainer.state.fn is TrainerFn.FITTING:
         for logger in trainer.loggers:
             logger.finalize(status)
@@ -337,7 +358,7 @@ def stop_by_interrupt(trainer: Any, exception: KeyboardInterrupt) -> None:
         if path is None:
             info("Interrupted; checkpoints are switched off, so the state was not written")
         else:
-            checkpoint.write(checkpoint.dump(trainer), path)
+            trainer.strategy.save_checkpoint(checkpoint.dump(trainer), path)
             info(f'Interrupted; the state is in {path}: go on with fit(model, ckpt_path="{path}")')
     elif training:
         last = newest_checkpoint(trainer)

@@ -23,9 +23,10 @@ from lightning_lite.options import (
     refuse_unsupported,
     validation_interval,
 )
-from lightning_lite.precision import Precision
+from lightning_lite.parts import accelerator_name, make_strategy, plug_in
+from lightning_lite.profilers.instrument import make_profiler
 from lightning_lite.signatures import StepSignature
-from lightning_lite.state import RunningStage, State, TrainerFn
+from lightning_lite.state import Predictions, RunningStage, TrainerFn, TrainerState
 from lightning_lite.trainer_properties import TrainerProperties
 
 BAREBONES = {
@@ -134,10 +135,14 @@ class Trainer(TrainerProperties):
         self.reload_dataloaders_every_n_epochs = reload_dataloaders_every_n_epochs
         self.enable_autolog_hparams = enable_autolog_hparams
         self.default_root_dir = os.fspath(default_root_dir or os.getcwd())
-        self.root_device = choose_device(accelerator, devices)
-        self.precision_settings = Precision(precision, self.root_device.type)
+        self.root_device = choose_device(accelerator_name(accelerator), devices)
+        self.strategy = make_strategy(strategy)
+        self.strategy.connect(self)
+        kind = self.root_device.type
+        self.precision_settings = plug_in(self.strategy, plugins, precision, kind)
+        self.profiler = make_profiler(profiler)
         self._reset_run()
-        self.state = State()
+        self.state = TrainerState()
         self.interrupted = False
         self.told_non_finite = False  # of a loss in this fit
         self.kept_metrics = Views({}, {}, {})
@@ -175,6 +180,8 @@ class Trainer(TrainerProperties):
         self.boundary_random_state: tuple[Any, ...] | None = None
         self.interrupt = InterruptGuard()
         self.mover: Any = None
+        self.instruments: Any = None
+        self.predict_loop = Predictions()
         self.signature: StepSignature = StepSignature.of_nobody()
         self.evaluation_signature: StepSignature = self.signature
         self._module_modes: dict[Any, bool] = {}
@@ -262,7 +269,7 @@ class Trainer(TrainerProperties):
             raise AttributeError(
                 "save_checkpoint: there is no model yet; call fit, validate or test"
             )
-        checkpoint.write(checkpoint.dump(self, bool(weights_only)), filepath)
+        self.strategy.save_checkpoint(checkpoint.dump(self, bool(weights_only)), filepath)
 
     def print(self, *args: Any, **kwargs: Any) -> None:
         """Print without tearing the progress bar."""
