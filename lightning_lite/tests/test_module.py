@@ -254,7 +254,8 @@ def test_random_states_come_back(same):
 )
 def test_combined_loaders(mode, expected):
     combined = L.CombinedLoader([range(1, 4), "ab"], mode)
-    assert [tuple(batch) for batch in combined] == expected
+    assert [tuple(batch) for batch, _, _ in combined] == expected
+    assert [number for _, number, _ in combined] == list(range(len(expected)))
     assert len(combined) == len(expected)
     with pytest.raises(ValueError, match="mode 'longest'"):
         L.CombinedLoader([], "longest")

@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite import random_state
+from lightning_lite.combined_loader import batches_of
 from lightning_lite.errors import Interrupted
 from lightning_lite.logging_points import keep, send
 from lightning_lite.metrics import Results
@@ -88,7 +89,7 @@ def first(trainer: Any, loader: Any, length: float) -> Any:
     """The first batches of a loader; nothing beyond them is loaded. Ctrl-C ends it in between."""
     if length == 0:
         return
-    iterator = iter(loader)
+    iterator = batches_of(loader)
     taken = 0
     while taken < length:
         trainer.interrupt.check()

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lightning_lite import random_state
-from lightning_lite.combined_loader import CombinedLoader
+from lightning_lite.combined_loader import CombinedLoader, batches_of
 from lightning_lite.errors import Interrupted, MisconfigurationException
 
 INFINITE = float("inf")
@@ -134,7 +134,7 @@ class Feed:
             self._start = saved["start"]
             try:
                 self.loader.load_state_dict(own)
-                self._iterator = iter(self.loader)
+                self._iterator = batches_of(self.loader)
             except (RuntimeError, ValueError) as error:
                 raise MisconfigurationException(
                     f"the loader cannot go on where the checkpoint's stood: {error}"
@@ -153,7 +153,7 @@ class Feed:
             )
         for generator, state in zip(mine, states, strict=True):
             generator.set_state(state)
-        self._iterator = iter(self.loader)
+        self._iterator = batches_of(self.loader)
         self.taken = 0
         for number in range(saved["taken"]):
             if self._fetch() is _NOTHING:
@@ -167,7 +167,7 @@ class Feed:
             self._fetch_ahead()
 
     def _make_iterator(self) -> None:
-        self._iterator = iter(self.loader)
+        self._iterator = batches_of(self.loader)
         self.taken = 0
         self._ahead = _NOTHING
         if self.reads_ahead:

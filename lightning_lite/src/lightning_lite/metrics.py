@@ -48,8 +48,6 @@ def batch_size_of(batch: Any) -> int | None:
     """Length of the first dimension of the first tensor found in a batch; None if there is none."""
     if isinstance(batch, rl.Tensor):
         return batch.shape[0] if batch.ndim else 1
-    if isinstance(batch, str):
-        return len(batch)
     if isinstance(batch, Mapping):
         batch = batch.values()
     elif not isinstance(batch, list | tuple):

@@ -115,7 +115,7 @@ def begin(trainer: Any, fn: TrainerFn, module: Any, datamodule: Any, loaders: An
         trainer.feed = None
         trainer.val_loaders = []
         state.progress.begin_anew()
-        data_sources.check_fit(module, trainer.sources)
+        data_sources.check_fit(module, trainer.sources, bool(trainer.limits.val))
         check_automatic(trainer, module)
     else:
         data_sources.check_evaluation(module, trainer.sources, KINDS[fn], STEPS[fn])

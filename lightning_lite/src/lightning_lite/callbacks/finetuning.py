@@ -225,8 +225,8 @@ class BackboneFinetuning(BaseFinetuning):
         super().on_fit_start(trainer, pl_module)
 
     def freeze_before_training(self, pl_module: Any) -> None:
-        """Freeze the backbone."""
-        self.freeze(pl_module.backbone, train_bn=self.train_bn)
+        """Freeze the backbone, but for its batch normalization."""
+        self.freeze(pl_module.backbone)
 
     def finetune_function(self, pl_module: Any, epoch: int, optimizer: Any) -> None:
         """Unfreeze the backbone when it is time, and let its rate follow."""

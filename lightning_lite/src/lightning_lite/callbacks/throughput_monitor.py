@@ -56,6 +56,7 @@ class ThroughputMonitor(Callback):
         stage = trainer.state.stage
         found = self._throughputs[stage].compute()
         named = {f"{stage.value}/{name}": value for name, value in found.items()}
+        named["epoch"] = trainer.current_epoch
         for logger in trainer.loggers:
             logger.log_metrics(named, step=step)
 

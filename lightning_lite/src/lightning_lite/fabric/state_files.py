@@ -43,16 +43,15 @@ def load(path: Any, state: Any, strict: bool, weights_only: bool | None) -> dict
     saved = dict(_read(path, weights_only))
     if state is None:
         return saved
-    state = _unwrap_objects(state)
     if isinstance(state, rl.nn.Module):
-        state.load_state_dict(saved, strict=strict)
+        _unwrap_objects(state).load_state_dict(saved, strict=strict)
         return {}
     missing = sorted(name for name in state if name not in saved)
     if strict and missing:
         raise KeyError(f"load: {path} has no {missing}; it has {sorted(saved)}")
-    for name, target in state.items():
+    for name, target in list(state.items()):
         if name in saved:
-            _give(state, name, target, saved.pop(name), strict)
+            _give(state, name, _unwrap_objects(target), saved.pop(name), strict)
     return saved
 
 

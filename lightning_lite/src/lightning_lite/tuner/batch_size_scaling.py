@@ -83,7 +83,9 @@ def scale_batch_size(
     for _ in range(max_trials):
         if trial.fits(size, steps):
             best, grown = size, _next(size, least_too_large)
-            grown = min([grown, *(each for each in (trial.items, max_size) if each)])
+            if trial.items and size >= trial.items:
+                break  # all data are one batch
+            grown = min(grown, max_size or grown)
         else:
             least_too_large = size
             grown = (best or 0) + (size - (best or 0)) // 2 if mode == "binsearch" else size // 2

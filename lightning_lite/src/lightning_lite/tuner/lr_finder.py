@@ -28,7 +28,7 @@ class _LRFinder:
 
     def rate(self, step: int) -> float:
         """The rate of a step, from 0."""
-        share = step / self.num_training if step else 0.0
+        share = (step + 1) / self.num_training if step else 0.0
         if self.mode == "linear":
             return self.lr_min + share * (self.lr_max - self.lr_min)
         return self.lr_min * (self.lr_max / self.lr_min) ** share

@@ -90,8 +90,8 @@ class Tuner:
         """The largest batch size with which `steps_per_trial` steps fit into memory.
 
         It begins with `init_val` and doubles; when memory runs out, "power" takes the size before,
-        "binsearch" goes on in between, less a share `margin`. It never grows beyond the data set
-        or `max_val`. The module, or data module, must make its loaders with its attribute
+        "binsearch" goes on in between, less a share `margin`. It stops where the data set is one
+        batch, or at `max_val`. The module, or data module, must make its loaders with its attribute
         `batch_arg_name`, which is set to the answer. None where not even the first trial fits.
         """
         if method not in METHODS:
