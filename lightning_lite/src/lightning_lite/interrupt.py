@@ -9,6 +9,9 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from lightning_lite.errors import Interrupted
+from lightning_lite.lazy import attach
+
+__getattr__ = attach(__name__, {})
 
 
 class InterruptGuard:

@@ -19,7 +19,9 @@ REFUSED = {
     "FSDPStrategy": _SEVERAL,
     "ModelParallelStrategy": _SEVERAL,
     "FSDPPrecision": _SEVERAL,
+    "DDPPlugin": _SEVERAL,
     "DistributedDataParallel": _SEVERAL,
+    "SignalConnector": "the Trainer handles Ctrl-C and SIGTERM itself",
     "TorchCollective": "use rushlight.distributed",
     "XLAAccelerator": _XLA,
     "XLACheckpointIO": _XLA,
@@ -33,7 +35,6 @@ REFUSED = {
     "DeepSpeedStrategy": _DEEPSPEED,
     "DeepSpeedLayerSummary": _DEEPSPEED,
     "DeepSpeedSummary": _DEEPSPEED,
-    "deepspeed_param_size": _DEEPSPEED,
     "convert_zero_checkpoint_to_fp32_state_dict": _DEEPSPEED,
     "ds_checkpoint_dir": _DEEPSPEED,
     "BitsandbytesPrecision": _BITS,
@@ -44,7 +45,6 @@ REFUSED = {
     "download_model_from_registry": _LIGHTNING_AI,
     "find_model_local_ckpt_path": _LIGHTNING_AI,
     "MPIEnvironment": "training runs in one process; use LightningEnvironment",
-    "pl_legacy_patch": "checkpoints of pytorch-lightning 0.x; open them with Lightning once",
 }
 
 

@@ -25,9 +25,12 @@ from lightning_lite.options import (
 )
 from lightning_lite.parts import accelerator_name, make_strategy, plug_in
 from lightning_lite.profilers.instrument import make_profiler
+from lightning_lite.random_state import seed_everything
 from lightning_lite.signatures import StepSignature
 from lightning_lite.state import Predictions, RunningStage, TrainerFn, TrainerState
 from lightning_lite.trainer_properties import TrainerProperties
+
+__all__ = ["Trainer", "seed_everything"]
 
 BAREBONES = {
     "enable_checkpointing": False,

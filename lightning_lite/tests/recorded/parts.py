@@ -439,7 +439,7 @@ def attributes(L, rl, part, folder):
     made = kit.AttributeDict(a=1, long_name="x")
 
     class Own:
-        def __init__(this, a, *rest, **more):
+        def __init__(self, a, *rest, **more):
             pass
 
     return {
@@ -612,6 +612,75 @@ def hparams_files(L, rl, part, folder):
         "csv": dict(kit.load_hparams_from_tags_csv(os.path.join(folder, "h.csv"))),
         "nested": nested,
         "none": dict(kit.load_hparams_from_yaml(os.path.join(folder, "none.yaml"))),
+    }
+
+
+@recorded
+def stopping_reasons(L, rl, part, folder):
+    kit = L.callbacks
+    found = {}
+    for name, options in {
+        "patience": {"patience": 1, "min_delta": 100.0},
+        "threshold": {"stopping_threshold": 1000.0},
+        "divergence": {"divergence_threshold": 0.0},
+        "none": {"patience": 50},
+    }.items():
+        callback = kit.EarlyStopping("val_loss", **options)
+        trained(L, rl, folder, [callback], validate=True)
+        found[name] = [callback.stopping_reason.name, callback.stopped_epoch]
+    return found
+
+
+@recorded
+def merged_dictionaries(L, rl, part, folder):
+    merge = part("loggers.logger").merge_dicts
+    rows = [{"a": 1.0, "b": 2.0, "c": 4.0}, {"a": 3.0, "b": 5.0}]
+    return merge(rows, {"b": max}), merge(rows, default_func=sum)
+
+
+@recorded
+def boring_classes(L, rl, part, folder):
+    kit = part("demos.boring_classes")
+    found = {}
+    for name in ("BoringModel", "ManualOptimBoringModel"):
+        L.seed_everything(7, verbose=False)
+        model = getattr(kit, name)()
+        trainer = make_trainer(L, folder, max_epochs=2, limit_train_batches=5, limit_val_batches=2)
+        trainer.fit(model)
+        found[name] = [sums(model), trainer.global_step]
+    L.seed_everything(7, verbose=False)
+    model, module = kit.BoringModel(), kit.BoringDataModule()
+    trainer = make_trainer(L, folder, max_epochs=1, limit_train_batches=3, limit_val_batches=2)
+    trainer.fit(model, module)
+    found["module"] = [sums(model), len(trainer.predict(model, datamodule=module))]
+    rl.manual_seed(3)
+    found["net"] = kit.Net().eval()(rl.ones(2, 1, 28, 28))
+    found["demo"] = kit.DemoModel()(rl.ones(1, 32))
+    found["data"] = [
+        plain(next(iter(kit.RandomIterableDataset(3, 2)))),
+        len(kit.RandomIterableDatasetWithLen(3, 2)),
+        plain(kit.RandomDictDataset(3, 2)[1]),
+    ]
+    return found
+
+
+@recorded
+def language_models(L, rl, part, folder):
+    path = Path(folder, "wikitext-2.txt")
+    path.write_text("the cat sat\non the mat\nthe cat ran\n" * 6)
+    kit, lstm = part("demos.transformer"), part("demos.lstm")
+    data, dictionary = kit.tokenize(path)
+    rl.manual_seed(3)
+    model = kit.Transformer(vocab_size=11, ninp=8, nhid=8).eval()
+    words = data[:8].view(2, 4)
+    recurrent = lstm.SimpleLSTM(vocab_size=11, ninp=8, nhid=8, nlayers=2).eval()
+    output, _ = recurrent(words, recurrent.init_hidden(2))
+    return {
+        "words": [plain(data[:12]), len(dictionary)],
+        # without positions: upstream gives all words that of the sequence's end
+        "transformer": model.decoder(model.transformer(*[model.embedding(words)] * 2)),
+        "lstm": output,
+        "batches": list(lstm.SequenceSampler(range(10), 3)),
     }
 
 

@@ -60,6 +60,15 @@ class CUDAAccelerator(Accelerator):
             rl.cuda.empty_cache()
 
 
+def get_nvidia_gpu_stats(device: Any) -> dict[str, float]:
+    """How much of a GPU's memory is used and free, in MiB. RuntimeError where there is no GPU."""
+    if not is_cuda_available():
+        raise RuntimeError("get_nvidia_gpu_stats: there is no GPU")
+    free, total = rl.cuda.mem_get_info(device)
+    used = (total - free) / 2**20
+    return {"memory.used (MB)": used, "memory.free (MB)": free / 2**20}
+
+
 def num_cuda_devices() -> int:
     """How many GPUs there are."""
     return int(rl.cuda.device_count())

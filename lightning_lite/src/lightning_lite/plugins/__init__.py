@@ -10,10 +10,12 @@ HOMES = {
     "ClusterEnvironment": "plugins.environments",
     "DoublePrecision": "plugins.precision",
     "HalfPrecision": "plugins.precision",
+    "LayerSync": "plugins.layer_sync",
     "LightningEnvironment": "plugins.environments",
     "MixedPrecision": "plugins.precision",
     "Precision": "plugins.precision",
     "SLURMEnvironment": "plugins.environments",
+    "TorchSyncBatchNorm": "plugins.layer_sync",
 }
 __all__ = ["AsyncCheckpointIO", "CheckpointIO", "TorchCheckpointIO", *sorted(HOMES)]
 __getattr__ = attach(__name__, HOMES)

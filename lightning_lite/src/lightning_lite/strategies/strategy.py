@@ -10,6 +10,7 @@ from lightning_lite.plugins.io import TorchCheckpointIO
 
 TBroadcast = TypeVar("TBroadcast")
 TReduce = TypeVar("TReduce")
+TModel = TypeVar("TModel")
 
 
 class Strategy:

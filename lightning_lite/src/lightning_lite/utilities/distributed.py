@@ -21,6 +21,10 @@ def is_shared_filesystem(strategy: Any = None, path: Any = None, timeout: int = 
     return True
 
 
+def prepare_for_backward(model: Any, output: Any) -> None:
+    """Prepare a distributed model's gradients: in one process there is nothing to prepare."""
+
+
 class _SampledIndices(Dataset):
     """The indices that a sampler gives, as a data set."""
 

@@ -32,6 +32,15 @@ def get_human_readable_count(number: int) -> str:
     return f"{scaled:,.1f} {LETTERS[group]}"
 
 
+def get_formatted_model_size(total_model_size: float) -> str:
+    """A number of megabytes with three decimals.
+
+    >>> get_formatted_model_size(1.2345)
+    '1.234'
+    """
+    return f"{total_model_size:,.3f}"
+
+
 def parse_batch_shape(batch: Any) -> Any:
     """The shape of a tensor, those of a list of them, "?" for anything else."""
     if hasattr(batch, "shape"):

@@ -39,12 +39,15 @@ class ProgressBar(Callback):
 
     def get_metrics(self, trainer: Any, pl_module: Any) -> dict[str, Any]:
         """The numbers beside the bar: what was logged with `prog_bar=True`, the run's version."""
-        shown: dict[str, Any] = {}
-        version = trainer.logger.version if trainer.logger is not None else None
-        if version not in (None, ""):
-            shown["v_num"] = version if isinstance(version, int) else str(version)[-4:]
-        shown.update(trainer.progress_bar_metrics)
-        return shown
+        return {**get_standard_metrics(trainer), **trainer.progress_bar_metrics}
+
+
+def get_standard_metrics(trainer: Any) -> dict[str, Any]:
+    """What every bar shows: the run's version as `v_num`, if a logger gives it one."""
+    version = trainer.logger.version if trainer.logger is not None else None
+    if version in (None, ""):
+        return {}
+    return {"v_num": version if isinstance(version, int) else str(version)[-4:]}
 
 
 def total_or_none(number: float) -> int | None:

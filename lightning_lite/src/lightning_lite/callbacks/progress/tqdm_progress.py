@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from typing import Any
@@ -14,6 +15,11 @@ from lightning_lite.callbacks.progress.progress_bar import (
 
 # Where nobody watches, a bar that is drawn ten times a second only fills a file.
 SECONDS_BETWEEN_LINES = 10.0
+
+
+def convert_inf(x: int | float | None) -> int | float | None:
+    """A number of batches as tqdm wants it: None for one that is not known."""
+    return None if x is None or math.isinf(x) or math.isnan(x) else x
 
 
 class TQDMProgressBar(ProgressBar):
@@ -236,3 +242,12 @@ class TQDMProgressBar(ProgressBar):
     def on_predict_end(self, trainer: Any, pl_module: Any) -> None:
         """End the line."""
         self._close_evaluation()
+
+
+def __getattr__(name: str) -> Any:
+    """`Tqdm`: the class of the bars, imported when somebody asks for it."""
+    if name != "Tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tqdm import tqdm
+
+    return tqdm
