@@ -151,6 +151,20 @@ def family(session: nox.Session) -> None:
 
 
 @nox.session
+def lightning(session: nox.Session) -> None:
+    """Checkpoints exchanged with Lightning in both directions; Lightning and PyTorch get an
+    environment of their own in .nox/lightning-theirs."""
+    install(session, folders=("core", "lightning_lite"))
+    theirs = Path(session.virtualenv.location).parent / "lightning-theirs"
+    python = theirs / "bin" / "python"
+    if not python.exists():
+        outside(session, "-m", "venv", str(theirs))
+        wanted = ("torch==2.13.0+cpu", "lightning==2.6.6")
+        session.run(str(python), "-m", "pip", "install", "--quiet", *wanted, external=True)
+    session.run("python", "ci/lightning_checkpoints.py", "--theirs", str(python), *session.posargs)
+
+
+@nox.session
 def onnx_files(session: nox.Session) -> None:
     """Real ONNX models of other packages, downloaded: the numbers of ONNX Runtime."""
     install(session, "onnx", "onnxruntime", folders=("core",))

@@ -126,8 +126,14 @@ class Feed:
         }
         self._make_iterator()
 
-    def reopen(self, saved: dict[str, Any], epoch: int) -> None:
-        """Stand where a feed stood when it wrote `saved` down."""
+    def reopen(self, saved: dict[str, Any] | None, epoch: int, batch: int) -> None:
+        """Stand where a feed stood when it wrote `saved` down; without it, after `batch` batches of
+        a new iterator."""
+        if saved is None:
+            self.open(epoch)
+            for _ in range(batch):
+                self._take()
+            return
         set_epoch(self.loader, epoch)
         own = saved.get("own")
         if own is not None and stateful(self.loader):

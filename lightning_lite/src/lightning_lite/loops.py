@@ -41,8 +41,9 @@ def go_on(trainer: Any) -> None:
         elif progress.next is Next.AFTER_EPOCH:
             progress.next = Next.BATCH
     if progress.next in (Next.BATCH, Next.AFTER_BATCH, Next.AFTER_VALIDATION):
-        trainer.feed.reopen(point["loader"], progress.epoch)
-    random_state.restore(point["random_states"])
+        trainer.feed.reopen(point["loader"], progress.epoch, progress.batch)
+    if point["random_states"] is not None:
+        random_state.restore(point["random_states"])
 
 
 def limit_reached(trainer: Any) -> bool:

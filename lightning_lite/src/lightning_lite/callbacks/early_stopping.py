@@ -6,6 +6,7 @@ import math
 from enum import Enum
 from typing import Any
 
+import rushlight as rl
 from lightning_lite.callbacks.callback import Callback
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.messages import info, warn
@@ -76,7 +77,7 @@ class EarlyStopping(Callback):
         return {
             "wait_count": self.wait_count,
             "stopped_epoch": self.stopped_epoch,
-            "best_score": self.best_score,
+            "best_score": rl.tensor(self.best_score),
             "patience": self.patience,
         }
 
@@ -84,7 +85,7 @@ class EarlyStopping(Callback):
         """Go on from what was known."""
         self.wait_count = state_dict["wait_count"]
         self.stopped_epoch = state_dict["stopped_epoch"]
-        self.best_score = state_dict["best_score"]
+        self.best_score = float(state_dict["best_score"])
         self.patience = state_dict["patience"]
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
