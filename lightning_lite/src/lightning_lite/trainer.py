@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from lightning_lite import checkpoint, running
+from lightning_lite.callbacks.callback import Callback
 from lightning_lite.callbacks.connection import default_callbacks
 from lightning_lite.data_sources import DataSources
 from lightning_lite.feeding import INFINITE, Feed
@@ -15,6 +16,7 @@ from lightning_lite.gradients import check_clipping
 from lightning_lite.hooks import HookTable
 from lightning_lite.interrupt import InterruptGuard
 from lightning_lite.loggers.connection import make_loggers
+from lightning_lite.loggers.logger import Logger
 from lightning_lite.metrics import Results, Views
 from lightning_lite.options import (
     Limits,
@@ -71,8 +73,8 @@ class Trainer(TrainerProperties):
         devices: Any = "auto",
         num_nodes: int = 1,
         precision: str | int | None = None,
-        logger: Any = None,
-        callbacks: Any = None,
+        logger: Logger | list[Logger] | bool | None = None,
+        callbacks: list[Callback] | Callback | None = None,
         fast_dev_run: int | bool = False,
         max_epochs: int | None = None,
         min_epochs: int | None = None,
