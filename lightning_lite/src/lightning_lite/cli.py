@@ -354,7 +354,7 @@ def _instantiate(parser: Any, config: Any) -> Any:
 
 
 def _load_all(module: Any) -> None:
-    """Import every class of a module that imports them at first use, so that subclasses are found."""
+    """Import all classes of a module that does so at first use, for subclasses to be found."""
     for name in module.__all__:
         getattr(module, name)
 

@@ -8,7 +8,7 @@ class MisconfigurationException(Exception):
 
 
 class SIGTERMException(SystemExit):
-    """The scheduler ended the run with SIGTERM; the state was written down before."""
+    """SIGTERM ended the run; the state was written down before, and the exit code is 143."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -13,7 +13,6 @@ from lightning_lite import random_state
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.evaluation import validate_in_training
 from lightning_lite.feeding import INFINITE
-from lightning_lite.finiteness import watch_loss
 from lightning_lite.logging_points import keep_epoch_metrics, keep_step_metrics, log_epoch, log_step
 from lightning_lite.messages import info
 from lightning_lite.optimization import optimize, steps_now, update_schedulers
@@ -143,7 +142,6 @@ def train_batch(trainer: Any, batch: Any) -> None:
         return
     with trainer.precision_context():
         outputs = optimize(trainer, trainer.step_arguments(batch, batch_idx), batch_idx)
-    watch_loss(trainer, outputs, batch_idx)
     if steps_now(trainer, batch_idx + 1):
         update_schedulers(trainer, "step", batch_idx + 1, plateau=False)
     if progress.is_last_batch:

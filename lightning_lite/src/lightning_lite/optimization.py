@@ -8,6 +8,7 @@ from typing import Any
 import rushlight as rl
 from lightning_lite.batches import detached
 from lightning_lite.errors import MisconfigurationException
+from lightning_lite.finiteness import watch_loss
 from lightning_lite.messages import warn
 
 
@@ -67,6 +68,7 @@ class Closure:
             if factor != 1:
                 loss = loss / factor
             self.outputs = {"loss": loss.detach(), **rest}
+            watch_loss(trainer, self.outputs["loss"], self.batch_idx, self.arguments)
             hooks.call("on_before_backward", loss)
             module.backward(trainer.precision_settings.scaled(loss))
             hooks.call("on_after_backward")
@@ -98,7 +100,10 @@ def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[s
         if isinstance(output, Mapping):
             return detached(dict(output))
         loss, _ = split_output(output)
-        return {} if loss is None else {"loss": loss.detach()}
+        if loss is None:
+            return {}
+        watch_loss(trainer, loss, batch_idx, arguments)
+        return {"loss": loss.detach()}
     closure = Closure(trainer, arguments, batch_idx)
     if steps_now(trainer, batch_idx + 1):
         optimizer = trainer.lightning_optimizers[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import rushlight as rl
 from lightning_lite import checkpoint, data_sources, optimizers
 from lightning_lite.callbacks.connection import attach_module_callbacks
 from lightning_lite.checkpoint_paths import interrupted_path, resolve
-from lightning_lite.errors import Interrupted, MisconfigurationException
+from lightning_lite.errors import Interrupted, MisconfigurationException, SIGTERMException
 from lightning_lite.evaluation import evaluation_loop, prediction_loop, sanity_check
 from lightning_lite.feeding import Feed
 from lightning_lite.hooks import HookTable, overrides
@@ -57,6 +58,8 @@ def run(
             result = work(trainer, path, weights_only)
         except KeyboardInterrupt as exception:
             stop_by_interrupt(trainer, exception)
+            if trainer.interrupt.terminated:
+                raise SIGTERMException(128 + signal.SIGTERM) from None
             return None
         except BaseException as exception:
             trainer.state.status = TrainerStatus.INTERRUPTED

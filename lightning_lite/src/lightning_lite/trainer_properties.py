@@ -58,6 +58,11 @@ class TrainerProperties:
         return total if self.max_steps == -1 else min(self.max_steps, total)
 
     @property
+    def received_sigterm(self) -> bool:
+        """Whether SIGTERM was seen; the run ends after this batch."""
+        return self.interrupt.terminated
+
+    @property
     def should_stop(self) -> bool:
         """Whether somebody wishes to stop; may be set. `min_epochs` and `min_steps` come first."""
         return bool(self.stop_wishes)
