@@ -276,6 +276,32 @@ class Trainer(TrainerProperties):
             )
         self.strategy.save_checkpoint(checkpoint.dump(self, bool(weights_only)), filepath)
 
+    def explain(
+        self,
+        model: Any,
+        train_dataloaders: Any = None,
+        val_dataloaders: Any = None,
+        datamodule: Any = None,
+    ) -> str:
+        """Print the loop that `fit` with these arguments will run, and return it as text: every
+        hook that somebody overrides, in order, by whom. Nothing is run, but loaders are made."""
+        from lightning_lite.trainer_reports import explained
+
+        text = explained(self, model, train_dataloaders, val_dataloaders, datamodule)
+        self.print(text)
+        return text
+
+    def check(
+        self, model: Any, train_dataloaders: Any = None, datamodule: Any = None, steps: int = 50
+    ) -> Any:
+        """Try whether a module can learn: `steps` steps on the first batch, and a learning rate
+        test. Prints and returns a `CheckReport`; afterwards all is what it was, bit for bit."""
+        from lightning_lite.checking import check
+
+        report = check(self, model, train_dataloaders, datamodule, steps)
+        self.print(str(report))
+        return report
+
     def print(self, *args: Any, **kwargs: Any) -> None:
         """Print without tearing the progress bar."""
         bar = self.progress_bar_callback

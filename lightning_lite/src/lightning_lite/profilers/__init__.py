@@ -11,6 +11,7 @@ HOMES = {
     "AdvancedProfiler": "profilers.advanced",
     "PyTorchProfiler": "profilers.pytorch",
     "SimpleProfiler": "profilers.simple",
+    "StepBudget": "profilers.budget",
 }
 __all__ = ["PassThroughProfiler", "Profiler", *sorted(HOMES)]
 __getattr__ = attach(__name__, HOMES)

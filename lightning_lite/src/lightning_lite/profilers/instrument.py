@@ -9,7 +9,12 @@ from typing import Any
 from lightning_lite.hooks import HookTable
 from lightning_lite.profilers.profiler import PassThroughProfiler, Profiler
 
-BY_NAME = {"simple": "SimpleProfiler", "advanced": "AdvancedProfiler", "pytorch": "PyTorchProfiler"}
+BY_NAME = {
+    "advanced": "AdvancedProfiler",
+    "budget": "StepBudget",
+    "pytorch": "PyTorchProfiler",
+    "simple": "SimpleProfiler",
+}
 # Methods of the module that the loops call beside its hooks and steps.
 METHODS = ("backward", "optimizer_step", "optimizer_zero_grad", "configure_gradient_clipping")
 
