@@ -54,6 +54,7 @@ def test_explained_options(model_class, loader, trainer):
     assert "fit of Regression on cpu, precision bf16-mixed" in text
     assert "for each of 3 epochs" in text and "for each of 6 batches" in text
     assert "after every 2 batches: validation, 3 batches" in text
+    assert "after every 2 batches: optimizer step" in text
     assert "ModelCheckpoint" in text.split("on_validation_end")[1].splitlines()[0]
     quiet = trainer(limit_val_batches=0).explain(model_class(), loader())
     assert "validation" not in quiet and "for each of 6 batches" in quiet

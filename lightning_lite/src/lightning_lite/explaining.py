@@ -59,7 +59,7 @@ BASES = (LightningModule, Callback)
 
 
 def actors(trainer: Any, module: Any, hook: str) -> list[str]:
-    """Who acts in a hook, in order: callbacks, the data module, the module, who writes checkpoints."""
+    """Who acts in a hook, in order; who writes checkpoints comes last."""
     using = [each for each in trainer.callbacks if overrides(each, Callback, hook)]
     late = [each for each in using if hook in WRITE_LAST and isinstance(each, Checkpoint)]
     before = [type(each).__name__ for each in using if each not in late]
@@ -131,13 +131,11 @@ def _depth(line: str) -> int:
 
 
 def _without_empty(lines: list[str]) -> list[str]:
-    """Without headings under which nothing stands."""
+    """Without validations in which nobody acts."""
     kept = []
-    for number, line in enumerate(lines):
-        heading = " " not in line.strip() or line.strip()[0].isalpha()
-        following = lines[number + 1] if number + 1 < len(lines) else ""
-        is_heading = heading and (": " in line or "for each" in line or "after every" in line)
-        if is_heading and _depth(following) <= _depth(line):
-            continue
-        kept.append(line)
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if "validation: " not in line and ": validation" not in line:
+            kept.append(line)
+        elif _depth(following) > _depth(line):
+            kept.append(line)
     return kept

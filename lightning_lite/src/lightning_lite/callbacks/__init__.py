@@ -28,6 +28,7 @@ HOMES = {
     "ModelPruning": "callbacks.pruning",
     "OnExceptionCheckpoint": "callbacks.on_exception_checkpoint",
     "RichModelSummary": "callbacks.rich_model_summary",
+    "RunPage": "callbacks.run_page",
     "SpikeDetection": "callbacks.spike",
     "StochasticWeightAveraging": "callbacks.stochastic_weight_avg",
     "ThroughputMonitor": "callbacks.throughput_monitor",

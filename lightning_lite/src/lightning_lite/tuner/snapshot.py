@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 import rushlight as rl
 from lightning_lite import random_state
 from lightning_lite.feeding import generators
+from lightning_lite.messages import log
 
 
 @contextmanager
@@ -23,7 +25,8 @@ def untouched(trainer: Any, module: Any, loaders: Any = None) -> Iterator[None]:
     modes = {each: each.training for each in module.modules()}
     random_numbers = random_state.capture()
     drawn = [(each, each.get_state()) for each in generators(loaders)]
-    attributes = dict(trainer.__dict__)
+    attributes, level = dict(trainer.__dict__), log.level
+    log.setLevel(max(level, logging.WARNING))  # trials end by limits that nobody asked for
     owner, hparams = module._trainer, dict(module.hparams)
     try:
         yield
@@ -42,6 +45,7 @@ def untouched(trainer: Any, module: Any, loaders: Any = None) -> Iterator[None]:
         for each, value in drawn:
             each.set_state(value)
         random_state.restore(random_numbers)
+        log.setLevel(level)
 
 
 def quieten(trainer: Any, steps: int, callbacks: list[Any]) -> None:
