@@ -37,7 +37,7 @@ FIT = """\
 2 on_before_backward
 2 backward
 2 on_after_backward
-2 [after every {accumulate} batches: optimizer step]
+2 [after every {accumulate}: optimizer step]
 3 on_before_optimizer_step
 3 configure_gradient_clipping
 3 optimizer_step
@@ -83,6 +83,7 @@ def _number(value: float | None) -> str:
 def _words(trainer: Any, lengths: dict[str, float | None]) -> dict[str, str]:
     """What the headings say."""
     epochs, interval = trainer.max_epochs, trainer.val_check_interval
+    accumulate = trainer.accumulate_grad_batches
     when = "at the epoch's end"
     if isinstance(interval, int):
         when = f"after every {interval} batches"
@@ -96,7 +97,7 @@ def _words(trainer: Any, lengths: dict[str, float | None]) -> dict[str, str]:
         "batches": _number(lengths["train"]),
         "val": _number(lengths["val"]),
         "sanity": _number(trainer.limits.sanity_val),
-        "accumulate": str(trainer.accumulate_grad_batches),
+        "accumulate": "batch" if accumulate == 1 else f"{accumulate} batches",
         "when": when,
     }
 

@@ -12,6 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import rushlight
+
+from lightning_lite._version import __version__
 from lightning_lite.callbacks.callback import Callback
 from lightning_lite.callbacks.curves import picture
 from lightning_lite.configuration import is_plain, plain_form
@@ -102,8 +105,8 @@ class RunPage(Callback):
         self._write(trainer)
 
     def _write(self, trainer: Any) -> None:
-        assert self._folder is not None
-        self._folder.mkdir(parents=True, exist_ok=True)
+        folder = self._folder or Path(trainer.default_root_dir)
+        folder.mkdir(parents=True, exist_ok=True)
         progress = trainer.state.progress
         self.facts["progress"] = {"epochs": progress.epoch, "steps": progress.optimizer_steps}
         self.facts["checkpoints"] = [
@@ -113,9 +116,9 @@ class RunPage(Callback):
         ]
         text = json.dumps(self.facts, indent=2, ensure_ascii=False, default=str)
         for name, content in (("run.json", text), ("index.html", page(self.facts, self.curves))):
-            aside = self._folder / f".{name}.{os.getpid()}.part"
+            aside = folder / f".{name}.{os.getpid()}.part"
             aside.write_text(content, encoding="utf-8")
-            aside.replace(self._folder / name)
+            aside.replace(folder / name)
 
 
 def _plain(hparams: Any) -> dict[str, Any]:
@@ -139,12 +142,10 @@ def settings_of(trainer: Any) -> dict[str, Any]:
 
 def environment() -> dict[str, Any]:
     """Versions, the machine, and the seed."""
-    import rushlight
-
     return {
         "python": platform.python_version(),
         "rushlight": rushlight.__version__,
-        "lightning_lite": __import__("lightning_lite").__version__,
+        "lightning_lite": __version__,
         "system": platform.platform(),
         "cores": os.cpu_count(),
         "seed": os.environ.get(SEED_VARIABLE),
