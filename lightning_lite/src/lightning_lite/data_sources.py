@@ -158,7 +158,10 @@ def on_cpu(batch: Any) -> bool:
     if isinstance(batch, rl.Tensor):
         return batch.device.type == "cpu"
     if isinstance(batch, list | tuple):
-        return all(isinstance(each, rl.Tensor) and each.device.type == "cpu" for each in batch)
+        for each in batch:
+            if not isinstance(each, rl.Tensor) or each.device.type != "cpu":
+                return False
+        return True
     return False
 
 

@@ -32,7 +32,7 @@ class BatchSizeFinder(Callback):
                 f"BatchSizeFinder: mode {mode!r}; expected one of {self.SUPPORTED_MODES}"
             )
         self.optimal_batch_size: int | None = init_val
-        self._options = {
+        self._options: dict[str, Any] = {
             "mode": mode,
             "steps_per_trial": steps_per_trial,
             "init_val": init_val,

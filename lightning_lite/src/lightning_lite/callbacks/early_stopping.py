@@ -117,16 +117,16 @@ class EarlyStopping(Callback):
                 raise RuntimeError(message)
             warn(message, RuntimeWarning)
             return
-        reason, message = self._judge(float(value))
-        if message is not None:
+        reason, why = self._judge(float(value))
+        if why is not None:
             trainer.stop_wishes.add(self.state_key)
             self.stopped_epoch = trainer.current_epoch
             if self.verbose:
-                info(f"EarlyStopping: {message}")
+                info(f"EarlyStopping: {why}")
         elif self.state_key in trainer.stop_wishes:
             trainer.stop_wishes.discard(self.state_key)
             self.stopped_epoch = 0
-        self.stopping_reason, self.stopping_reason_message = reason, message
+        self.stopping_reason, self.stopping_reason_message = reason, why
 
     def _better(self, value: float, than: float) -> bool:
         return value < than if self.mode == "min" else value > than

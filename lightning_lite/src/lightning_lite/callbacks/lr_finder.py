@@ -31,7 +31,7 @@ class LearningRateFinder(Callback):
             raise ValueError(
                 f"LearningRateFinder: mode {mode!r}; expected one of {self.SUPPORTED_MODES}"
             )
-        self._options = {
+        self._options: dict[str, Any] = {
             "min_lr": min_lr,
             "max_lr": max_lr,
             "num_training": num_training_steps,

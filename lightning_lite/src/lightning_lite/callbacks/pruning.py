@@ -73,7 +73,7 @@ class ModelPruning(Callback):
         if verbose not in (0, 1, 2):
             raise MisconfigurationException(f"ModelPruning: verbose={verbose}; expected 0, 1 or 2")
 
-    def _method(self, given: Any, dim: int | None, norm: int | None) -> type:
+    def _method(self, given: Any, dim: int | None, norm: int | None) -> Any:
         """The pruning method that an argument means."""
         if isinstance(given, str):
             given = given.lower()

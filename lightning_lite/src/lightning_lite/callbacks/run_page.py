@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import rushlight
-
 from lightning_lite._version import __version__
 from lightning_lite.callbacks.callback import Callback
 from lightning_lite.callbacks.curves import picture

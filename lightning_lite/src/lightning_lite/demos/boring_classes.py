@@ -112,6 +112,10 @@ class BoringDataModule(LightningDataModule):
     def __init__(self) -> None:
         super().__init__()
         self.random_full: Any = RandomDataset(32, 64 * 4)
+        self.random_train: Any = None
+        self.random_val: Any = None
+        self.random_test: Any = None
+        self.random_predict: Any = None
 
     def setup(self, stage: str) -> None:
         """Divide the rows."""

@@ -94,7 +94,8 @@ class Dictionary:
 
 def tokenize(path: Any) -> tuple[Any, Dictionary]:
     """The words of a file as numbers, with `<eos>` at the end of each line, and the dictionary."""
-    dictionary, found = Dictionary(), []
+    dictionary = Dictionary()
+    found: list[int] = []
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         found.extend(dictionary.add_word(word) for word in [*line.split(), "<eos>"])
     return rl.tensor(found, dtype=rl.int64), dictionary

@@ -215,7 +215,7 @@ class Learner:
         kept = self.module.optimizer
         self.module.optimizer = None
         try:
-            test = Tuner(trainer).lr_find(
+            test: Any = Tuner(trainer).lr_find(
                 self.module,
                 self.train_dl,
                 min_lr=start_lr,

@@ -85,10 +85,10 @@ class _FabricModule(rl.nn.Module):
         return self._original_module.state_dict(*args, **kwargs)
 
     def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, **kwargs: Any
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
         """Give the module a state."""
-        return self._original_module.load_state_dict(state_dict, strict=strict, **kwargs)
+        return self._original_module.load_state_dict(state_dict, strict=strict, assign=assign)
 
     def __getattr__(self, name: str) -> Any:
         try:

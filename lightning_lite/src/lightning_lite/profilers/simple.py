@@ -43,15 +43,11 @@ class SimpleProfiler(Profiler):
         whole = time.monotonic() - self.start_time
         rows = [(name, len(times), sum(times)) for name, times in self.recorded_durations.items()]
         rows.sort(key=lambda row: row[2], reverse=True)
-        if self.extended:
-            table = [("Action", "calls", "mean (s)", "total (s)", "share")] + [
-                (name, str(n), f"{t / n:.3g}", f"{t:.5g}", f"{t / whole:.1%}")
-                for name, n, t in rows
-            ]
-        else:
-            table = [("Action", "mean (s)", "total (s)")] + [
-                (name, f"{t / n:.3g}", f"{t:.5g}") for name, n, t in rows
-            ]
+        table = [("Action", "calls", "mean (s)", "total (s)", "share")] + [
+            (name, str(n), f"{t / n:.3g}", f"{t:.5g}", f"{t / whole:.1%}") for name, n, t in rows
+        ]
+        if not self.extended:
+            table = [(name, "", mean, total, "") for name, _, mean, total, _ in table]
         widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
         lines = [
             row[0].ljust(widths[0])

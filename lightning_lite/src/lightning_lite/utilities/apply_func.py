@@ -58,8 +58,9 @@ def _rebuilt(data: Any, inner: Callable[[Any], Any], include_none: bool) -> Any:
     if isinstance(data, Mapping):
         pairs = [(key, inner(value)) for key, value in data.items()]
         kept = [(key, value) for key, value in pairs if include_none or value is not None]
+        kind: Any = type(data)
         factory = getattr(data, "default_factory", None)
-        return type(data)(factory, kept) if factory else type(data)(kept)
+        return kind(factory, kept) if factory else kind(kept)
     named = isinstance(data, tuple) and hasattr(data, "_fields")
     if named or (isinstance(data, Sequence) and not isinstance(data, str | bytes)):
         items = [value for value in map(inner, data) if include_none or value is not None]

@@ -36,7 +36,8 @@ def clean_namespace(hparams: MutableMapping | Namespace) -> None:
 
 def parse_class_init_keys(cls: type) -> tuple[str, str | None, str | None]:
     """Names of a constructor's `self`, `*args` and `**kwargs`; None for those it has not."""
-    parameters = list(inspect.signature(cls.__init__).parameters.values())
+    constructor: Any = cls
+    parameters = list(inspect.signature(constructor.__init__).parameters.values())
 
     def name_of(kind: Any) -> str | None:
         return next((each.name for each in parameters if each.kind is kind), None)
@@ -70,7 +71,7 @@ def collect_init_args(
     current: types.FrameType | None = frame
     while current is not None and current.f_code.co_name == "__init__":
         owner = next(iter(inspect.getargvalues(current).args), None)
-        if classes and not isinstance(current.f_locals.get(owner), classes):
+        if classes and not isinstance(current.f_locals.get(owner or ""), classes):
             break
         found.append(get_init_args(current))
         current = current.f_back

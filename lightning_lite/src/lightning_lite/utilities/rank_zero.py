@@ -27,20 +27,22 @@ def rank_of_environment() -> int:
     return 0
 
 
-def rank_zero_only(function: Callable, default: Any = None) -> Callable:
-    """A function that does its work in process 0 and returns `default` in all others.
+class RankZeroOnly:
+    """`rank_zero_only(function, default=None)`: a function that does its work in process 0 and
+    returns `default` in all others. `rank` is the number of this process; programs may set it."""
 
-    `rank_zero_only.rank` is the number of this process; programs may set it.
-    """
+    def __init__(self) -> None:
+        self.rank = rank_of_environment()
 
-    @functools.wraps(function)
-    def only(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs) if rank_zero_only.rank == 0 else default
+    def __call__(self, function: Callable, default: Any = None) -> Callable:
+        @functools.wraps(function)
+        def only(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs) if self.rank == 0 else default
 
-    return only
+        return only
 
 
-rank_zero_only.rank = rank_of_environment()
+rank_zero_only = RankZeroOnly()
 
 
 def rank_prefixed_message(message: str, rank: int | None) -> str:

@@ -109,7 +109,7 @@ class Throughput:
         for index, name in enumerate(names, start=1):
             if first[index] is None or last[index] is None:
                 continue
-            rate = (last[index] - first[index]) / seconds  # type: ignore[operator]
+            rate = (last[index] - first[index]) / seconds
             found[f"device{self.separator}{name}_per_sec"] = rate
             if self.world_size > 1:
                 found[f"{name}_per_sec"] = rate * self.world_size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+import time
 from typing import Any
 
 from lightning_lite.callbacks.progress.progress_bar import (
@@ -20,6 +21,11 @@ SECONDS_BETWEEN_LINES = 10.0
 def convert_inf(x: int | float | None) -> int | float | None:
     """A number of batches as tqdm wants it: None for one that is not known."""
     return None if x is None or math.isinf(x) or math.isnan(x) else x
+
+
+def is_drawn(bar: Any) -> bool:
+    """Whether tqdm draws a bar at its next update, by the time since the last."""
+    return bool(time.time() - bar.last_print_t >= bar.mininterval)
 
 
 class TQDMProgressBar(ProgressBar):
@@ -124,8 +130,8 @@ class TQDMProgressBar(ProgressBar):
         bar = self._training_bar
         done = batch_idx + 1
         if bar is not None and not bar.disable:
-            due = done % self._refresh_rate == 0 or done == bar.total
             # what stands beside the bar is only gathered when it is drawn
+            due = done % self._refresh_rate == 0 and is_drawn(bar) or done == bar.total
             metrics = self.get_metrics(trainer, pl_module) if due else None
             self._advance(bar, done, metrics)
 
