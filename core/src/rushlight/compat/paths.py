@@ -42,6 +42,7 @@ OTHER_NAMES = {
     "torch.amp.autocast_mode": "rushlight.amp.mode",
     "torch.autograd.grad_mode": "rushlight.autograd.mode",
     "torch.autograd.anomaly_mode": "rushlight.autograd.anomaly",
+    "torch.nn.parallel.distributed": "rushlight.nn.parallel",
     "torch.optim.adamw": "rushlight.optim.adam",
     "torch.nn.utils.weight_norm": "rushlight.nn.utils.weight_normalization",
     "torch.nn.utils.spectral_norm": "rushlight.nn.utils.spectral_normalization",

@@ -35,6 +35,7 @@ class RankZeroOnly:
         self.rank = rank_of_environment()
 
     def __call__(self, function: Callable, default: Any = None) -> Callable:
+        """See the class."""
         @functools.wraps(function)
         def only(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs) if self.rank == 0 else default
