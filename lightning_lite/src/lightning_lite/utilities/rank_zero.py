@@ -36,6 +36,7 @@ class RankZeroOnly:
 
     def __call__(self, function: Callable, default: Any = None) -> Callable:
         """See the class."""
+
         @functools.wraps(function)
         def only(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs) if self.rank == 0 else default
