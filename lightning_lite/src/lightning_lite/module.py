@@ -360,6 +360,11 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
         """
         return deploying.to_torchscript(self, file_path, method, example_inputs, kwargs)
 
+    @property
+    def device_mesh(self) -> None:
+        """The devices of a model that is divided among several: None, for there is one."""
+        return None
+
     def to_onnx(self, file_path: Any = None, input_sample: Any = None, **kwargs: Any) -> Any:
         """The module as an ONNX program, saved if `file_path` (a path or a binary file) is given.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from typing import Any
 
+import rushlight as rl
 from lightning_lite import checkpoint, running
 from lightning_lite.callbacks.callback import Callback
 from lightning_lite.callbacks.connection import default_callbacks
@@ -276,6 +278,13 @@ class Trainer(TrainerProperties):
                 "save_checkpoint: there is no model yet; call fit, validate or test"
             )
         self.strategy.save_checkpoint(checkpoint.dump(self, bool(weights_only)), filepath)
+
+    @contextmanager
+    def init_module(self, empty_init: bool | None = None) -> Iterator[None]:
+        """A block whose new modules are on the trainer's device, in the dtype of its precision.
+        Parameters are drawn whatever `empty_init` says."""
+        with rl.device(self.root_device), self.precision_context():
+            yield
 
     def explain(
         self,

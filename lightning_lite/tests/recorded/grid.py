@@ -1,6 +1,6 @@
 """The flags that say how much is trained and when validation runs, in all combinations.
 
-`python grid.py` runs them with lightning and writes `grid.json`, which `test_grid.py` compares with:
+`python grid.py` runs them with lightning and writes `grid.json`, to which `test_grid.py` compares:
 at which steps validation ran, how many optimizer steps and epochs there were, what the learning
 rate ended at, or that the combination is refused.
 """

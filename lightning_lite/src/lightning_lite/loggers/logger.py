@@ -47,6 +47,9 @@ class Logger:
         """Take the hyper-parameters."""
         raise NotImplementedError(f"{type(self).__name__} does not define log_hyperparams")
 
+    def log_graph(self, model: Any, input_array: Any = None) -> None:
+        """Take the structure of a model; loggers that draw none forget it."""
+
     def state_dict(self) -> dict[str, Any]:
         """How far the log has come, in plain types, for a checkpoint; empty if nothing is known."""
         return {}

@@ -25,6 +25,23 @@ class ProgressBar(Callback):
         """Remember the trainer."""
         self._trainer = trainer
 
+    # What a line is called before its numbers; subclasses may say it otherwise.
+    sanity_check_description = "Sanity Checking"
+    train_description = "Training"
+    validation_description = "Validation"
+    test_description = "Testing"
+    predict_description = "Predicting"
+
+    @property
+    def total_train_batches(self) -> float:
+        """How many batches an epoch has; infinity if nobody knows."""
+        return self.trainer.num_training_batches
+
+    @property
+    def total_val_batches(self) -> float:
+        """How many batches a validation has, over all loaders."""
+        return sum(self.trainer.num_val_batches)
+
     def disable(self) -> None:
         """Draw nothing from now on."""
         raise NotImplementedError(f"{type(self).__name__} does not define disable")
