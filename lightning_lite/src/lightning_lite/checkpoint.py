@@ -160,6 +160,12 @@ def dump_fit_loop(trainer: Any) -> dict[str, Any]:
     }
     if trainer.feed is not None:
         saved["loader"] = trainer.feed.state_dict()
+        done = trainer.state.progress.batch
+        if trainer.feed.is_open and done < saved["loader"]["taken"]:
+            # A batch that was taken and not finished comes again; the loader's own position is
+            # behind it.
+            saved["loader"]["taken"] = done
+            saved["loader"].pop("own", None)
     states = [logger_state(logger) for logger in trainer.loggers]
     if any(states):
         saved["loggers"] = states

@@ -684,6 +684,106 @@ def language_models(L, rl, part, folder):
     }
 
 
+@recorded
+def samplers(L, rl, part, folder):
+    kit, wrapper = part("overrides.distributed"), part("fabric:utilities.distributed")
+    data = list(range(11))
+    found = {}
+    for rank in range(3):
+        options = {"num_replicas": 3, "rank": rank}
+        plain_order = kit.UnrepeatedDistributedSampler(data, shuffle=False, **options)
+        shuffled = kit.UnrepeatedDistributedSampler(data, shuffle=True, seed=3, **options)
+        own = rl.utils.data.SequentialSampler(range(5, 12))
+        wrapped = wrapper.DistributedSamplerWrapper(own, shuffle=False, **options)
+        unrepeated = kit.UnrepeatedDistributedSamplerWrapper(own, shuffle=False, **options)
+        found[str(rank)] = [list(each) for each in (plain_order, shuffled, wrapped, unrepeated)]
+        found[f"{rank} lengths"] = [len(plain_order), len(wrapped), len(unrepeated)]
+    return found
+
+
+@recorded
+def helpers(L, rl, part, folder):
+    tying, memory = part("utilities.parameter_tying"), part("utilities.memory")
+    apply, data = part("fabric:utilities.apply_func"), part("fabric:utilities.data")
+    nn = rl.nn
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 2))
+    model[2].weight = model[0].weight
+    shared = tying.find_shared_parameters(model)
+    tying.set_shared_parameters(model, [["0.bias", "1.bias"]])
+    errors = [
+        RuntimeError("CUDA error: out of memory"),
+        RuntimeError("cuDNN error: CUDNN_STATUS_NOT_SUPPORTED."),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+        RuntimeError("other"),
+        ValueError("CUDA out of memory"),
+    ]
+    loader = rl.utils.data.DataLoader(range(4))
+    grown = rl.ones(2, requires_grad=True) * 2
+    cut = memory.recursive_detach({"a": grown, "b": 3})
+    scalars = apply.convert_tensors_to_scalars({"a": rl.tensor(2.0), "b": [rl.tensor(3)], "c": "x"})
+    tensors = apply.convert_to_tensors({"a": 2, "b": [1.5, True]}, rl.device("cpu"))
+    return {
+        "shared": [shared, tying.find_shared_parameters(model)],
+        "memory": [memory.is_oom_error(each) for each in errors],
+        "detached": [cut["a"].requires_grad, cut["b"]],
+        "scalars": scalars,
+        "tensors": [str(each.dtype).split(".")[-1] for each in (tensors["a"], *tensors["b"])],
+        "lengths": [data.has_len(each) for each in (loader, iter([1]))],
+        "sized": [data.sized_len(each) for each in (loader, [1, 2], iter([1]))],
+        "iterable": data.has_iterable_dataset(loader),
+    }
+
+
+@recorded
+def constructor_arguments(L, rl, part, folder):
+    kit = part("utilities.parsing")
+    import inspect
+
+    class Base:
+        def __init__(self, a, b=2, **more):
+            self.own = kit.get_init_args(inspect.currentframe())
+            super().__init__()
+
+    class Child(Base):
+        def __init__(self, c, *rest, d=4):
+            super().__init__(c + 1, x=5)
+            self.outer = kit.get_init_args(inspect.currentframe())
+
+    class Holder(L.LightningModule):
+        def __init__(self, lr, depth=3, name="x"):
+            super().__init__()
+            kit.save_hyperparameters(self, "lr", "name")
+
+    made = Child(1, 7, d=9)
+    namespace = {"a": 1, "b": lambda: 0}
+    kit.clean_namespace(namespace)
+    return {
+        "own": made.own,
+        "outer": made.outer,
+        "saved": dict(Holder(0.5).hparams),
+        "clean": sorted(namespace),
+    }
+
+
+@recorded
+def seeds(L, rl, part, folder):
+    import random
+
+    kit = part("utilities.seed")
+    L.seed_everything(5, verbose=False)
+    with kit.isolate_rng():
+        inside = [rl.rand(2), random.random()]
+    after = [rl.rand(2), random.random()]
+    same = plain(inside) == plain(after)
+    part("fabric:utilities.seed").reset_seed()
+    return {
+        "values": after,
+        "same": same,
+        "reset": rl.rand(2),
+        "seed": os.environ["PL_GLOBAL_SEED"],
+    }
+
+
 def record():
     """Run every function with lightning and write what it gave."""
     import lightning.pytorch as L

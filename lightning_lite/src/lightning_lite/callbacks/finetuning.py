@@ -30,16 +30,18 @@ class BaseFinetuning(Callback):
 
     def __init__(self) -> None:
         self._groups: dict[int, list[dict[str, Any]]] = {}
+        self._frozen: dict[str, list[str]] = {}
         self._resumes = False
 
     def state_dict(self) -> dict[str, Any]:
         """The parameter groups of every optimizer, parameters by their names."""
-        return {"internal_optimizer_metadata": self._groups}
+        return {"internal_optimizer_metadata": self._groups, "frozen": self._frozen}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Remember the groups until there are optimizers."""
         self._resumes = True
         self._groups = state_dict.get("internal_optimizer_metadata", {})
+        self._frozen = state_dict.get("frozen", {})
 
     # -- what modules are made of ---------------------------------------------------------------
 
@@ -133,9 +135,14 @@ class BaseFinetuning(Callback):
         self.freeze_before_training(pl_module)
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
-        """After a resume: give the optimizers the groups that they had."""
+        """After a resume: give the optimizers the groups that they had, and freeze what was."""
         if not self._resumes:
             return
+        if self._frozen:
+            for name, each in pl_module.named_parameters():
+                each.requires_grad = name not in self._frozen["parameters"]
+            for name, each in _norms(pl_module):
+                each.track_running_stats = name not in self._frozen["statistics"]
         named = dict(pl_module.named_parameters())
         for number, optimizer in enumerate(trainer.optimizers):
             if number in self._groups:
@@ -156,6 +163,11 @@ class BaseFinetuning(Callback):
                 {**group, "params": [names[id(each)] for each in group["params"]]}
                 for group in optimizer.param_groups
             ]
+        found = pl_module.named_parameters()
+        self._frozen = {
+            "parameters": [name for name, each in found if not each.requires_grad],
+            "statistics": [n for n, each in _norms(pl_module) if not each.track_running_stats],
+        }
 
     def finetune_function(self, pl_module: Any, epoch: int, optimizer: Any) -> None:
         """Unfreeze what is due in this epoch."""
@@ -164,6 +176,11 @@ class BaseFinetuning(Callback):
     def freeze_before_training(self, pl_module: Any) -> None:
         """Freeze what does not learn at first."""
         raise NotImplementedError(f"{type(self).__name__} does not define freeze_before_training")
+
+
+def _norms(module: Any) -> list[tuple[str, Any]]:
+    """The layers of batch normalization, by their names."""
+    return [pair for pair in module.named_modules() if isinstance(pair[1], BATCH_NORMS)]
 
 
 def fit_plateau(scheduler: Any, optimizer: Any) -> None:

@@ -72,10 +72,12 @@ def _rebuilt(data: Any, inner: Callable[[Any], Any], include_none: bool) -> Any:
 
 
 def convert_to_tensors(data: Any, device: Any) -> Any:
-    """Numbers, booleans and NumPy arrays in a container as tensors on a device."""
+    """Numbers (int32, float32), booleans (uint8) and NumPy arrays in a container as tensors on a
+    device."""
 
     def number(value: Any) -> rl.Tensor:
-        return rl.tensor(value, device=device)
+        kinds = {bool: rl.uint8, int: rl.int32, float: rl.float32}
+        return rl.tensor(value, dtype=kinds[type(value)], device=device)
 
     data = apply_to_collection(data, (bool, int, float), number)
     if hasattr(data, "__array__") and not isinstance(data, rl.Tensor):

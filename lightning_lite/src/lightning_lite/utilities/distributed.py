@@ -58,7 +58,8 @@ class DistributedSamplerWrapper(DistributedSampler):
 
 
 class UnrepeatedDistributedSampler(DistributedSampler):
-    """A distributed sampler that repeats no index to give all processes the same number."""
+    """A distributed sampler that repeats no index to give all processes the same number. The order
+    follows from the epoch alone."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -75,7 +76,7 @@ class UnrepeatedDistributedSampler(DistributedSampler):
 
         order = list(range(self.total_size))
         if self.shuffle:
-            generator = rl.Generator().manual_seed(self.seed + self.epoch)
+            generator = rl.Generator().manual_seed(self.epoch)
             order = rl.randperm(self.total_size, generator=generator).tolist()
         return iter(order[self.rank : self.total_size : self.num_replicas])
 
