@@ -4,7 +4,18 @@ It is the Trainer with schedules, and imports its public classes only. Begin rea
 `learner.py`.
 """
 
+from lightning_lite.easy.interpretation import ClassificationInterpretation
 from lightning_lite.easy.learner import Learner
+from lightning_lite.easy.metrics import (
+    accuracy,
+    accuracy_multi,
+    error_rate,
+    foreground_acc,
+    mae,
+    mse,
+    named,
+    top_k_accuracy,
+)
 from lightning_lite.easy.mixing import CutMix, MixUp
 from lightning_lite.easy.save_model import SaveModel
 from lightning_lite.easy.schedules import (
@@ -19,6 +30,7 @@ from lightning_lite.easy.schedules import (
 )
 
 __all__ = [
+    "ClassificationInterpretation",
     "CutMix",
     "Learner",
     "MixUp",
@@ -29,6 +41,14 @@ __all__ = [
     "SchedLin",
     "SchedNo",
     "SchedPoly",
+    "accuracy",
+    "accuracy_multi",
     "combine_scheds",
     "combined_cos",
+    "error_rate",
+    "foreground_acc",
+    "mae",
+    "mse",
+    "named",
+    "top_k_accuracy",
 ]
