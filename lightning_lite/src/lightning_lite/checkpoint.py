@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import rushlight as rl
-from lightning_lite import hyperparameters, lightning_loops, random_state
+from lightning_lite import hyperparameters, lightning_loops, metric_objects, random_state
 from lightning_lite._version import __version__
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.loggers.logger import Logger
@@ -166,6 +166,8 @@ def dump_fit_loop(trainer: Any) -> dict[str, Any]:
             # behind it.
             saved["loader"]["taken"] = done
             saved["loader"].pop("own", None)
+    if metrics := metric_objects.states(trainer.lightning_module):
+        saved["metrics"] = metrics
     states = [logger_state(logger) for logger in trainer.loggers]
     if any(states):
         saved["loggers"] = states
@@ -277,6 +279,7 @@ def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
             gradient = saved["gradients"].get(name)
             parameter.grad = None if gradient is None else gradient.to(parameter.device)
     trainer.training_results.load_state_dict(saved["results"])
+    metric_objects.restore(trainer.lightning_module, saved.get("metrics", {}))
     trainer.kept_metrics.callback.update(saved["callback_metrics"])
     if len(states := saved.get("loggers", [])) == len(trainer.loggers):
         for logger, state in zip(trainer.loggers, states, strict=True):

@@ -46,6 +46,7 @@ def evaluation_loop(
         if when_over is not None:
             when_over()
         hooks.call(f"on_{prefix}_end")
+    results.reset_metrics()
     getattr(module, f"on_{prefix}_model_train")()
     return found
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
-from lightning_lite import checkpoint, deploying, gradients
+from lightning_lite import checkpoint, deploying, gradients, metric_objects
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.hyperparameters import HyperparametersMixin
 from lightning_lite.messages import warn
@@ -180,7 +180,8 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
     ) -> None:
         """Record a number for loggers, the progress bar and callbacks.
 
-        `value` is a number or a tensor of one element. `on_step` keeps it for this step,
+        `value` is a number, a tensor of one element, or a metric that gathers by itself (see
+        `metric_objects`), whose own value of the epoch counts. `on_step` keeps it for this step,
         `on_epoch` gathers it with `reduce_fx` (mean weighted by `batch_size`, sum, min, max, or a
         function of the stacked values); with both, the names get `_step` and `_epoch`. By default
         training steps log per step, everything else per epoch. The arguments about several
@@ -221,7 +222,10 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
             dataloader_idx=results.dataloader_idx if add_dataloader_idx else None,
         )
         with rl.no_grad():
-            results.add(options, scalar_tensor(name, value), batch_size)
+            if metric_objects.is_metric(value):
+                results.add_metric(options, value)
+            else:
+                results.add(options, scalar_tensor(name, value), batch_size)
 
     def log_dict(self, dictionary: Mapping[str, Any], *args: Any, **kwargs: Any) -> None:
         """`log` every item of a dictionary with the same arguments."""
