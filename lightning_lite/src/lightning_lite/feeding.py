@@ -136,6 +136,9 @@ class Feed:
             return
         set_epoch(self.loader, epoch)
         own = saved.get("own")
+        workers = getattr(self.loader, "num_workers", None)
+        if saved.get("workers", workers) != workers:
+            own = None  # it counts by worker; batches are taken again instead
         if own is not None and stateful(self.loader):
             self._start = saved["start"]
             try:
@@ -237,4 +240,5 @@ class Feed:
             saved["before_ahead"] = random_state.plain(self._before_ahead)
         if self.is_open and not self.reads_ahead and stateful(self.loader):
             saved["own"] = self.loader.state_dict()
+            saved["workers"] = getattr(self.loader, "num_workers", None)
         return saved

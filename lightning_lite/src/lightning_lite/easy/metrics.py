@@ -60,5 +60,5 @@ def named(metric: Any, name: str, **options: Any) -> Any:
     'top2'
     """
     made = partial(metric, **options)
-    made.__name__ = name  # type: ignore[attr-defined]
+    made.__name__ = name
     return made
