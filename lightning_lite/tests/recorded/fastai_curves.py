@@ -42,6 +42,27 @@ def sums(model):
     return [round(each.detach().double().abs().sum().item(), 6) for each in model.parameters()]
 
 
+def fill(rl, model):
+    """The same parameters on both sides: a slope over each."""
+    with rl.no_grad():
+        for each in model.parameters():
+            each.copy_(rl.linspace(-0.5, 0.7, each.numel()).reshape(each.shape))
+    return model.eval()
+
+
+def tables(rl, TabularModel, EmbeddingDotBias):
+    """What the networks for tables and ratings give."""
+    categories = rl.tensor([[0, 1], [2, 3], [1, 0]])
+    numbers = rl.tensor([[0.5, -1.0, 2.0], [0.0, 1.0, 0.1], [-2.0, 0.3, 0.7]])
+    found = {}
+    for name, y_range in (("plain", None), ("range", (1.0, 5.0))):
+        model = TabularModel([(3, 2), (4, 3)], 3, 2, [6, 5], y_range=y_range)
+        found[f"table {name}"] = fill(rl, model)(categories, numbers).tolist()
+        model = EmbeddingDotBias(4, 3, 5, y_range)
+        found[f"ratings {name}"] = fill(rl, model)(rl.tensor([[0, 4], [2, 1], [1, 1]])).tolist()
+    return found
+
+
 def record():
     """Run them with fastai."""
     from functools import partial
@@ -85,8 +106,13 @@ def record():
             "weights": sums(model),
             "valid": round(float(learn.validate()[0]), 6),
         }
+    from fastai.collab import EmbeddingDotBias
+    from fastai.tabular.model import TabularModel, emb_sz_rule
+
+    networks = tables(torch, TabularModel, EmbeddingDotBias)
+    sizes = [emb_sz_rule(n) for n in (2, 5, 20, 100, 1000, 100_000)]
     versions = {"fastai": fastai.__version__, "torch": torch.__version__}
-    text = json.dumps({"versions": versions, "runs": found})
+    text = json.dumps({"versions": versions, "networks": networks, "sizes": sizes, "runs": found})
     Path(__file__).with_name("fastai.json").write_text(
         text.replace('{"rates"', '\n{"rates"') + "\n"
     )

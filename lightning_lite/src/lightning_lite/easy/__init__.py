@@ -4,6 +4,7 @@ It is the Trainer with schedules, and imports its public classes only. Begin rea
 `learner.py`.
 """
 
+from lightning_lite.easy.collab import EmbeddingDotBias, collab_learner
 from lightning_lite.easy.interpretation import ClassificationInterpretation
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.metrics import (
@@ -28,10 +29,17 @@ from lightning_lite.easy.schedules import (
     combine_scheds,
     combined_cos,
 )
+from lightning_lite.easy.tabular import (
+    TabularModel,
+    TabularProcessor,
+    emb_sz_rule,
+    tabular_learner,
+)
 
 __all__ = [
     "ClassificationInterpretation",
     "CutMix",
+    "EmbeddingDotBias",
     "Learner",
     "MixUp",
     "ParamScheduler",
@@ -41,14 +49,19 @@ __all__ = [
     "SchedLin",
     "SchedNo",
     "SchedPoly",
+    "TabularModel",
+    "TabularProcessor",
     "accuracy",
     "accuracy_multi",
+    "collab_learner",
     "combine_scheds",
     "combined_cos",
+    "emb_sz_rule",
     "error_rate",
     "foreground_acc",
     "mae",
     "mse",
     "named",
+    "tabular_learner",
     "top_k_accuracy",
 ]

@@ -45,6 +45,12 @@ class Learner:
     2
     """
 
+    # What `tabular_learner` and `collab_learner` know of their data.
+    processor: Any = None
+    vocab: Any = None
+    users: Any = None
+    items: Any = None
+
     def __init__(
         self,
         dls: Any,
