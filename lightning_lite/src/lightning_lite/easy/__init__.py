@@ -35,6 +35,7 @@ from lightning_lite.easy.tabular import (
     emb_sz_rule,
     tabular_learner,
 )
+from lightning_lite.easy.vision import vision_learner
 
 __all__ = [
     "ClassificationInterpretation",
@@ -64,4 +65,5 @@ __all__ = [
     "named",
     "tabular_learner",
     "top_k_accuracy",
+    "vision_learner",
 ]

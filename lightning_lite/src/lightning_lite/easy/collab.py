@@ -55,7 +55,7 @@ def collab_learner(
     generator = None if seed is None else rl.Generator().manual_seed(seed)
     order = rl.randperm(len(pairs), generator=generator)
     held = max(1, round(len(pairs) * valid_pct))
-    loaders = [
+    loaders: list[Any] = [
         DataLoader(TensorDataset(pairs[rows], given[rows]), batch_size=bs, shuffle=training)
         for rows, training in ((order[held:], True), (order[:held], False))
     ]

@@ -180,7 +180,7 @@ def tabular_learner(
     }
     processor = TabularProcessor(cat_names, cont_names).fit(tables["train"])
     targets, vocab = _targets(list(table[target]))
-    loaders = {
+    loaders: dict[str, Any] = {
         kind: DataLoader(
             TensorDataset(*processor.transform(tables[kind]), targets[rl.tensor(parts[kind])]),
             batch_size=bs,
