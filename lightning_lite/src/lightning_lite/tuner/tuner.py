@@ -14,8 +14,12 @@ METHODS = ("fit", "validate", "test", "predict")
 class Tuner:
     """Finds a learning rate and a batch size for a trainer.
 
-    >>> # tuner = Tuner(trainer)
-    >>> # tuner.lr_find(model, loader).suggestion(method="valley")
+    >>> import lightning_lite as L
+    >>> from lightning_lite.demos import BoringModel
+    >>> trainer = L.Trainer(max_epochs=1, logger=False, enable_progress_bar=False)
+    >>> test = Tuner(trainer).lr_find(BoringModel(), num_training=20, update_attr=False)
+    >>> len(test.results["lr"]) == len(test.results["loss"])
+    True
     """
 
     def __init__(self, trainer: Any) -> None:
