@@ -25,6 +25,7 @@ NEIGHBOURS = (
     *("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba"),
     *("lmdb", "h5py", "av"),  # what files of some data sets are read with
     *("onnx", "onnxruntime"),
+    *("jsonargparse[signatures]", "PyYAML", "matplotlib"),
 )
 
 # The compiler of CUDA C++ with the headers that kernels include: needs neither GPU nor driver.
@@ -148,6 +149,20 @@ def family(session: nox.Session) -> None:
     session.run("python", "ci/vision_utils.py", "both", *session.posargs)
     session.run("python", "ci/vision_models.py", "both", *session.posargs)
     session.run("python", "ci/vision_photos.py")
+
+
+@nox.session
+def lightning(session: nox.Session) -> None:
+    """Checkpoints exchanged with Lightning in both directions; Lightning and PyTorch get an
+    environment of their own in .nox/lightning-theirs."""
+    install(session, folders=("core", "lightning_lite"))
+    theirs = Path(session.virtualenv.location).parent / "lightning-theirs"
+    python = theirs / "bin" / "python"
+    if not python.exists():
+        outside(session, "-m", "venv", str(theirs))
+        wanted = ("torch==2.13.0+cpu", "lightning==2.6.6")
+        session.run(str(python), "-m", "pip", "install", "--quiet", *wanted, external=True)
+    session.run("python", "ci/lightning_checkpoints.py", "--theirs", str(python), *session.posargs)
 
 
 @nox.session

@@ -27,7 +27,9 @@ from packages import CORE, PACKAGES, ROOT, SATELLITES, Package
 ARRAY_LIBRARIES = {"numpy", "numba", "llvmlite", "ml_dtypes", "cupy", "scipy_openblas64", "scipy"}
 SPELLED = {  # imported by another name
     "nvidia-cudnn-frontend": "cudnn",
+    "mlflow-skinny": "mlflow",
     "pillow": "PIL",
+    "pyyaml": "yaml",
     "rushlight-lightning-lite": "lightning_lite",
 }
 FORBIDDEN_STEMS = {"utils", "util", "helpers", "helper", "misc", "common", "stuff", "tools"}

@@ -51,7 +51,7 @@ def test_early_stopping_waits_for_patience(stopped_at):
     epochs, stop = stopped_at([5.0, 4.0, 4.1, 4.2, 4.3, 1.0], patience=2)
     assert epochs == 4
     assert stop.stopped_epoch == 3 and stop.wait_count == 2 and stop.best_score == 4.0
-    assert "did not improve in 2 checks" in stop.stopping_reason
+    assert "did not improve in 2 checks" in stop.stopping_reason_message
 
 
 def test_early_stopping_counts_only_improvements_above_min_delta(stopped_at):
@@ -64,7 +64,7 @@ def test_early_stopping_by_the_largest(stopped_at):
 
 def test_early_stopping_at_a_value_that_is_not_finite(stopped_at):
     epochs, stop = stopped_at([1.0, float("nan"), 0.5])
-    assert epochs == 2 and "nan" in stop.stopping_reason
+    assert epochs == 2 and "nan" in stop.stopping_reason_message
     assert stopped_at([1.0, float("nan"), 0.5], check_finite=False)[0] == 3
 
 
@@ -286,9 +286,9 @@ def test_a_value_that_recovers_before_min_epochs(trainer, model_class, loader):
         scores, trainer, model_class, loader, others, **options
     )
     epochs, stop = fit([5.0, 6.0, 7.0, 4.0, 3.0, 2.0, 1.0, 0.5], patience=2)
-    assert epochs == 8 and stop.stopping_reason is None and stop.stopped_epoch == 0
+    assert epochs == 8 and stop.stopping_reason_message is None and stop.stopped_epoch == 0
     epochs, stop = fit([5.0, 6.0, 7.0, 4.0, 3.0, 3.5, 3.6, 0.5], patience=2)
-    assert epochs == 7 and "did not improve in 2" in stop.stopping_reason
+    assert epochs == 7 and "did not improve in 2" in stop.stopping_reason_message
     assert stop.stopped_epoch == 6
     epochs, _ = fit([5.0, 6.0, 7.0, 8.0, 9.0, 2.0], patience=2)
     assert epochs == 5

@@ -206,3 +206,28 @@ def test_an_error_is_told_and_raised(model_class, noisy_data, trainer):
         first.fit(model_class(), *loaders(noisy_data))
     assert broken.seen == ["broken"]
     assert first.state.status == "interrupted" and not first.interrupted
+
+
+def test_sigterm_keeps_the_state_and_ends_with_its_code(
+    model_class, noisy_data, trainer, tmp_path, same
+):
+    model, whole = train_whole(model_class, noisy_data, trainer)
+    L.seed_everything(3, verbose=False)
+
+    class End(Callback):
+        def on_train_batch_end(self, run, pl_module, outputs, batch, batch_idx):
+            if run.global_step == 9:
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert run.received_sigterm
+
+    keep = ModelCheckpoint(dirpath=tmp_path / "kept")
+    with pytest.raises(SystemExit) as ended:
+        first = trainer(max_epochs=3, callbacks=[End(), keep])
+        first.fit(model_class(kind="epoch"), *loaders(noisy_data))
+    assert ended.value.code == 143
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    again = model_class(kind="epoch")
+    second = trainer(max_epochs=3, callbacks=[ModelCheckpoint(dirpath=tmp_path / "kept")])
+    second.fit(again, *loaders(noisy_data), ckpt_path="last")
+    same(again.state_dict(), model.state_dict())
+    assert second.global_step == whole.global_step

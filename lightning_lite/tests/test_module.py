@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 from argparse import Namespace
@@ -254,7 +255,8 @@ def test_random_states_come_back(same):
 )
 def test_combined_loaders(mode, expected):
     combined = L.CombinedLoader([range(1, 4), "ab"], mode)
-    assert [tuple(batch) for batch in combined] == expected
+    assert [tuple(batch) for batch, _, _ in combined] == expected
+    assert [number for _, number, _ in combined] == list(range(len(expected)))
     assert len(combined) == len(expected)
     with pytest.raises(ValueError, match="mode 'longest'"):
         L.CombinedLoader([], "longest")
@@ -280,3 +282,25 @@ def test_batches_keep_their_containers():
     moved = move_to_device(pair, rl.device("cpu"))
     assert type(moved) is tuple and moved[1][1]["b"] == "text" and moved[2:] == (3, None)
     assert rl.equal(moved[1][1]["a"], x)
+
+
+def test_modules_are_made_in_the_precision_of_a_trainer(trainer):
+    with trainer(precision="64-true").init_module():
+        layer = nn.Linear(2, 2)
+    assert layer.weight.dtype is rl.float64 and nn.Linear(2, 2).weight.dtype is rl.float32
+
+
+def test_entries_of_hyperparameters_are_lightnings(model_class):
+    keys = ("CHECKPOINT_HYPER_PARAMS_KEY", "CHECKPOINT_HYPER_PARAMS_NAME")
+    assert [getattr(model_class, key) for key in keys] == ["hyper_parameters", "hparams_name"]
+    data = [getattr(L.LightningDataModule, key) for key in keys]
+    assert data == ["datamodule_hyper_parameters", "datamodule_hparams_name"]
+    assert model_class().device_mesh is None
+
+
+def test_copies_leave_the_trainer_behind(model_class, loader, trainer):
+    model, run = model_class(), trainer(limit_val_batches=0)
+    run.fit(model, loader())
+    twin = copy.deepcopy(model)
+    assert model.trainer is run and twin._trainer is None
+    assert rl.equal(twin.net[0].weight, model.net[0].weight)

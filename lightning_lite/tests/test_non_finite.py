@@ -106,3 +106,52 @@ def test_weights_that_recover_are_written_again(tmp_path):
     keeper = ModelCheckpoint(tmp_path / "kept", filename="{epoch}", save_top_k=-1)
     fit(Recovering(3, 3), tmp_path, keeper)
     assert sorted(p.name for p in (tmp_path / "kept").iterdir()) == ["epoch=0.ckpt", "epoch=2.ckpt"]
+
+
+class Explodes(rl.nn.Module):
+    """Gives infinity from the third call on."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", rl.zeros(()))
+
+    def forward(self, x):
+        self.calls += 1
+        return x * float("inf") if float(self.calls) > 2 else x
+
+
+def told(fit):
+    with pytest.warns(RuntimeWarning) as warnings:
+        fit()
+    return str(warnings[0].message)
+
+
+def test_the_module_that_gives_it_is_named(model_class, loader, trainer):
+    model = model_class()
+    model.net = rl.nn.Sequential(rl.nn.Linear(4, 3), Explodes(), rl.nn.Linear(3, 1))
+    run = trainer(max_steps=3, limit_val_batches=0, enable_checkpointing=False)
+    message = told(lambda: run.fit(model, loader()))
+    assert "epoch 0, batch 2" in message and "output of net.1 (Explodes)" in message
+    assert float(model.net[1].calls) == 3, "the search leaves buffers as they were"
+
+
+def test_the_batch_or_the_weights_are_named(model_class, loader, trainer):
+    data = loader(8)
+    data.dataset.tensors[0][5, 2] = float("nan")
+    run = trainer(limit_val_batches=0, enable_checkpointing=False)
+    assert "is the batch[0]." in told(lambda: run.fit(model_class(), data))
+    model = model_class()
+    with rl.no_grad():
+        model.net[2].bias.fill_(float("inf"))
+    run = trainer(limit_val_batches=0, enable_checkpointing=False)
+    assert "parameter net.2.bias" in told(lambda: run.fit(model, loader()))
+
+
+def test_the_step_itself_is_named(model_class, loader, trainer, same):
+    class Divides(model_class):
+        def training_step(self, batch, batch_idx):
+            loss = super().training_step(batch, batch_idx)
+            return loss / 0.0 if batch_idx == 1 else loss
+
+    run = trainer(max_steps=2, limit_val_batches=0, enable_checkpointing=False)
+    assert "training_step itself" in told(lambda: run.fit(Divides(), loader()))

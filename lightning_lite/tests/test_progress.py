@@ -108,3 +108,37 @@ def test_a_bar_ends_when_training_fails(model_class, loader, trainer, capsys):
     with pytest.raises(ZeroDivisionError):
         run.fit(model_class(), loader(), loader(8))
     assert run.progress_bar_callback._training_bar is None
+
+
+def test_bars_of_a_subclass(model_class, loader, trainer, capsys):
+    made = []
+
+    def own(name):
+        def make(self):
+            bar = getattr(TQDMProgressBar, name)(self)
+            bar.bar_format = "{desc} own {n_fmt}/{total_fmt}"
+            made.append((name.split("_")[1], bar.desc.rstrip(": ")))
+            return bar
+
+        return make
+
+    kinds = ("sanity", "train", "validation", "test", "predict")
+    names = [f"init_{kind}_tqdm" for kind in kinds]
+    Own = type("Own", (TQDMProgressBar,), {name: own(name) for name in names})
+    bar = Own()
+    run = fit_with(bar, model_class, loader, trainer)
+    assert bar.total_train_batches == 6 and bar.total_val_batches == 2
+    run.test(run.model, loader(8), verbose=False)
+    run.predict(run.model, loader(8))
+    assert made == [
+        ("sanity", "Sanity Checking"),
+        ("train", "Training"),
+        ("validation", "Validation"),
+        ("validation", "Validation"),
+        ("test", "Testing"),
+        ("predict", "Predicting"),
+    ]
+    text = capsys.readouterr().out
+    assert "Epoch 1:  own 6/6" in text and "Test:  own 2/2" in text
+    with pytest.raises(TypeError, match="no bar of training"):
+        _ = bar.train_progress_bar

@@ -325,3 +325,20 @@ def test_fewer_epochs_than_the_checkpoint_are_refused(noisy_data, trainer, tmp_p
 def test_a_missing_checkpoint_is_named(noisy_data, trainer, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere\.ckpt does not exist"):
         trainer().fit(Everything(), *loaders_of(noisy_data)(), ckpt_path=tmp_path / "nowhere.ckpt")
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 2), (2, 0), (2, 1)])
+def test_another_number_of_workers(model_class, loader, trainer, tmp_path, same, before, after):
+    def fit(workers, **more):
+        keeper = L.callbacks.ModelCheckpoint(
+            tmp_path, filename="{step}", every_n_train_steps=8, save_top_k=-1
+        )
+        run = trainer(max_epochs=2, callbacks=[keeper], limit_val_batches=0)
+        model = model_class()
+        run.fit(model, loader(shuffle=True, num_workers=workers), **more)
+        return dict(model.state_dict())
+
+    L.seed_everything(3, verbose=False)
+    whole = fit(before)
+    L.seed_everything(5, verbose=False)
+    same(fit(after, ckpt_path=tmp_path / "step=8.ckpt"), whole)

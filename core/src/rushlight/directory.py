@@ -39,6 +39,7 @@ NAMES = {
     "errors": "OutOfMemoryError",
     "ops.complex_numbers": "complex",
     "func": "vmap",
+    "jit": "ScriptFunction ScriptModule",
     "library.tags": "Tag",
     "serialization": "load safetensors save",
     "ops.private_names": "_native_batch_norm_legit _segment_reduce",

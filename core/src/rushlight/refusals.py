@@ -50,6 +50,7 @@ ADVICE = {
     "quint8": "use uint8 and a scale of your own",
     "qint32": "use int32 and a scale of your own",
     "classes": "write the class in Python",
+    "PyTorchFileReader": "use rushlight.load, or zipfile for single records",
     "embedding_bag": "use nn.functional.embedding_bag, whose arguments are input, weight, offsets",
     "embedding_renorm_": "use nn.functional.embedding with max_norm",
     "from_file": "use from_numpy(numpy.memmap(...))",
@@ -138,7 +139,7 @@ NAMES = frozenset(
     "classes embedding_bag embedding_renorm_ from_file saddmm dsmm hsmm resize_as_sparse_ "
     "fake_quantize_per_tensor_affine fake_quantize_per_channel_affine quantize_per_channel "
     "quantize_per_tensor_dynamic dequantize norm_except_dim sym_fresh_size float8_e8m0fnu "
-    "float4_e2m1fn_x2".split()
+    "float4_e2m1fn_x2 PyTorchFileReader".split()
 )
 
 

@@ -4,11 +4,12 @@ A checkpoint is a dictionary of plain types and tensors with Lightning's keys, s
 running code:
 
     epoch, global_step          how far training has come
-    lightning_lite_version      who wrote it
+    lightning_lite_version      who wrote it; pytorch-lightning_version: whose form it has
     state_dict                  weights and buffers
     optimizer_states, lr_schedulers, callbacks
     loops                       fit_loop: progress, the loader's position, the values logged so far,
-                                and in the middle of an accumulation the gradients
+                                and in the middle of an accumulation the gradients; Lightning's own
+                                counters beside them
     random_states               every random number generator
     hyper_parameters, datamodule_hyper_parameters
 """
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import rushlight as rl
-from lightning_lite import hyperparameters, random_state
+from lightning_lite import hyperparameters, lightning_loops, metric_objects, random_state
 from lightning_lite._version import __version__
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.loggers.logger import Logger
@@ -119,11 +120,12 @@ def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
     checkpoint: dict[str, Any] = {
         "epoch": progress.epoch,
         "global_step": progress.optimizer_steps,
+        FOREIGN_VERSION_KEY: lightning_loops.VERSION,
         VERSION_KEY: __version__,
         "state_dict": module.state_dict(),
     }
     if not weights_only:
-        checkpoint["loops"] = {"fit_loop": dump_fit_loop(trainer)}
+        checkpoint["loops"] = {"fit_loop": dump_fit_loop(trainer), **lightning_loops.other_loops()}
         checkpoint["callbacks"] = {
             callback.state_key: state
             for callback in trainer.callbacks
@@ -151,12 +153,21 @@ def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
 def dump_fit_loop(trainer: Any) -> dict[str, Any]:
     """What the training loop needs to go on."""
     saved: dict[str, Any] = {
+        **lightning_loops.fit_loop(trainer.state.progress),
         "progress": trainer.state.progress.state_dict(),
         "results": trainer.training_results.state_dict(),
         "callback_metrics": dict(trainer.callback_metrics),
     }
     if trainer.feed is not None:
         saved["loader"] = trainer.feed.state_dict()
+        done = trainer.state.progress.batch
+        if trainer.feed.is_open and done < saved["loader"]["taken"]:
+            # A batch that was taken and not finished comes again; the loader's own position is
+            # behind it.
+            saved["loader"]["taken"] = done
+            saved["loader"].pop("own", None)
+    if metrics := metric_objects.states(trainer.lightning_module):
+        saved["metrics"] = metrics
     states = [logger_state(logger) for logger in trainer.loggers]
     if any(states):
         saved["loggers"] = states
@@ -222,15 +233,10 @@ def restore_callbacks(trainer: Any, checkpoint: dict[str, Any]) -> None:
 
 def check_resumable(checkpoint: dict[str, Any], path: Any) -> None:
     """Complain of a checkpoint that training cannot go on from."""
+    needed = ["loops", "optimizer_states", "random_states"]
     if FOREIGN_VERSION_KEY in checkpoint and VERSION_KEY not in checkpoint:
-        raise MisconfigurationException(
-            f"{path} was written by Lightning: its weights can be used (load_from_checkpoint), "
-            "but its "
-            "loops are written down in another way, so training cannot go on from it"
-        )
-    missing = [
-        key for key in ("loops", "optimizer_states", "random_states") if key not in checkpoint
-    ]
+        needed.remove("random_states")  # Lightning keeps none
+    missing = [key for key in needed if key not in checkpoint]
     if missing:
         raise MisconfigurationException(
             f"{path} lacks {missing}: it holds weights only (save_weights_only), so training "
@@ -242,6 +248,9 @@ def check_resumable(checkpoint: dict[str, Any], path: Any) -> None:
 def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
     """Give progress, optimizers, schedulers and logged values to a trainer that is set up."""
     saved = checkpoint["loops"]["fit_loop"]
+    if lightning_loops.is_lightnings(saved):
+        found = lightning_loops.progress_of(saved, checkpoint["global_step"])
+        saved = {"progress": found.state_dict(), "results": [], "callback_metrics": {}}
     trainer.state.progress.load_state_dict(saved["progress"])
     limit = trainer.max_epochs
     if limit is not None and limit != -1 and trainer.current_epoch > limit:
@@ -270,6 +279,7 @@ def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
             gradient = saved["gradients"].get(name)
             parameter.grad = None if gradient is None else gradient.to(parameter.device)
     trainer.training_results.load_state_dict(saved["results"])
+    metric_objects.restore(trainer.lightning_module, saved.get("metrics", {}))
     trainer.kept_metrics.callback.update(saved["callback_metrics"])
     if len(states := saved.get("loggers", [])) == len(trainer.loggers):
         for logger, state in zip(trainer.loggers, states, strict=True):
@@ -277,7 +287,7 @@ def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
                 logger.load_state_dict(state)
     trainer.resume_point = {
         "loader": saved.get("loader"),
-        "random_states": checkpoint["random_states"],
+        "random_states": checkpoint.get("random_states"),
     }
 
 

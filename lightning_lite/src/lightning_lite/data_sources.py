@@ -68,6 +68,8 @@ class DataSources:
     def evaluation_loaders(self, kind: str) -> list[Any]:
         """The loaders of a kind, in a list."""
         found = self.request(kind)
+        if isinstance(found, CombinedLoader) and found.mode == "sequential":
+            found = found.flattened
         if isinstance(found, dict):
             found = list(found.values())
         loaders = list(found) if isinstance(found, list | tuple) else [found]
@@ -156,12 +158,15 @@ def on_cpu(batch: Any) -> bool:
     if isinstance(batch, rl.Tensor):
         return batch.device.type == "cpu"
     if isinstance(batch, list | tuple):
-        return all(isinstance(each, rl.Tensor) and each.device.type == "cpu" for each in batch)
+        for each in batch:
+            if not isinstance(each, rl.Tensor) or each.device.type != "cpu":
+                return False
+        return True
     return False
 
 
-def check_fit(module: Any, sources: DataSources) -> None:
-    """Complain of a module that cannot be trained."""
+def check_fit(module: Any, sources: DataSources, validates: bool = True) -> None:
+    """Complain of a module that cannot be trained; of missing parts of validation if it is on."""
     kind = type(module).__name__
     for name in ("training_step", "configure_optimizers"):
         if not overrides(module, LightningModule, name):
@@ -172,6 +177,8 @@ def check_fit(module: Any, sources: DataSources) -> None:
             f"train_dataloader() in {kind}"
         )
     measures = overrides(module, LightningModule, "validation_step")
+    if not validates:
+        return
     if measures and not sources.has("val"):
         warn(f"{kind} defines validation_step() but there are no validation data: none is run")
     if sources.has("val") and not measures:

@@ -7,5 +7,9 @@ class MisconfigurationException(Exception):
     """The parts of a run do not fit together; the text says which, and what was expected."""
 
 
+class SIGTERMException(SystemExit):
+    """SIGTERM ended the run; the state was written down before, and the exit code is 143."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C was seen between two batches, where the state is whole and can be written down."""

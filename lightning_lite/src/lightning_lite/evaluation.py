@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import rushlight as rl
 from lightning_lite import random_state
+from lightning_lite.combined_loader import batches_of
 from lightning_lite.errors import Interrupted
 from lightning_lite.logging_points import keep, send
 from lightning_lite.metrics import Results
-from lightning_lite.state import Next, RunningStage, TrainerFn
+from lightning_lite.state import Next, Predictions, RunningStage, TrainerFn
+from rushlight.utils.data import SequentialSampler
 
 _END = object()
 
@@ -43,6 +46,7 @@ def evaluation_loop(
         if when_over is not None:
             when_over()
         hooks.call(f"on_{prefix}_end")
+    results.reset_metrics()
     getattr(module, f"on_{prefix}_model_train")()
     return found
 
@@ -86,7 +90,7 @@ def first(trainer: Any, loader: Any, length: float) -> Any:
     """The first batches of a loader; nothing beyond them is loaded. Ctrl-C ends it in between."""
     if length == 0:
         return
-    iterator = iter(loader)
+    iterator = batches_of(loader)
     taken = 0
     while taken < length:
         trainer.interrupt.check()
@@ -151,35 +155,60 @@ def prediction_loop(trainer: Any, loaders: list[Any], lengths: list[float]) -> A
     module, hooks = trainer.lightning_module, trainer.hooks
     trainer.remember_module_modes()
     module.on_predict_model_eval()
+    loop = trainer.predict_loop = Predictions()
     predictions: list[list[Any]] = []
+    kept = trainer.return_predictions or writes_predictions(trainer, "on_epoch")
     with no_gradients(trainer):
         hooks.call("on_predict_start")
         hooks.call("on_predict_epoch_start")
         for number, loader in enumerate(loaders):
             several = len(loaders) > 1
-            predictions.append(predict_loader(trainer, loader, lengths[number], number, several))
+            loop.epoch_batch_indices.append([])
+            found = predict_loader(trainer, loader, lengths[number], number, several, kept)
+            predictions.append(found)
+        loop.predictions = predictions if len(predictions) > 1 else predictions[0]
         hooks.call("on_predict_epoch_end")
         hooks.call("on_predict_end")
     module.on_predict_model_train()
     if not trainer.return_predictions:
         return None
-    return predictions if len(predictions) > 1 else predictions[0]
+    return loop.predictions
+
+
+def writes_predictions(trainer: Any, when: str) -> bool:
+    """Whether a callback writes predictions: `when` is "on_batch" or "on_epoch"."""
+    writers = [getattr(each, "interval", None) for each in trainer.callbacks]
+    return any(getattr(each, when, False) for each in writers)
+
+
+def batch_positions(trainer: Any, loader: Any) -> Iterator[Any]:
+    """The positions in the data set of one batch after another; None where they cannot be told."""
+    wanted = any(writes_predictions(trainer, when) for when in ("on_batch", "on_epoch"))
+    batches = getattr(loader, "batch_sampler", None)
+    ordered = isinstance(getattr(loader, "sampler", None), SequentialSampler)
+    if wanted and ordered and batches is not None:
+        yield from map(list, batches)
+    while True:
+        yield None
 
 
 def predict_loader(
-    trainer: Any, loader: Any, length: float, number: int, several: bool
+    trainer: Any, loader: Any, length: float, number: int, several: bool, kept: bool
 ) -> list[Any]:
     """What `predict_step` returned on one loader."""
     module, hooks = trainer.lightning_module, trainer.hooks
     which = (number,) if several else ()
     outputs = []
+    loop, positions = trainer.predict_loop, batch_positions(trainer, loader)
     for batch_idx, batch in enumerate(first(trainer, loader, length)):
+        loop.current_batch_indices = next(positions)
+        loop.epoch_batch_indices[number].append(loop.current_batch_indices)
         batch = trainer.on_device(batch, number)
         hooks.call("on_predict_batch_start", batch, batch_idx, *which)
         arguments = trainer.evaluation_signature.arguments(batch, batch_idx, number, several)
         with trainer.precision_context(), trainer.precision_settings.forward():
             output = hooks.step("predict_step", module.predict_step, *arguments)
         hooks.call("on_predict_batch_end", output, batch, batch_idx, *which)
-        if trainer.return_predictions:
+        if kept:
             outputs.append(output)
     return outputs

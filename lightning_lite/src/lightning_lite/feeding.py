@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lightning_lite import random_state
-from lightning_lite.combined_loader import CombinedLoader
+from lightning_lite.combined_loader import CombinedLoader, batches_of
 from lightning_lite.errors import Interrupted, MisconfigurationException
 
 INFINITE = float("inf")
@@ -126,15 +126,24 @@ class Feed:
         }
         self._make_iterator()
 
-    def reopen(self, saved: dict[str, Any], epoch: int) -> None:
-        """Stand where a feed stood when it wrote `saved` down."""
+    def reopen(self, saved: dict[str, Any] | None, epoch: int, batch: int) -> None:
+        """Stand where a feed stood when it wrote `saved` down; without it, after `batch` batches of
+        a new iterator."""
+        if saved is None:
+            self.open(epoch)
+            for _ in range(batch):
+                self._take()
+            return
         set_epoch(self.loader, epoch)
         own = saved.get("own")
+        workers = getattr(self.loader, "num_workers", None)
+        if saved.get("workers", workers) != workers:
+            own = None  # it counts by worker; batches are taken again instead
         if own is not None and stateful(self.loader):
             self._start = saved["start"]
             try:
                 self.loader.load_state_dict(own)
-                self._iterator = iter(self.loader)
+                self._iterator = batches_of(self.loader)
             except (RuntimeError, ValueError) as error:
                 raise MisconfigurationException(
                     f"the loader cannot go on where the checkpoint's stood: {error}"
@@ -153,7 +162,7 @@ class Feed:
             )
         for generator, state in zip(mine, states, strict=True):
             generator.set_state(state)
-        self._iterator = iter(self.loader)
+        self._iterator = batches_of(self.loader)
         self.taken = 0
         for number in range(saved["taken"]):
             if self._fetch() is _NOTHING:
@@ -167,7 +176,7 @@ class Feed:
             self._fetch_ahead()
 
     def _make_iterator(self) -> None:
-        self._iterator = iter(self.loader)
+        self._iterator = batches_of(self.loader)
         self.taken = 0
         self._ahead = _NOTHING
         if self.reads_ahead:
@@ -231,4 +240,5 @@ class Feed:
             saved["before_ahead"] = random_state.plain(self._before_ahead)
         if self.is_open and not self.reads_ahead and stateful(self.loader):
             saved["own"] = self.loader.state_dict()
+            saved["workers"] = getattr(self.loader, "num_workers", None)
         return saved

@@ -9,13 +9,12 @@ import rushlight as rl
 from lightning_lite.messages import warn
 
 
-def watch_loss(trainer: Any, outputs: Any, batch_idx: int) -> None:
-    """Warn of the first loss of a fit that is NaN or infinite.
+def watch_loss(trainer: Any, loss: Any, batch_idx: int, arguments: tuple[Any, ...]) -> None:
+    """Warn of the first loss of a fit that is NaN or infinite, and say where it comes from.
 
-    On the CPU each loss is looked at. A GPU would have to be waited for, so that there only those
-    of the steps that are logged are.
+    On the CPU each loss is looked at, before it is differentiated. A GPU would have to be waited
+    for, so that there only those of the steps that are logged are.
     """
-    loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
     if trainer.told_non_finite or not isinstance(loss, rl.Tensor) or loss.numel() != 1:
         return
     if loss.device.type != "cpu" and (batch_idx + 1) % (trainer.log_every_n_steps or 1):
@@ -24,9 +23,12 @@ def watch_loss(trainer: Any, outputs: Any, batch_idx: int) -> None:
     if math.isfinite(value):
         return
     trainer.told_non_finite = True
+    from lightning_lite.non_finite_search import source_of
+
     warn(
         f"the loss is {value} in epoch {trainer.current_epoch}, batch {batch_idx}, and "
-        "training goes on: no other is told. Trainer(detect_anomaly=True) raises at the operation "
+        f"training goes on: no other is told. {source_of(trainer, arguments)} "
+        "Trainer(detect_anomaly=True) raises at the operation "
         "that gives the first NaN of a backward pass; a lower learning rate and gradient_clip_val "
         "are the usual cures",
         RuntimeWarning,

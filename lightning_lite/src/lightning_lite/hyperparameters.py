@@ -85,6 +85,11 @@ def dump(owner: Any, prefix: str = "") -> dict[str, Any]:
 class HyperparametersMixin:
     """`save_hyperparameters` and `hparams`, for modules and data modules."""
 
+    # The entries of checkpoints that hold them; a data module's begin with "datamodule_".
+    CHECKPOINT_HYPER_PARAMS_KEY = "hyper_parameters"
+    CHECKPOINT_HYPER_PARAMS_NAME = "hparams_name"
+    CHECKPOINT_HYPER_PARAMS_TYPE = "hparams_type"
+
     # The argument that `hparams` is; "kwargs" if each of them is one, None if it is none.
     _hparams_name: str | None = "kwargs"
     _hparams_form: str | None = None

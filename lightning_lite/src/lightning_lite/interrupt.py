@@ -1,4 +1,5 @@
-"""Ctrl-C: seen at once, obeyed between two batches, where the state can be written down whole."""
+"""Ctrl-C and SIGTERM: seen at once, obeyed between two batches, where the state can be written down
+whole."""
 
 from __future__ import annotations
 
@@ -9,23 +10,35 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from lightning_lite.errors import Interrupted
+from lightning_lite.lazy import attach
+
+__getattr__ = attach(__name__, {})
+
+# The signals, what the user calls them, and the handlers that they have where nobody set one.
+SIGNALS = {
+    signal.SIGINT: ("Ctrl-C", signal.default_int_handler),
+    signal.SIGTERM: ("SIGTERM", signal.SIG_DFL),
+}
 
 
 class InterruptGuard:
-    """While it is entered, the first Ctrl-C sets `requested` and the second one stops at once.
+    """While it is entered, the first Ctrl-C or SIGTERM sets `requested`, and the second one stops
+    at once.
 
     Only the main thread receives signals, and a handler that the program installed itself is left
-    alone: there, Ctrl-C does whatever that handler does.
+    alone: there, the signal does whatever that handler does. `terminated` says that it was SIGTERM,
+    by which schedulers end a job.
     """
 
     def __init__(self) -> None:
-        self.requested = False
-        self._previous: Any = None
+        self.requested = self.terminated = False
+        self._previous: dict[int, Any] = {}
 
     def __enter__(self) -> InterruptGuard:
-        main = threading.current_thread() is threading.main_thread()
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._previous = signal.signal(signal.SIGINT, self._handle)
+        if threading.current_thread() is threading.main_thread():
+            for number, (_, default) in SIGNALS.items():
+                if signal.getsignal(number) is default:
+                    self._previous[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(
@@ -37,20 +50,23 @@ class InterruptGuard:
         self._restore()
 
     def _restore(self) -> None:
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
-            self._previous = None
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous = {}
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        name, _ = SIGNALS[signal.Signals(number)]
         if self.requested:
             self._restore()
+            if number == signal.SIGTERM:
+                signal.raise_signal(number)
             raise KeyboardInterrupt
-        self.requested = True
-        text = "\nCtrl-C: finishing this batch and keeping the state; again to stop at once\n"
+        self.requested, self.terminated = True, number == signal.SIGTERM
+        text = f"\n{name}: finishing this batch and keeping the state; again to stop at once\n"
         sys.stderr.write(text)
         sys.stderr.flush()
 
     def check(self) -> None:
-        """Raise `Interrupted` if Ctrl-C was seen."""
+        """Raise `Interrupted` if one of them was seen."""
         if self.requested:
-            raise Interrupted("Ctrl-C between two batches")
+            raise Interrupted(f"{'SIGTERM' if self.terminated else 'Ctrl-C'} between two batches")

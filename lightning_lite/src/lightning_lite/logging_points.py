@@ -37,7 +37,7 @@ def send(trainer: Any, values: dict[str, Any], step: int | None = None) -> None:
 
 
 def keep_step_metrics(trainer: Any) -> None:
-    """After a batch: its values are the latest."""
+    """Before something else logs: the values of the last batch are the latest."""
     if trainer.training_results:
         keep(trainer, trainer.training_results.views(on_step=True))
 

@@ -13,7 +13,6 @@ from lightning_lite import random_state
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.evaluation import validate_in_training
 from lightning_lite.feeding import INFINITE
-from lightning_lite.finiteness import watch_loss
 from lightning_lite.logging_points import keep_epoch_metrics, keep_step_metrics, log_epoch, log_step
 from lightning_lite.messages import info
 from lightning_lite.optimization import optimize, steps_now, update_schedulers
@@ -41,8 +40,9 @@ def go_on(trainer: Any) -> None:
         elif progress.next is Next.AFTER_EPOCH:
             progress.next = Next.BATCH
     if progress.next in (Next.BATCH, Next.AFTER_BATCH, Next.AFTER_VALIDATION):
-        trainer.feed.reopen(point["loader"], progress.epoch)
-    random_state.restore(point["random_states"])
+        trainer.feed.reopen(point["loader"], progress.epoch, progress.batch)
+    if point["random_states"] is not None:
+        random_state.restore(point["random_states"])
 
 
 def limit_reached(trainer: Any) -> bool:
@@ -113,7 +113,7 @@ def loader_ended(trainer: Any) -> None:
     if progress.batch == 0:
         raise MisconfigurationException("Trainer.fit: the training loader gave no batch")
     progress.is_last_batch = True
-    progress.next = Next.EPOCH_HOOKS
+    end_batches(trainer)
 
 
 def begin_epoch(trainer: Any) -> None:
@@ -137,21 +137,20 @@ def train_batch(trainer: Any, batch: Any) -> None:
     results.batch = batch
     if hooks.call("on_train_batch_start", batch, batch_idx) == -1:
         progress.is_last_batch = True
-        progress.next = Next.EPOCH_HOOKS
+        end_batches(trainer)
         update_schedulers(trainer, "epoch", progress.epoch + 1, plateau=False)
         return
     with trainer.precision_context():
         outputs = optimize(trainer, trainer.step_arguments(batch, batch_idx), batch_idx)
-    watch_loss(trainer, outputs, batch_idx)
-    if steps_now(trainer, batch_idx + 1):
-        update_schedulers(trainer, "step", batch_idx + 1, plateau=False)
-    if progress.is_last_batch:
-        update_schedulers(trainer, "epoch", progress.epoch + 1, plateau=False)
+    if trainer.lr_scheduler_configs:
+        if steps_now(trainer, batch_idx + 1):
+            update_schedulers(trainer, "step", batch_idx + 1, plateau=False)
+        if progress.is_last_batch:
+            update_schedulers(trainer, "epoch", progress.epoch + 1, plateau=False)
     progress.batch += 1
     progress.total_batches += 1
     progress.next = Next.AFTER_BATCH
     hooks.call("on_train_batch_end", outputs, batch, batch_idx)
-    keep_step_metrics(trainer)
     results.batch = None
 
 
@@ -165,6 +164,7 @@ def finish_batch(trainer: Any) -> None:
         if stepped or not trainer.lightning_module.automatic_optimization:
             log_step(trainer)
         if validation_due(trainer):
+            keep_step_metrics(trainer)
             validate_in_training(trainer, free_gradients=stepped)
         progress.next = Next.AFTER_VALIDATION
     if stepped:
@@ -174,14 +174,20 @@ def finish_batch(trainer: Any) -> None:
         trainer.save_loggers()
     steps_done = trainer.max_steps != -1 and progress.optimizer_steps >= trainer.max_steps
     if progress.is_last_batch:
-        progress.next = Next.EPOCH_HOOKS
+        end_batches(trainer)
     elif steps_done or may_stop_early(trainer):
         progress.cut_short = True
-        progress.next = Next.EPOCH_HOOKS
+        end_batches(trainer)
         # training may go on from here, as if the hooks of the epoch's end had not drawn any numbers
         trainer.boundary_random_state = random_state.snapshot()
     else:
         progress.next = Next.BATCH
+
+
+def end_batches(trainer: Any) -> None:
+    """No batch follows in this epoch: what the last ones logged is the latest from now on."""
+    keep_step_metrics(trainer)
+    trainer.state.progress.next = Next.EPOCH_HOOKS
 
 
 def validation_due(trainer: Any) -> bool:

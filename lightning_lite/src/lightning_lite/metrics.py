@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import rushlight as rl
+from lightning_lite import metric_objects
 from lightning_lite.errors import MisconfigurationException
 
 # hook -> (default of on_step, default of on_epoch); hooks in EPOCH_ONLY cannot log per step.
@@ -48,8 +49,6 @@ def batch_size_of(batch: Any) -> int | None:
     """Length of the first dimension of the first tensor found in a batch; None if there is none."""
     if isinstance(batch, rl.Tensor):
         return batch.shape[0] if batch.ndim else 1
-    if isinstance(batch, str):
-        return len(batch)
     if isinstance(batch, Mapping):
         batch = batch.values()
     elif not isinstance(batch, list | tuple):
@@ -98,10 +97,11 @@ class LogOptions(NamedTuple):
 class LoggedValue:
     """One logged name: its last value, and what its epoch value is made of."""
 
-    __slots__ = ("options", "value", "total", "weight", "values")
+    __slots__ = ("options", "value", "total", "weight", "values", "metric")
 
     def __init__(self, options: LogOptions) -> None:
         self.options = options
+        self.metric: Any = None  # one that gathers by itself
         self.reset()
 
     def reset(self) -> None:
@@ -134,6 +134,8 @@ class LoggedValue:
 
     def of_epoch(self) -> Any:
         """The value of the whole epoch; None if nothing was gathered."""
+        if self.metric is not None:
+            return metric_objects.computed(self.metric)
         if callable(self.options.reduce_fx):
             return self.options.reduce_fx(rl.stack(self.values)) if self.values else None
         if self.total is None:
@@ -177,14 +179,35 @@ class Results:
     def __bool__(self) -> bool:
         return bool(self._entries)
 
+    def reset_metrics(self) -> None:
+        """Let the metrics that gather by themselves begin anew."""
+        for entry in self._entries.values():
+            if entry.metric is not None:
+                entry.metric.reset()
+
     def reset(self) -> None:
         """Forget all values."""
+        self.reset_metrics()
         self._entries.clear()
         self._restored.clear()
         self.batch = None
 
+    def add_metric(self, options: LogOptions, metric: Any) -> None:
+        """Take one name's metric, which gathers by itself."""
+        entry = self._entry(options)
+        entry.metric, entry.value = metric, metric_objects.of_step(metric)
+
     def add(self, options: LogOptions, value: rl.Tensor, batch_size: int | None) -> None:
         """Take one value of one name."""
+        entry = self._entry(options)
+        weight = 1
+        if options.on_epoch and options.reduce_fx == "mean":
+            weight = self._weight(options.name) if batch_size is None else batch_size
+        entry.update(value, weight)
+
+    def _entry(self, options: LogOptions) -> LoggedValue:
+        """What was gathered of a name so far. MisconfigurationException if it was logged otherwise
+        before."""
         key = (options.hook, options.name, options.dataloader_idx)
         entry = self._entries.get(key)
         if entry is None:
@@ -196,10 +219,7 @@ class Results:
                 f"log({options.name!r}) in {options.hook}: called with {options}, "
                 f"but earlier in this run with {entry.options}; the arguments must not change"
             )
-        weight = 1
-        if options.on_epoch and options.reduce_fx == "mean":
-            weight = self._weight(options.name) if batch_size is None else batch_size
-        entry.update(value, weight)
+        return entry
 
     def _weight(self, name: str) -> int:
         """The batch size that weighs a value in the epoch's mean."""
@@ -257,8 +277,8 @@ class Results:
         saved = []
         for entry in self._entries.values():
             options = entry.options._asdict()
-            if callable(options["reduce_fx"]):
-                options["reduce_fx"] = None  # a function is not written down
+            if callable(options["reduce_fx"]) or entry.metric is not None:
+                options["reduce_fx"] = None  # neither function nor metric is written down
             saved.append({"options": options, **entry.state_dict()})
         return saved + waiting
 

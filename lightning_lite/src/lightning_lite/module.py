@@ -7,19 +7,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
-from lightning_lite import checkpoint, deploying, gradients
+from lightning_lite import checkpoint, deploying, gradients, metric_objects
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.hyperparameters import HyperparametersMixin
 from lightning_lite.messages import warn
 from lightning_lite.metrics import DEFAULTS, EPOCH_ONLY, REDUCTIONS, LogOptions, scalar_tensor
-from lightning_lite.module_hooks import CheckpointHooks, DataHooks, ModuleHooks
+from lightning_lite.module_hooks import CheckpointHooks, DataHooks, ModelHooks
 from lightning_lite.optimizers import LightningOptimizer
 
 if TYPE_CHECKING:
     from lightning_lite.trainer import Trainer
 
 
-class LightningModule(HyperparametersMixin, ModuleHooks, DataHooks, CheckpointHooks, rl.nn.Module):
+class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHooks, rl.nn.Module):
     """A network that says what one step of training, validation, test or prediction is.
 
     Subclasses define `training_step` and `configure_optimizers` at least; the `Trainer` does the
@@ -29,10 +29,15 @@ class LightningModule(HyperparametersMixin, ModuleHooks, DataHooks, CheckpointHo
     def __init__(self) -> None:
         super().__init__()
         self._trainer: Trainer | None = None
+        self.fabric: Any = None
         self._automatic_optimization = True
         self._toggled: dict[Any, bool] = {}
         self.example_input_array: Any = None
         self.strict_loading = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold: everything but the trainer and the fabric."""
+        return {**self.__dict__, "_trainer": None, "fabric": None}
 
     # -- what subclasses define -----------------------------------------------------------------
 
@@ -175,12 +180,16 @@ class LightningModule(HyperparametersMixin, ModuleHooks, DataHooks, CheckpointHo
     ) -> None:
         """Record a number for loggers, the progress bar and callbacks.
 
-        `value` is a number or a tensor of one element. `on_step` keeps it for this step,
+        `value` is a number, a tensor of one element, or a metric that gathers by itself (see
+        `metric_objects`), whose own value of the epoch counts. `on_step` keeps it for this step,
         `on_epoch` gathers it with `reduce_fx` (mean weighted by `batch_size`, sum, min, max, or a
         function of the stacked values); with both, the names get `_step` and `_epoch`. By default
         training steps log per step, everything else per epoch. The arguments about several
         processes change nothing: there is one.
         """
+        if self._trainer is None and self.fabric is not None:
+            self.fabric.log(name, value)
+            return
         if self._trainer is None:
             warn(f"log({name!r}): the module is not attached to a Trainer; nothing is recorded")
             return
@@ -213,7 +222,10 @@ class LightningModule(HyperparametersMixin, ModuleHooks, DataHooks, CheckpointHo
             dataloader_idx=results.dataloader_idx if add_dataloader_idx else None,
         )
         with rl.no_grad():
-            results.add(options, scalar_tensor(name, value), batch_size)
+            if metric_objects.is_metric(value):
+                results.add_metric(options, value)
+            else:
+                results.add(options, scalar_tensor(name, value), batch_size)
 
     def log_dict(self, dictionary: Mapping[str, Any], *args: Any, **kwargs: Any) -> None:
         """`log` every item of a dictionary with the same arguments."""
@@ -351,6 +363,11 @@ class LightningModule(HyperparametersMixin, ModuleHooks, DataHooks, CheckpointHo
         without inputs to trace.
         """
         return deploying.to_torchscript(self, file_path, method, example_inputs, kwargs)
+
+    @property
+    def device_mesh(self) -> None:
+        """The devices of a model that is divided among several: None, for there is one."""
+        return None
 
     def to_onnx(self, file_path: Any = None, input_sample: Any = None, **kwargs: Any) -> Any:
         """The module as an ONNX program, saved if `file_path` (a path or a binary file) is given.

@@ -7,7 +7,7 @@ from typing import Any
 from lightning_lite.batches import move_to_device
 
 
-class ModuleHooks:
+class ModelHooks:
     """Moments of a run at which a module may act."""
 
     def on_fit_start(self) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import rushlight as rl
 from lightning_lite.batches import detached
 from lightning_lite.errors import MisconfigurationException
+from lightning_lite.finiteness import watch_loss
+from lightning_lite.hooks import overrides
 from lightning_lite.messages import warn
 
 
@@ -67,6 +69,7 @@ class Closure:
             if factor != 1:
                 loss = loss / factor
             self.outputs = {"loss": loss.detach(), **rest}
+            watch_loss(trainer, self.outputs["loss"], self.batch_idx, self.arguments)
             hooks.call("on_before_backward", loss)
             module.backward(trainer.precision_settings.scaled(loss))
             hooks.call("on_after_backward")
@@ -89,8 +92,52 @@ class Closure:
         return loss
 
 
+# What stands between a loss and an optimizer's step; where nobody uses any, it is left out.
+BETWEEN = (
+    *("on_before_zero_grad", "on_before_backward", "on_after_backward"),
+    "on_before_optimizer_step",
+)
+OVERRIDABLE = ("backward", "optimizer_step", "optimizer_zero_grad")
+
+
+def is_plain(trainer: Any) -> bool:
+    """Whether a step is no more than loss, gradients and the optimizer's step: nothing is scaled,
+    cast or clipped, nobody uses the hooks in between, and the optimizer wants no closure."""
+    from lightning_lite.module import LightningModule
+
+    module, precision = trainer.lightning_module, trainer.precision_settings
+    if not module.automatic_optimization or precision.low is not None or precision.converts:
+        return False
+    if trainer.clips_gradients or any(trainer.hooks.uses(name) for name in BETWEEN):
+        return False
+    if any(overrides(module, LightningModule, name) for name in OVERRIDABLE):
+        return False
+    kind = type(trainer.optimizers[0])
+    ours = kind.__module__.startswith("rushlight.")
+    return ours and not issubclass(kind, rl.optim.LBFGS)
+
+
+def plain_step(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[str, Any]:
+    """What :func:`optimize` does where :func:`is_plain` holds and nothing is accumulated."""
+    optimizer, hooks = trainer.optimizers[0], trainer.hooks
+    output = hooks.step("training_step", trainer.lightning_module.training_step, *arguments)
+    loss, rest = (output, {}) if isinstance(output, rl.Tensor) else split_output(output)
+    optimizer.zero_grad()
+    outputs: dict[str, Any] = {}
+    if loss is not None:
+        watch_loss(trainer, loss, batch_idx, arguments)
+        loss.backward()
+        if hooks.uses("on_train_batch_end"):
+            outputs = {"loss": loss.detach(), **rest}
+    optimizer.step()
+    trainer.state.progress.optimizer_steps += 1
+    return outputs
+
+
 def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[str, Any]:
     """Train on one batch; return what `on_train_batch_end` gets."""
+    if trainer.plain_steps and trainer.accumulate_grad_batches == 1:
+        return plain_step(trainer, arguments, batch_idx)
     module = trainer.lightning_module
     if not module.automatic_optimization:
         with trainer.precision_settings.forward():
@@ -98,7 +145,10 @@ def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[s
         if isinstance(output, Mapping):
             return detached(dict(output))
         loss, _ = split_output(output)
-        return {} if loss is None else {"loss": loss.detach()}
+        if loss is None:
+            return {}
+        watch_loss(trainer, loss, batch_idx, arguments)
+        return {"loss": loss.detach()}
     closure = Closure(trainer, arguments, batch_idx)
     if steps_now(trainer, batch_idx + 1):
         optimizer = trainer.lightning_optimizers[0]

@@ -183,6 +183,10 @@ def _unknown_form(returned: Any) -> MisconfigurationException:
     )
 
 
+def do_nothing_closure() -> None:
+    """A closure for optimizers that want one."""
+
+
 class LightningOptimizer:
     """What `self.optimizers()` gives: the optimizer, whose steps count as steps of the trainer.
 

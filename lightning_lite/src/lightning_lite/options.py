@@ -149,22 +149,8 @@ def validation_batches(interval: float, every_n_epoch: int | None, num_batches: 
     return max(1, int(num_batches * interval))
 
 
-ALTERNATIVES = {
-    "profiler": "rushlight.profiler around the code of interest",
-    "plugins": "precision= and callbacks=",
-}
-
-
 def refuse_unsupported(given: dict[str, Any]) -> None:
     """Name what to use instead of options that are not there yet."""
-    for name, instead in ALTERNATIVES.items():
-        if given[name]:
-            raise NotImplementedError(f"Trainer({name}=...) is not there; use {instead}")
-    if given["strategy"] not in ("auto", "single_device"):
-        raise NotImplementedError(
-            f"strategy={given['strategy']!r}: training runs in one process on one device; use "
-            "'auto'"
-        )
     if given["num_nodes"] != 1:
         raise NotImplementedError(
             f"num_nodes={given['num_nodes']}: training runs on one machine; use 1"

@@ -26,6 +26,9 @@ MIXED = {
 }
 
 
+NOTHING = nullcontext()
+
+
 class Precision:
     """The dtype that weights and floating-point inputs have in a run, and the one that products
     run in: in mixed precision weights stay float32, and steps run under autocast; with float16 the
@@ -51,11 +54,11 @@ class Precision:
 
     def forward(self) -> Any:
         """The block in which a module computes."""
-        return nullcontext() if self.low is None else rl.autocast(self.device_type, self.low)
+        return NOTHING if self.low is None else rl.autocast(self.device_type, self.low)
 
     def outside(self) -> Any:
         """Inside of :meth:`forward`, a block in which nothing is cast: for gradients."""
-        return nullcontext() if self.low is None else rl.autocast(self.device_type, enabled=False)
+        return NOTHING if self.low is None else rl.autocast(self.device_type, enabled=False)
 
     def scaled(self, loss: Any) -> Any:
         """The loss whose gradients are computed."""
@@ -106,7 +109,7 @@ class Precision:
 
     def context(self) -> Any:
         """A block in which new floating-point tensors have this dtype."""
-        return self._default_dtype() if self.converts else nullcontext()
+        return self._default_dtype() if self.converts else NOTHING
 
     @contextmanager
     def _default_dtype(self) -> Iterator[None]:

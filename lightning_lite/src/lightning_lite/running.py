@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import rushlight as rl
 from lightning_lite import checkpoint, data_sources, optimizers
 from lightning_lite.callbacks.connection import attach_module_callbacks
 from lightning_lite.checkpoint_paths import interrupted_path, resolve
-from lightning_lite.errors import Interrupted, MisconfigurationException
+from lightning_lite.errors import Interrupted, MisconfigurationException, SIGTERMException
 from lightning_lite.evaluation import evaluation_loop, prediction_loop, sanity_check
 from lightning_lite.feeding import Feed
 from lightning_lite.hooks import HookTable, overrides
@@ -19,6 +20,7 @@ from lightning_lite.loops import fit_loop
 from lightning_lite.messages import info, warn
 from lightning_lite.metrics import Results, Views
 from lightning_lite.module import LightningModule
+from lightning_lite.optimization import is_plain
 from lightning_lite.options import validation_batches
 from lightning_lite.result_table import print_results
 from lightning_lite.signatures import StepSignature
@@ -57,6 +59,8 @@ def run(
             result = work(trainer, path, weights_only)
         except KeyboardInterrupt as exception:
             stop_by_interrupt(trainer, exception)
+            if trainer.interrupt.terminated:
+                raise SIGTERMException(128 + signal.SIGTERM) from None
             return None
         except BaseException as exception:
             trainer.state.status = TrainerStatus.INTERRUPTED
@@ -115,7 +119,7 @@ def begin(trainer: Any, fn: TrainerFn, module: Any, datamodule: Any, loaders: An
         trainer.feed = None
         trainer.val_loaders = []
         state.progress.begin_anew()
-        data_sources.check_fit(module, trainer.sources)
+        data_sources.check_fit(module, trainer.sources, bool(trainer.limits.val))
         check_automatic(trainer, module)
     else:
         data_sources.check_evaluation(module, trainer.sources, KINDS[fn], STEPS[fn])
@@ -139,7 +143,7 @@ def work(trainer: Any, path: str | None, weights_only: bool | None) -> Any:
     """Set up, run the loop, clean up."""
     module, fn = trainer.lightning_module, trainer.state.fn
     attach_module_callbacks(trainer)
-    trainer.hooks = HookTable(trainer, module, trainer.callbacks)
+    trainer.hooks = make_hooks(trainer)
     set_up_hooks(trainer)
     saved = load_weights(trainer, path, weights_only)
     module = trainer.precision_settings.convert_module(module).to(trainer.root_device)
@@ -159,7 +163,22 @@ def work(trainer: Any, path: str | None, weights_only: bool | None) -> Any:
         rl.set_grad_enabled(previous)
     tear_down_hooks(trainer)
     clean_up(trainer, "success")
+    if trainer.profiler is not None:
+        trainer.profiler.describe()
+        trainer.profiler.teardown(trainer.state.fn.value)
     return result
+
+
+def make_hooks(trainer: Any) -> HookTable:
+    """The hooks of a run; measured ones where there is a profiler."""
+    module, profiler = trainer.lightning_module, trainer.profiler
+    if profiler is None:
+        return HookTable(trainer, module, trainer.callbacks)
+    from lightning_lite.profilers.instrument import Instruments, MeasuredHooks
+
+    profiler.setup(trainer.state.fn.value, 0, trainer.log_dir)
+    trainer.instruments = Instruments(trainer)
+    return MeasuredHooks(trainer, module, trainer.callbacks, profiler)
 
 
 def set_up_hooks(trainer: Any) -> None:
@@ -181,7 +200,7 @@ def load_weights(trainer: Any, path: str | None, weights_only: bool | None) -> A
     trainer.ckpt_path = path
     if path is None:
         return None
-    saved = checkpoint.read(path, weights_only=weights_only)
+    saved = trainer.strategy.load_checkpoint(path, weights_only=weights_only)
     if trainer.state.fn is TrainerFn.FITTING:
         checkpoint.check_resumable(saved, path)
     checkpoint.restore_model(trainer, saved)
@@ -218,6 +237,7 @@ def fit(trainer: Any, saved: Any) -> None:
     module.train()
     if trainer.resume_point is None:
         sanity_check(trainer)
+    trainer.plain_steps = is_plain(trainer)
     anomaly = rl.autograd.set_detect_anomaly(True) if trainer.detect_anomaly else None
     try:
         fit_loop(trainer)
@@ -259,6 +279,8 @@ def set_up_training_data(trainer: Any) -> None:
         loader = data_sources.without_shuffling(loader)
     trainer.feed = Feed(loader, trainer.limits.train)
     trainer.feed.watch(trainer.interrupt)
+    if trainer.instruments is not None:
+        trainer.instruments.watch(trainer.feed)
 
 
 def set_up_validation_data(trainer: Any) -> None:
@@ -308,7 +330,11 @@ def tear_down_hooks(trainer: Any) -> None:
 
 
 def clean_up(trainer: Any, status: str) -> None:
-    """Close what is open: iterators and loggers."""
+    """Close what is open: iterators, loggers, checkpoint files; remove a profiler's instruments."""
+    if trainer.instruments is not None:
+        trainer.instruments.remove()
+        trainer.instruments = None
+    trainer.strategy.checkpoint_io.teardown()
     if trainer.state.fn is TrainerFn.FITTING:
         for logger in trainer.loggers:
             logger.finalize(status)
@@ -337,7 +363,7 @@ def stop_by_interrupt(trainer: Any, exception: KeyboardInterrupt) -> None:
         if path is None:
             info("Interrupted; checkpoints are switched off, so the state was not written")
         else:
-            checkpoint.write(checkpoint.dump(trainer), path)
+            trainer.strategy.save_checkpoint(checkpoint.dump(trainer), path)
             info(f'Interrupted; the state is in {path}: go on with fit(model, ckpt_path="{path}")')
     elif training:
         last = newest_checkpoint(trainer)

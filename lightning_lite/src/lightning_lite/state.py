@@ -31,6 +31,13 @@ class RunningStage(StrEnum):
         return self is not RunningStage.TRAINING and self is not RunningStage.PREDICTING
 
     @property
+    def dataloader_prefix(self) -> str | None:
+        """The word in the names of loaders; None for the sanity check."""
+        if self is RunningStage.SANITY_CHECKING:
+            return None
+        return "val" if self is RunningStage.VALIDATING else self.value
+
+    @property
     def hook_prefix(self) -> str:
         """The word in hook names: the sanity check runs the validation hooks."""
         return "validation" if self.value in ("sanity_check", "validate") else self.value
@@ -97,7 +104,7 @@ class Progress:
 
 
 @dataclass
-class State:
+class TrainerState:
     """What a trainer is doing at the moment."""
 
     status: TrainerStatus = TrainerStatus.INITIALIZING
@@ -114,3 +121,16 @@ class State:
     def stopped(self) -> bool:
         """Whether the last run is over, finished or interrupted."""
         return self.status.stopped
+
+
+@dataclass
+class Predictions:
+    """What a prediction has given so far, and the positions in the data set that it is of.
+
+    `current_batch_indices` and `epoch_batch_indices` (a list for each loader) are noted where a
+    callback writes predictions; None where a loader's order is random.
+    """
+
+    predictions: Any = field(default_factory=list)
+    current_batch_indices: list[int] | None = None
+    epoch_batch_indices: list[list[Any]] = field(default_factory=list)

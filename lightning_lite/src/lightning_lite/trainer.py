@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from typing import Any
 
+import rushlight as rl
 from lightning_lite import checkpoint, running
+from lightning_lite.callbacks.callback import Callback
 from lightning_lite.callbacks.connection import default_callbacks
 from lightning_lite.data_sources import DataSources
 from lightning_lite.feeding import INFINITE, Feed
@@ -15,6 +18,7 @@ from lightning_lite.gradients import check_clipping
 from lightning_lite.hooks import HookTable
 from lightning_lite.interrupt import InterruptGuard
 from lightning_lite.loggers.connection import make_loggers
+from lightning_lite.loggers.logger import Logger
 from lightning_lite.metrics import Results, Views
 from lightning_lite.options import (
     Limits,
@@ -23,10 +27,14 @@ from lightning_lite.options import (
     refuse_unsupported,
     validation_interval,
 )
-from lightning_lite.precision import Precision
+from lightning_lite.parts import accelerator_name, make_strategy, plug_in
+from lightning_lite.profilers.instrument import make_profiler
+from lightning_lite.random_state import seed_everything
 from lightning_lite.signatures import StepSignature
-from lightning_lite.state import RunningStage, State, TrainerFn
+from lightning_lite.state import Predictions, RunningStage, TrainerFn, TrainerState
 from lightning_lite.trainer_properties import TrainerProperties
+
+__all__ = ["Trainer", "seed_everything"]
 
 BAREBONES = {
     "enable_checkpointing": False,
@@ -67,8 +75,8 @@ class Trainer(TrainerProperties):
         devices: Any = "auto",
         num_nodes: int = 1,
         precision: str | int | None = None,
-        logger: Any = None,
-        callbacks: Any = None,
+        logger: Logger | list[Logger] | bool | None = None,
+        callbacks: list[Callback] | Callback | None = None,
         fast_dev_run: int | bool = False,
         max_epochs: int | None = None,
         min_epochs: int | None = None,
@@ -134,10 +142,14 @@ class Trainer(TrainerProperties):
         self.reload_dataloaders_every_n_epochs = reload_dataloaders_every_n_epochs
         self.enable_autolog_hparams = enable_autolog_hparams
         self.default_root_dir = os.fspath(default_root_dir or os.getcwd())
-        self.root_device = choose_device(accelerator, devices)
-        self.precision_settings = Precision(precision, self.root_device.type)
+        self.root_device = choose_device(accelerator_name(accelerator), devices)
+        self.strategy = make_strategy(strategy)
+        self.strategy.connect(self)
+        kind = self.root_device.type
+        self.precision_settings = plug_in(self.strategy, plugins, precision, kind)
+        self.profiler = make_profiler(profiler)
         self._reset_run()
-        self.state = State()
+        self.state = TrainerState()
         self.interrupted = False
         self.told_non_finite = False  # of a loss in this fit
         self.kept_metrics = Views({}, {}, {})
@@ -152,6 +164,7 @@ class Trainer(TrainerProperties):
         self.hooks = HookTable.empty()
         self.optimizers: list[Any] = []
         self.lightning_optimizers: list[Any] = []
+        self.plain_steps = False  # see optimization.is_plain
         self.lr_scheduler_configs: list[Any] = []
         self.feed: Feed | None = None
         self.val_loaders: list[Any] = []
@@ -175,6 +188,8 @@ class Trainer(TrainerProperties):
         self.boundary_random_state: tuple[Any, ...] | None = None
         self.interrupt = InterruptGuard()
         self.mover: Any = None
+        self.instruments: Any = None
+        self.predict_loop = Predictions()
         self.signature: StepSignature = StepSignature.of_nobody()
         self.evaluation_signature: StepSignature = self.signature
         self._module_modes: dict[Any, bool] = {}
@@ -262,7 +277,40 @@ class Trainer(TrainerProperties):
             raise AttributeError(
                 "save_checkpoint: there is no model yet; call fit, validate or test"
             )
-        checkpoint.write(checkpoint.dump(self, bool(weights_only)), filepath)
+        self.strategy.save_checkpoint(checkpoint.dump(self, bool(weights_only)), filepath)
+
+    @contextmanager
+    def init_module(self, empty_init: bool | None = None) -> Iterator[None]:
+        """A block whose new modules are on the trainer's device, in the dtype of its precision.
+        Parameters are drawn whatever `empty_init` says."""
+        with rl.device(self.root_device), self.precision_context():
+            yield
+
+    def explain(
+        self,
+        model: Any,
+        train_dataloaders: Any = None,
+        val_dataloaders: Any = None,
+        datamodule: Any = None,
+    ) -> str:
+        """Print the loop that `fit` with these arguments will run, and return it as text: every
+        hook that somebody overrides, in order, by whom. Nothing is run, but loaders are made."""
+        from lightning_lite.trainer_reports import explained
+
+        text = explained(self, model, train_dataloaders, val_dataloaders, datamodule)
+        self.print(text)
+        return text
+
+    def check(
+        self, model: Any, train_dataloaders: Any = None, datamodule: Any = None, steps: int = 50
+    ) -> Any:
+        """Try whether a module can learn: `steps` steps on the first batch, and a learning rate
+        test. Prints and returns a `CheckReport`; afterwards all is what it was, bit for bit."""
+        from lightning_lite.checking import check
+
+        report = check(self, model, train_dataloaders, datamodule, steps)
+        self.print(str(report))
+        return report
 
     def print(self, *args: Any, **kwargs: Any) -> None:
         """Print without tearing the progress bar."""

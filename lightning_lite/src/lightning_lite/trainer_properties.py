@@ -58,6 +58,11 @@ class TrainerProperties:
         return total if self.max_steps == -1 else min(self.max_steps, total)
 
     @property
+    def received_sigterm(self) -> bool:
+        """Whether SIGTERM was seen; the run ends after this batch."""
+        return self.interrupt.terminated
+
+    @property
     def should_stop(self) -> bool:
         """Whether somebody wishes to stop; may be set. `min_epochs` and `min_steps` come first."""
         return bool(self.stop_wishes)
@@ -148,6 +153,31 @@ class TrainerProperties:
         return self.state.stage is not None and self.state.stage.evaluating
 
     # -- parts ----------------------------------------------------------------------------------
+
+    @property
+    def accelerator(self) -> Any:
+        """What is known of the device."""
+        return self.strategy.accelerator
+
+    @property
+    def precision_plugin(self) -> Any:
+        """The precision of the run."""
+        return self.precision_settings
+
+    @property
+    def scaler(self) -> Any:
+        """The scaler of losses in float16; None without one."""
+        return self.precision_settings.scaler
+
+    @property
+    def device_ids(self) -> list[int]:
+        """The numbers of the devices: one."""
+        return [self.root_device.index or 0]
+
+    @property
+    def distributed_sampler_kwargs(self) -> dict[str, Any] | None:
+        """How a loader's data are divided: None, for there is one process."""
+        return None
 
     @property
     def model(self) -> Any:
@@ -269,6 +299,11 @@ class TrainerProperties:
     @property
     def local_rank(self) -> int:
         """The number of this process on its machine; 0."""
+        return 0
+
+    @property
+    def node_rank(self) -> int:
+        """The number of this machine; 0."""
         return 0
 
     @property

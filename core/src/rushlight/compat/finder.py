@@ -13,7 +13,7 @@ from pathlib import Path
 from rushlight.compat import spelling, version
 from rushlight.compat.missing import MissingModule, describe
 from rushlight.compat.modules import Alias
-from rushlight.compat.paths import PACKAGES, is_available, module_behind
+from rushlight.compat.paths import PACKAGES, gives_way, is_available, module_behind
 
 VARIABLE = "RUSHLIGHT_COMPAT"
 STARTUP = str(Path(__file__).with_name("startup"))
@@ -60,7 +60,8 @@ class Finder(importlib.abc.MetaPathFinder):
         Raises `MissingModule` where a program imports what is not there. ``importlib.util
         .find_spec``, by which programs ask, gets None.
         """
-        if fullname.partition(".")[0] not in PACKAGES:
+        top = fullname.partition(".")[0]
+        if top not in PACKAGES or gives_way(top):
             return None
         home = module_behind(fullname)
         if home is None:
@@ -74,7 +75,7 @@ class Finder(importlib.abc.MetaPathFinder):
         asked = None if context is None else context.name
         wanted = None if asked is None else asked.lower().replace("-", "_").replace(".", "_")
         for name in PACKAGES:
-            if wanted in (None, name) and is_available(name):
+            if wanted in (None, name) and is_available(name) and not gives_way(name):
                 yield Distribution(name)
 
 
@@ -86,7 +87,9 @@ def _foreign() -> list[str]:
     return [
         name
         for name in PACKAGES
-        if sys.modules.get(name) is not None and not isinstance(sys.modules[name], Alias)
+        if not gives_way(name)
+        and sys.modules.get(name) is not None
+        and not isinstance(sys.modules[name], Alias)
     ]
 
 

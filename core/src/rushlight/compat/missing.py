@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight import refusals
-from rushlight.compat.paths import DISTRIBUTIONS, PACKAGES, is_available
+from rushlight.compat.paths import DISTRIBUTIONS, PACKAGES, declared, is_available
 
 
 class MissingModule(ModuleNotFoundError, NotImplementedError):
@@ -17,7 +17,9 @@ class MissingName(AttributeError, NotImplementedError):
 def advice(name: str) -> str:
     """What to do instead of using `name`, such as ``torch.fx``; empty where nothing is known."""
     top, _, rest = name.partition(".")
-    known = refusals.advice_for(rest) if top == "torch" else ""
+    if top != "torch":
+        return declared(top, "ADVICE").get(name, "")
+    known = refusals.advice_for(rest)
     return "" if known == refusals.advice_for("") else known
 
 

@@ -7,7 +7,7 @@ import types
 
 from rushlight.compat import version
 from rushlight.compat.missing import MissingName, describe
-from rushlight.compat.paths import OTHER_NAMES, OWN_MODULES, OWN_VALUES, PACKAGES, module_behind
+from rushlight.compat.paths import OWN_MODULES, OWN_VALUES, PACKAGES, module_behind, other_name
 
 _ROOTS = frozenset(name.partition(".")[0] for name in PACKAGES.values())
 
@@ -107,7 +107,7 @@ def _read(alias: Alias, name: str):
         pass
     else:
         # PyTorch has functions that are named like their files: the function is meant.
-        if not (_is_ours(found) or (full in OTHER_NAMES and isinstance(found, types.ModuleType))):
+        if not (isinstance(found, types.ModuleType) and (_is_ours(found) or other_name(full))):
             if _is_kept(found):
                 alias.__dict__[name] = found
             return found

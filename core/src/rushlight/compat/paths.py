@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.machinery
 import importlib.util
 import sys
 from functools import cache
@@ -15,7 +17,11 @@ PACKAGES = {
     "torchtext": "rushlight_text",
     "lightning": "lightning_lite",
     "pytorch_lightning": "lightning_lite",
+    "lightning_fabric": "lightning_lite.fabric",
 }
+# Packages that are written in Python over PyTorch, so that an installed one runs on Rushlight too:
+# they are answered for only where they are absent.
+GIVES_WAY = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 # What to install for each.
 DISTRIBUTIONS = {
     "torch": "rushlight",
@@ -24,6 +30,7 @@ DISTRIBUTIONS = {
     "torchtext": "rushlight-text",
     "lightning": "rushlight-lightning-lite",
     "pytorch_lightning": "rushlight-lightning-lite",
+    "lightning_fabric": "rushlight-lightning-lite",
 }
 # Modules whose names differ. Inner paths of PyTorch that programs import from are here too.
 OTHER_NAMES = {
@@ -35,6 +42,7 @@ OTHER_NAMES = {
     "torch.amp.autocast_mode": "rushlight.amp.mode",
     "torch.autograd.grad_mode": "rushlight.autograd.mode",
     "torch.autograd.anomaly_mode": "rushlight.autograd.anomaly",
+    "torch.nn.parallel.distributed": "rushlight.nn.parallel",
     "torch.optim.adamw": "rushlight.optim.adam",
     "torch.nn.utils.weight_norm": "rushlight.nn.utils.weight_normalization",
     "torch.nn.utils.spectral_norm": "rushlight.nn.utils.spectral_normalization",
@@ -51,13 +59,6 @@ OTHER_NAMES = {
     "torchvision.models.segmentation._utils": "rushlight_vision.models.segmentation._utils",
     "torchvision.ops._utils": "rushlight_vision.ops._utils",
     "torchvision.transforms._presets": "rushlight_vision.transforms._presets",
-    "lightning.pytorch": "lightning_lite",
-    "lightning.pytorch.core": "lightning_lite",
-    "lightning.pytorch.core.module": "lightning_lite.module",
-    "lightning.pytorch.utilities.seed": "lightning_lite.random_state",
-    "pytorch_lightning.core": "lightning_lite",
-    "pytorch_lightning.core.module": "lightning_lite.module",
-    "pytorch_lightning.utilities.seed": "lightning_lite.random_state",
 }
 # Rushlight's own names that mean nothing, or something else, in PyTorch: modules, then values.
 OWN_MODULES = frozenset(
@@ -97,10 +98,33 @@ def _is_public(name: str) -> bool:
     return top == "torch" and (rest in directory.PARTS or refusals.is_absent(rest))
 
 
+def declared(top: str, table: str) -> dict[str, str]:
+    """A table that the package behind a top-level name keeps in its `import_names`: `OTHER_NAMES`
+    (full name: module here) or `ADVICE` (full name: what to use instead)."""
+    if top not in GIVES_WAY or not is_available(top):
+        return {}
+    home = f"{PACKAGES[top].partition('.')[0]}.import_names"
+    return getattr(importlib.import_module(home), table) if _exists(home) else {}
+
+
+def other_name(name: str) -> str | None:
+    """The module for a name that differs here; None for names that are the same."""
+    found = OTHER_NAMES.get(name)
+    return found or declared(name.partition(".")[0], "OTHER_NAMES").get(name)
+
+
+@cache
+def gives_way(top: str) -> bool:
+    """Whether the real package of a top-level name is installed and is imported instead."""
+    found = importlib.machinery.PathFinder.find_spec(top) if top in GIVES_WAY else None
+    return found is not None and found.origin is not None  # a mere folder of that name has none
+
+
 def module_behind(name: str) -> str | None:
     """The module that ``torch.x.y`` stands for, or None where there is none."""
-    if name in OTHER_NAMES:
-        return OTHER_NAMES[name] if is_available(name.partition(".")[0]) else None
+    other = other_name(name)
+    if other is not None:
+        return other if is_available(name.partition(".")[0]) else None
     if name in OWN_MODULES:
         return None
     parent, _, last = name.rpartition(".")

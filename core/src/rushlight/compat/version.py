@@ -81,5 +81,6 @@ VERSIONS = {
     "torchtext": "0.18.0+rushlight",
     "lightning": "2.6.0+rushlight",
     "pytorch_lightning": "2.6.0+rushlight",
+    "lightning_fabric": "2.6.0+rushlight",
 }
 __all__ = ["TorchVersion", "__version__", "cuda", "debug", "git_version", "hip", "xpu"]

@@ -5,10 +5,29 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-Kind = namedtuple("Kind", "flatten unflatten")
+
+class Kind(NamedTuple):
+    """How a class is taken apart and put together: functions of an instance, and of its children
+    and context. The second names are PyTorch's."""
+
+    flatten: Callable
+    unflatten: Callable
+
+    @property
+    def flatten_fn(self) -> Callable:
+        """`flatten`."""
+        return self.flatten
+
+    @property
+    def unflatten_fn(self) -> Callable:
+        """`unflatten`."""
+        return self.unflatten
+
+
 SUPPORTED_NODES: dict[type, Kind] = {}
+PyTree = Any
 
 
 @dataclass
@@ -110,6 +129,11 @@ SUPPORTED_NODES |= {
         lambda x: (list(x), x.maxlen), lambda children, longest: deque(children, maxlen=longest)
     ),
 }
+
+
+def _get_node_type(tree: Any) -> type:
+    """The class that a structure's root is registered as."""
+    return _kind_of(tree)[0]
 
 
 def tree_flatten(tree: Any, is_leaf: Callable | None = None) -> tuple[list, TreeSpec]:

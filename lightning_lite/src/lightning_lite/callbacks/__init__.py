@@ -15,8 +15,27 @@ from lightning_lite.callbacks.progress import (
     TQDMProgressBar,
 )
 from lightning_lite.callbacks.timer import Timer
+from lightning_lite.lazy import attach
 
+HOMES = {
+    "BackboneFinetuning": "callbacks.finetuning",
+    "BaseFinetuning": "callbacks.finetuning",
+    "BasePredictionWriter": "callbacks.prediction_writer",
+    "BatchSizeFinder": "callbacks.batch_size_finder",
+    "DeviceStatsMonitor": "callbacks.device_stats_monitor",
+    "EMAWeightAveraging": "callbacks.weight_averaging",
+    "LearningRateFinder": "callbacks.lr_finder",
+    "ModelPruning": "callbacks.pruning",
+    "OnExceptionCheckpoint": "callbacks.on_exception_checkpoint",
+    "RichModelSummary": "callbacks.rich_model_summary",
+    "RunPage": "callbacks.run_page",
+    "SpikeDetection": "callbacks.spike",
+    "StochasticWeightAveraging": "callbacks.stochastic_weight_avg",
+    "ThroughputMonitor": "callbacks.throughput_monitor",
+    "WeightAveraging": "callbacks.weight_averaging",
+}
 __all__ = [
+    *sorted(HOMES),
     "Callback",
     "Checkpoint",
     "EarlyStopping",
@@ -31,3 +50,4 @@ __all__ = [
     "TQDMProgressBar",
     "Timer",
 ]
+__getattr__ = attach(__name__, HOMES)

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import math
+from enum import Enum
 from typing import Any
 
+import rushlight as rl
 from lightning_lite.callbacks.callback import Callback
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.messages import info, warn
 from lightning_lite.state import TrainerFn
+
+
+class EarlyStoppingReason(Enum):
+    """Why training was ended."""
+
+    NOT_STOPPED = 0
+    STOPPING_THRESHOLD = 1
+    DIVERGENCE_THRESHOLD = 2
+    PATIENCE_EXHAUSTED = 3
+    NON_FINITE = 4
 
 
 class EarlyStopping(Callback):
@@ -52,7 +64,8 @@ class EarlyStopping(Callback):
         self.wait_count = 0
         self.stopped_epoch = 0
         self.best_score = math.inf if mode == "min" else -math.inf
-        self.stopping_reason: str | None = None
+        self.stopping_reason = EarlyStoppingReason.NOT_STOPPED
+        self.stopping_reason_message: str | None = None
 
     @property
     def state_key(self) -> str:
@@ -64,7 +77,7 @@ class EarlyStopping(Callback):
         return {
             "wait_count": self.wait_count,
             "stopped_epoch": self.stopped_epoch,
-            "best_score": self.best_score,
+            "best_score": rl.tensor(self.best_score),
             "patience": self.patience,
         }
 
@@ -72,7 +85,7 @@ class EarlyStopping(Callback):
         """Go on from what was known."""
         self.wait_count = state_dict["wait_count"]
         self.stopped_epoch = state_dict["stopped_epoch"]
-        self.best_score = state_dict["best_score"]
+        self.best_score = float(state_dict["best_score"])
         self.patience = state_dict["patience"]
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
@@ -104,40 +117,42 @@ class EarlyStopping(Callback):
                 raise RuntimeError(message)
             warn(message, RuntimeWarning)
             return
-        reason = self._judge(float(value))
-        if reason is not None:
+        reason, why = self._judge(float(value))
+        if why is not None:
             trainer.stop_wishes.add(self.state_key)
             self.stopped_epoch = trainer.current_epoch
             if self.verbose:
-                info(f"EarlyStopping: {reason}")
+                info(f"EarlyStopping: {why}")
         elif self.state_key in trainer.stop_wishes:
             trainer.stop_wishes.discard(self.state_key)
             self.stopped_epoch = 0
-        self.stopping_reason = reason
+        self.stopping_reason, self.stopping_reason_message = reason, why
 
     def _better(self, value: float, than: float) -> bool:
         return value < than if self.mode == "min" else value > than
 
-    def _judge(self, value: float) -> str | None:
-        """Why training should stop; None if it should go on."""
-        name = self.monitor
+    def _judge(self, value: float) -> tuple[EarlyStoppingReason, str | None]:
+        """Why training should stop, as a word and a sentence; None if it should go on."""
+        name, why = self.monitor, EarlyStoppingReason
         if self.check_finite and not math.isfinite(value):
-            return f"{name} is {value}; the best was {self.best_score:.5g}"
+            return why.NON_FINITE, f"{name} is {value}; the best was {self.best_score:.5g}"
         if self.stopping_threshold is not None and self._better(value, self.stopping_threshold):
-            return f"{name} {value:.5g} reached the threshold {self.stopping_threshold}"
+            text = f"{name} {value:.5g} reached the threshold {self.stopping_threshold}"
+            return why.STOPPING_THRESHOLD, text
         if self.divergence_threshold is not None and self._better(self.divergence_threshold, value):
-            return f"{name} {value:.5g} is beyond the threshold {self.divergence_threshold}"
+            text = f"{name} {value:.5g} is beyond the threshold {self.divergence_threshold}"
+            return why.DIVERGENCE_THRESHOLD, text
         margin = self.min_delta if self.mode == "min" else -self.min_delta
         if self._better(value + margin, self.best_score):
             if self.verbose:
                 info(f"EarlyStopping: {name} improved to {value:.5g}")
             self.best_score = value
             self.wait_count = 0
-            return None
+            return why.NOT_STOPPED, None
         self.wait_count += 1
         if self.wait_count >= self.patience:
-            return (
+            return why.PATIENCE_EXHAUSTED, (
                 f"{name} did not improve in {self.wait_count} checks; the best was "
                 f"{self.best_score:.5g}"
             )
-        return None
+        return why.NOT_STOPPED, None

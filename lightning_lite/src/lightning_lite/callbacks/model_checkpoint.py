@@ -379,7 +379,7 @@ class ModelCheckpoint(Checkpoint):
         if resumed and Path(resumed).exists() and Path(path).exists():
             if os.path.samefile(resumed, path) and not self._is_in_folder(path):
                 return
-        Path(path).unlink(missing_ok=True)
+        trainer.strategy.remove_checkpoint(path)
 
     def _is_in_folder(self, path: str) -> bool:
         return self.dirpath is not None and Path(self.dirpath).resolve() in Path(path).parents

@@ -10,8 +10,17 @@ from lightning_lite.callbacks.callback import Callback
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.messages import info
 from lightning_lite.state import RunningStage
+from lightning_lite.utilities.enums import LightningEnum
 
-INTERVALS = ("step", "epoch")
+
+class Interval(LightningEnum):
+    """When the clock is looked at."""
+
+    step = "step"
+    epoch = "epoch"
+
+
+INTERVALS = tuple(each.value for each in Interval)
 
 
 def duration_of(given: Any) -> timedelta | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
@@ -46,6 +47,9 @@ class Logger:
         """Take the hyper-parameters."""
         raise NotImplementedError(f"{type(self).__name__} does not define log_hyperparams")
 
+    def log_graph(self, model: Any, input_array: Any = None) -> None:
+        """Take the structure of a model; loggers that draw none forget it."""
+
     def state_dict(self) -> dict[str, Any]:
         """How far the log has come, in plain types, for a checkpoint; empty if nothing is known."""
         return {}
@@ -82,3 +86,26 @@ class DummyLogger(Logger):
 
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """Forget the hyper-parameters."""
+
+
+def merge_dicts(
+    dicts: Sequence[Mapping[str, float]],
+    agg_key_funcs: Mapping[str, Callable] | None = None,
+    default_func: Callable[[Sequence[float]], float] | None = None,
+) -> dict[str, float]:
+    """One dictionary of several: each value is `agg_key_funcs[key]`, or `default_func` (the mean),
+    of the key's values.
+
+    >>> merge_dicts([{"a": 1.0, "b": 2.0}, {"a": 3.0}], {"b": max})
+    {'a': 2.0, 'b': 2.0}
+    """
+    chosen = agg_key_funcs or {}
+    default = default_func or (lambda values: sum(values) / len(values))
+    names = sorted({name for each in dicts for name in each})
+    values = {name: [each[name] for each in dicts if name in each] for name in names}
+    return {name: chosen.get(name, default)(values[name]) for name in names}
+
+
+def rank_zero_experiment(function: Callable) -> Callable:
+    """A logger's `experiment`, in process 0; there is one process."""
+    return function

@@ -10,8 +10,11 @@ import os
 import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_TOPS = ("torch", "torchvision", "torchaudio", "torchtext", "lightning", "pytorch_lightning")
-_NAMES = (*_TOPS, "pytorch-lightning")
+_TOPS = (
+    *("torch", "torchvision", "torchaudio", "torchtext"),
+    *("lightning", "pytorch_lightning", "lightning_fabric"),
+)
+_NAMES = (*_TOPS, "pytorch-lightning", "lightning-fabric")
 
 
 class _Waiting:

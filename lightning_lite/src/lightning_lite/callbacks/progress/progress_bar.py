@@ -25,6 +25,23 @@ class ProgressBar(Callback):
         """Remember the trainer."""
         self._trainer = trainer
 
+    # What a line is called before its numbers; subclasses may say it otherwise.
+    sanity_check_description = "Sanity Checking"
+    train_description = "Training"
+    validation_description = "Validation"
+    test_description = "Testing"
+    predict_description = "Predicting"
+
+    @property
+    def total_train_batches(self) -> float:
+        """How many batches an epoch has; infinity if nobody knows."""
+        return self.trainer.num_training_batches
+
+    @property
+    def total_val_batches(self) -> float:
+        """How many batches a validation has, over all loaders."""
+        return sum(self.trainer.num_val_batches)
+
     def disable(self) -> None:
         """Draw nothing from now on."""
         raise NotImplementedError(f"{type(self).__name__} does not define disable")
@@ -39,12 +56,15 @@ class ProgressBar(Callback):
 
     def get_metrics(self, trainer: Any, pl_module: Any) -> dict[str, Any]:
         """The numbers beside the bar: what was logged with `prog_bar=True`, the run's version."""
-        shown: dict[str, Any] = {}
-        version = trainer.logger.version if trainer.logger is not None else None
-        if version not in (None, ""):
-            shown["v_num"] = version if isinstance(version, int) else str(version)[-4:]
-        shown.update(trainer.progress_bar_metrics)
-        return shown
+        return {**get_standard_metrics(trainer), **trainer.progress_bar_metrics}
+
+
+def get_standard_metrics(trainer: Any) -> dict[str, Any]:
+    """What every bar shows: the run's version as `v_num`, if a logger gives it one."""
+    version = trainer.logger.version if trainer.logger is not None else None
+    if version in (None, ""):
+        return {}
+    return {"v_num": version if isinstance(version, int) else str(version)[-4:]}
 
 
 def total_or_none(number: float) -> int | None:

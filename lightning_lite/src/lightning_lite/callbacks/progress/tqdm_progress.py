@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+import time
 from typing import Any
 
 from lightning_lite.callbacks.progress.progress_bar import (
@@ -11,9 +13,20 @@ from lightning_lite.callbacks.progress.progress_bar import (
     shown_numbers,
     total_or_none,
 )
+from lightning_lite.hooks import overrides
 
 # Where nobody watches, a bar that is drawn ten times a second only fills a file.
 SECONDS_BETWEEN_LINES = 10.0
+
+
+def convert_inf(x: int | float | None) -> int | float | None:
+    """A number of batches as tqdm wants it: None for one that is not known."""
+    return None if x is None or math.isinf(x) or math.isnan(x) else x
+
+
+def is_drawn(bar: Any) -> bool:
+    """Whether tqdm draws a bar at its next update, by the time since the last."""
+    return bool(time.time() - bar.last_print_t >= bar.mininterval)
 
 
 class TQDMProgressBar(ProgressBar):
@@ -80,6 +93,58 @@ class TQDMProgressBar(ProgressBar):
             mininterval=0.1 if watched else SECONDS_BETWEEN_LINES,
         )
 
+    def _line(self, kind: str, title: str, total: float, leave: bool, position: int) -> Any:
+        """A new bar; from `init_KIND_tqdm` where a subclass says how bars are made."""
+        name = f"init_{kind}_tqdm"
+        if not overrides(self, TQDMProgressBar, name):
+            return self._make(title, total, leave, position)
+        bar = getattr(self, name)()
+        bar.reset(total_or_none(total))
+        bar.set_description(title)
+        return bar
+
+    def init_train_tqdm(self) -> Any:
+        """The bar of training; override to make another kind, or to change this one."""
+        return self._make(self.train_description, math.inf, leave=True, position=0)
+
+    def init_validation_tqdm(self) -> Any:
+        """The bar of a validation; see `init_train_tqdm`."""
+        inside = self._training_bar is not None
+        return self._make(self.validation_description, math.inf, not inside, int(inside))
+
+    def init_sanity_tqdm(self) -> Any:
+        """The bar of the validation before training; see `init_train_tqdm`."""
+        return self._make(self.sanity_check_description, math.inf, leave=False, position=0)
+
+    def init_test_tqdm(self) -> Any:
+        """The bar of a test; see `init_train_tqdm`."""
+        return self._make(self.test_description, math.inf, leave=True, position=0)
+
+    def init_predict_tqdm(self) -> Any:
+        """The bar of a prediction; see `init_train_tqdm`."""
+        return self._make(self.predict_description, math.inf, leave=True, position=0)
+
+    @property
+    def train_progress_bar(self) -> Any:
+        """The bar of training. TypeError while there is none."""
+        if self._training_bar is None:
+            raise TypeError(f"{type(self).__name__}: there is no bar of training now")
+        return self._training_bar
+
+    @property
+    def val_progress_bar(self) -> Any:
+        """The bar of the validation, test or prediction. TypeError while there is none."""
+        if self._evaluation_bar is None:
+            raise TypeError(f"{type(self).__name__}: there is no bar of an evaluation now")
+        return self._evaluation_bar
+
+    test_progress_bar = predict_progress_bar = val_progress_bar
+
+    @property
+    def process_position(self) -> int:
+        """How many lines further down the bars are."""
+        return self._position
+
     def _advance(self, bar: Any, done: int, metrics: dict[str, Any] | None = None) -> None:
         """Move a bar to a number of batches, and draw it if it is time."""
         if bar is None or bar.disable:
@@ -98,7 +163,7 @@ class TQDMProgressBar(ProgressBar):
         total = trainer.num_training_batches
         if self._training_bar is None or self._leave:
             self._close_training()
-            self._training_bar = self._make(title, total, leave=True, position=0)
+            self._training_bar = self._line("train", title, total, leave=True, position=0)
         else:
             self._training_bar.reset(total_or_none(total))
             self._training_bar.set_description(title)
@@ -118,8 +183,8 @@ class TQDMProgressBar(ProgressBar):
         bar = self._training_bar
         done = batch_idx + 1
         if bar is not None and not bar.disable:
-            due = done % self._refresh_rate == 0 or done == bar.total
             # what stands beside the bar is only gathered when it is drawn
+            due = done % self._refresh_rate == 0 and is_drawn(bar) or done == bar.total
             metrics = self.get_metrics(trainer, pl_module) if due else None
             self._advance(bar, done, metrics)
 
@@ -147,10 +212,10 @@ class TQDMProgressBar(ProgressBar):
 
     # -- validation, test, prediction -----------------------------------------------------------
 
-    def _begin_evaluation(self, title: str, total: float) -> None:
+    def _begin_evaluation(self, kind: str, title: str, total: float) -> None:
         self._close_evaluation()
         inside = self._training_bar is not None
-        self._evaluation_bar = self._make(title, total, leave=not inside, position=int(inside))
+        self._evaluation_bar = self._line(kind, title, total, not inside, int(inside))
 
     def _close_evaluation(self) -> None:
         if self._evaluation_bar is not None:
@@ -158,12 +223,12 @@ class TQDMProgressBar(ProgressBar):
             self._evaluation_bar = None
 
     def _evaluation_batch(
-        self, title: str, totals: list[float], batch_idx: int, dataloader_idx: int
+        self, kind: str, title: str, totals: list[float], batch_idx: int, dataloader_idx: int
     ) -> None:
         """Begin a line with each loader's first batch."""
         if batch_idx == 0:
             name = title if len(totals) == 1 else f"{title} {dataloader_idx}"
-            self._begin_evaluation(name, totals[dataloader_idx])
+            self._begin_evaluation(kind, name, totals[dataloader_idx])
 
     def on_validation_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
@@ -172,7 +237,8 @@ class TQDMProgressBar(ProgressBar):
         checking = trainer.sanity_checking
         title = "Sanity check" if checking else "Validation"
         totals = trainer.num_sanity_val_batches if checking else trainer.num_val_batches
-        self._evaluation_batch(title, totals, batch_idx, dataloader_idx)
+        kind = "sanity" if checking else "validation"
+        self._evaluation_batch(kind, title, totals, batch_idx, dataloader_idx)
 
     def on_validation_batch_end(
         self,
@@ -197,7 +263,8 @@ class TQDMProgressBar(ProgressBar):
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
         """Begin the line of a test."""
-        self._evaluation_batch("Test", trainer.num_test_batches, batch_idx, dataloader_idx)
+        totals = trainer.num_test_batches
+        self._evaluation_batch("test", "Test", totals, batch_idx, dataloader_idx)
 
     def on_test_batch_end(
         self,
@@ -219,7 +286,8 @@ class TQDMProgressBar(ProgressBar):
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
         """Begin the line of a prediction."""
-        self._evaluation_batch("Predict", trainer.num_predict_batches, batch_idx, dataloader_idx)
+        totals = trainer.num_predict_batches
+        self._evaluation_batch("predict", "Predict", totals, batch_idx, dataloader_idx)
 
     def on_predict_batch_end(
         self,
@@ -236,3 +304,12 @@ class TQDMProgressBar(ProgressBar):
     def on_predict_end(self, trainer: Any, pl_module: Any) -> None:
         """End the line."""
         self._close_evaluation()
+
+
+def __getattr__(name: str) -> Any:
+    """`Tqdm`: the class of the bars, imported when somebody asks for it."""
+    if name != "Tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tqdm import tqdm
+
+    return tqdm

@@ -1,0 +1,140 @@
+"""ClassificationInterpretation: what a classifier takes for what, and where it is most wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as rl
+
+
+class ClassificationInterpretation:
+    """Outputs, targets and losses of a Learner's validation data, and what they say.
+
+    `vocab`: the names of the classes; by default their numbers.
+    """
+
+    def __init__(self, outputs: Any, targets: Any, losses: Any, vocab: Any = None) -> None:
+        self.outputs, self.targets, self.losses = outputs, targets, losses
+        self.decoded = outputs.argmax(1)
+        count = outputs.shape[1]
+        self.vocab = [str(number) for number in range(count)] if vocab is None else list(vocab)
+        if len(self.vocab) != count:
+            raise ValueError(
+                f"ClassificationInterpretation: {len(self.vocab)} names for {count} classes"
+            )
+
+    @classmethod
+    def from_learner(
+        cls, learn: Any, dl: Any = None, vocab: Any = None
+    ) -> ClassificationInterpretation:
+        """Predict the validation data of a Learner, or `dl`. TypeError for a loss without
+        `reduction`."""
+        loss = learn.module.loss_func
+        kind = getattr(loss, "reduction", None)
+        if kind is None:
+            raise TypeError(
+                "ClassificationInterpretation: the loss has no `reduction`; use a loss layer such "
+                "as nn.CrossEntropyLoss()"
+            )
+        outputs, targets = learn.get_preds(dl)
+        loss.reduction = "none"
+        try:
+            losses = loss(outputs, targets)
+        finally:
+            loss.reduction = kind
+        return cls(outputs, targets, losses, vocab)
+
+    def confusion_matrix(self, normalize: bool = False) -> Any:
+        """How often each class (row) was taken for each (column), `(C, C)`; with `normalize` as
+        shares of the rows."""
+        count = len(self.vocab)
+        pairs = self.targets * count + self.decoded
+        found = rl.bincount(pairs, minlength=count * count).reshape(count, count)
+        return found / found.sum(1, keepdim=True).clamp(min=1) if normalize else found
+
+    def most_confused(self, min_val: int = 1) -> list[tuple[str, str, int]]:
+        """Pairs of classes that were taken for another at least `min_val` times, the most frequent
+        first: what it was, what it was taken for, how often."""
+        matrix = self.confusion_matrix().tolist()
+        found = [
+            (self.vocab[row], self.vocab[column], number)
+            for row, numbers in enumerate(matrix)
+            for column, number in enumerate(numbers)
+            if row != column and number >= min_val
+        ]
+        return sorted(found, key=lambda each: -each[2])
+
+    def top_losses(self, k: int | None = None, largest: bool = True) -> tuple[Any, Any]:
+        """The `k` largest losses (all by default; `largest=False`: smallest) and their positions in
+        the data."""
+        found = self.losses.topk(len(self.losses) if k is None else k, largest=largest)
+        return found.values, found.indices
+
+    def report(self) -> dict[str, dict[str, float]]:
+        """Precision, recall, F1 and number of examples of every class."""
+        matrix = self.confusion_matrix().double()
+        hits, taken, there = matrix.diagonal(), matrix.sum(0), matrix.sum(1)
+        found = {}
+        for number, name in enumerate(self.vocab):
+            hit, seen, real = (float(each[number]) for each in (hits, taken, there))
+            found[name] = {
+                "precision": hit / seen if seen else 0.0,
+                "recall": hit / real if real else 0.0,
+                "f1": 2 * hit / (seen + real) if seen + real else 0.0,
+                "support": int(real),
+            }
+        return found
+
+    def plot_confusion_matrix(self, normalize: bool = False, ax: Any = None) -> Any:
+        """Draw the confusion matrix; matplotlib's axes. Needs the extra `plot`."""
+        plt = _pyplot("plot_confusion_matrix")
+        ax = plt.subplots()[1] if ax is None else ax
+        matrix = self.confusion_matrix(normalize).tolist()
+        ax.imshow(matrix, cmap="Blues")
+        darkest = max(map(max, matrix))
+        for row, numbers in enumerate(matrix):
+            for column, number in enumerate(numbers):
+                color = "white" if number > darkest / 2 else "black"
+                text = f"{number:.2f}" if normalize else str(number)
+                ax.text(column, row, text, ha="center", va="center", color=color)
+        marks = range(len(self.vocab))
+        ax.set_xticks(marks, self.vocab, rotation=90)
+        ax.set_yticks(marks, self.vocab)
+        ax.set_xlabel("predicted")
+        ax.set_ylabel("actual")
+        ax.set_title("confusion matrix")
+        return ax
+
+    def plot_top_losses(self, dataset: Any, k: int = 9, columns: int = 3) -> Any:
+        """Draw the pictures of a data set with the largest losses, with what they are taken for,
+        what they are, and the loss; matplotlib's figure. Items are `(picture, target)` with
+        pictures `(C, H, W)` or `(H, W)`."""
+        plt = _pyplot("plot_top_losses")
+        losses, positions = self.top_losses(min(k, len(self.losses)))
+        rows = -(-len(positions) // columns)
+        figure, axes = plt.subplots(
+            rows, columns, squeeze=False, figsize=(2.4 * columns, 2.6 * rows)
+        )
+        for each in axes.flat:
+            each.axis("off")
+        pairs = zip(losses.tolist(), positions.tolist(), axes.flat, strict=False)
+        for loss, position, ax in pairs:
+            picture = rl.as_tensor(dataset[position][0]).detach()
+            if picture.ndim == 3:
+                picture = picture.permute(1, 2, 0) if picture.shape[0] > 1 else picture[0]
+            ax.imshow(picture.numpy(), cmap="gray" if picture.ndim == 2 else None)
+            taken = self.vocab[int(self.decoded[position])]
+            real = self.vocab[int(self.targets[position])]
+            ax.set_title(f"{taken} / {real} / {loss:.2f}", fontsize=9)
+        figure.suptitle("predicted / actual / loss")
+        return figure
+
+
+def _pyplot(what: str) -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{what} needs matplotlib: pip install rushlight-lightning-lite[plot]"
+        ) from error
+    return plt

@@ -1,0 +1,210 @@
+"""Tables: columns become numbers, categories become embeddings, and a network learns from both."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.easy.learner import Learner
+from rushlight import nn
+from rushlight.utils.data import DataLoader, TensorDataset
+
+MISSING = "#na#"
+
+
+def emb_sz_rule(n_cat: int) -> int:
+    """How many numbers stand for one of `n_cat` categories.
+
+    >>> emb_sz_rule(2), emb_sz_rule(100), emb_sz_rule(100_000)
+    (2, 21, 600)
+    """
+    return min(600, round(1.6 * n_cat**0.56))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None or NaN."""
+    return value is None or (isinstance(value, float) and value != value)
+
+
+class TabularProcessor:
+    """Learns from a table how its columns become numbers, and makes others numbers likewise.
+
+    A table is a mapping of names to columns, such as a dictionary of lists or a pandas DataFrame.
+    `cat_names`: categories, numbered from 1 in sorted order (0: not seen, or empty);
+    `cont_names`: numbers, with mean 0 and deviation 1; empty cells get the median, and a category
+    `NAME_na` says where they were. `classes` are the categories' names.
+    """
+
+    def __init__(self, cat_names: Sequence[str], cont_names: Sequence[str]) -> None:
+        self.cat_names, self.cont_names = list(cat_names), list(cont_names)
+        self.classes: dict[str, list[Any]] = {}
+        self.medians: dict[str, float] = {}
+        self.scales: dict[str, tuple[float, float]] = {}
+        self.flags: list[str] = []
+
+    def fit(self, table: Mapping[str, Any]) -> TabularProcessor:
+        """Learn from a table. KeyError for a column that it lacks."""
+        for name in self.cont_names:
+            column = list(table[name])
+            known = [float(value) for value in column if not is_missing(value)]
+            if not known:
+                raise ValueError(f"TabularProcessor: column {name!r} has no numbers")
+            self.medians[name] = statistics.median(known)
+            if len(known) < len(column):
+                self.flags.append(name)
+            filled = [self._number(value, name) for value in column]
+            mean = statistics.fmean(filled)
+            self.scales[name] = mean, statistics.pstdev(filled, mean) or 1.0
+        for name in self.cat_names:
+            seen = {value for value in table[name] if not is_missing(value)}
+            self.classes[name] = [MISSING, *sorted(seen)]
+        for name in self.flags:
+            self.classes[f"{name}_na"] = [MISSING, False, True]
+        return self
+
+    def _number(self, value: Any, name: str) -> float:
+        return self.medians[name] if is_missing(value) else float(value)
+
+    @property
+    def embeddings(self) -> list[tuple[int, int]]:
+        """For every category column: how many categories, and how many numbers stand for one."""
+        return [(len(each), emb_sz_rule(len(each))) for each in self.classes.values()]
+
+    def transform(self, table: Mapping[str, Any]) -> tuple[rl.Tensor, rl.Tensor]:
+        """The categories `(N, columns)` (int64) and the numbers `(N, columns)` (float32)."""
+        categories = [self._codes(name, list(table[name])) for name in self.cat_names]
+        for name in self.flags:
+            empty = [is_missing(value) for value in table[name]]
+            categories.append(self._codes(f"{name}_na", empty))
+        numbers = []
+        for name in self.cont_names:
+            mean, deviation = self.scales[name]
+            column = [self._number(value, name) for value in table[name]]
+            numbers.append([(value - mean) / deviation for value in column])
+        rows = len(list(table[(self.cat_names + self.cont_names)[0]]))
+        return _columns(categories, rows, rl.int64), _columns(numbers, rows, rl.float32)
+
+    def _codes(self, name: str, column: list[Any]) -> list[int]:
+        numbers = {value: number for number, value in enumerate(self.classes[name])}
+        return [0 if is_missing(value) else numbers.get(value, 0) for value in column]
+
+
+def _columns(columns: list[list[Any]], rows: int, dtype: Any) -> rl.Tensor:
+    if not columns:
+        return rl.zeros(rows, 0, dtype=dtype)
+    return rl.tensor(columns, dtype=dtype).t().contiguous()
+
+
+class TabularModel(nn.Module):
+    """Embeddings of categories beside normalized numbers, through layers with batch normalization.
+
+    `emb_szs`: pairs of the number of categories and of numbers for one; `n_cont`: numbers of a row;
+    `out_sz`: outputs; `layers`: their widths; `ps`: dropout after each; `embed_p`: dropout of the
+    embeddings; `y_range`: outputs are brought between two numbers. Categories `(N, columns)` and
+    numbers `(N, n_cont)` give `(N, out_sz)`.
+    """
+
+    def __init__(
+        self,
+        emb_szs: Sequence[tuple[int, int]],
+        n_cont: int,
+        out_sz: int,
+        layers: Sequence[int] = (200, 100),
+        ps: float = 0.0,
+        embed_p: float = 0.0,
+        y_range: tuple[float, float] | None = None,
+    ) -> None:
+        super().__init__()
+        self.embeds = nn.ModuleList([embedding(count, size) for count, size in emb_szs])
+        self.emb_drop = nn.Dropout(embed_p)
+        self.bn_cont = nn.BatchNorm1d(n_cont) if n_cont else None
+        self.n_emb = sum(size for _, size in emb_szs)
+        self.y_range = y_range
+        widths, parts = [self.n_emb + n_cont, *layers], []
+        for before, after in zip(widths, widths[1:], strict=False):
+            parts += [nn.Linear(before, after, bias=False), nn.ReLU(), nn.BatchNorm1d(after)]
+            parts += [nn.Dropout(ps)] if ps else []
+        self.layers = nn.Sequential(*parts, nn.Linear(widths[-1], out_sz))
+
+    def forward(self, categories: Any, numbers: Any) -> Any:
+        """See the class."""
+        found = [each(categories[:, number]) for number, each in enumerate(self.embeds)]
+        parts = [self.emb_drop(rl.cat(found, 1))] if found else []
+        if self.bn_cont is not None:
+            parts.append(self.bn_cont(numbers))
+        return in_range(self.layers(rl.cat(parts, 1)), self.y_range)
+
+
+def embedding(count: int, size: int) -> nn.Embedding:
+    """An embedding whose numbers are small, and cut off at twice their deviation."""
+    made = nn.Embedding(count, size)
+    nn.init.trunc_normal_(made.weight, std=0.01, a=-0.02, b=0.02)
+    return made
+
+
+def in_range(x: Any, y_range: tuple[float, float] | None) -> Any:
+    """A tensor brought between two numbers by a sigmoid; unchanged for None."""
+    if y_range is None:
+        return x
+    low, high = y_range
+    return x.sigmoid() * (high - low) + low
+
+
+def tabular_learner(
+    table: Mapping[str, Any],
+    target: str,
+    cat_names: Sequence[str] = (),
+    cont_names: Sequence[str] = (),
+    valid_pct: float = 0.2,
+    seed: int | None = 0,
+    bs: int = 64,
+    layers: Sequence[int] = (200, 100),
+    y_range: tuple[float, float] | None = None,
+    **options: Any,
+) -> Learner:
+    """A Learner for a column of a table: classes if it holds words, booleans or integers, else a
+    number. `learn.processor` and `learn.vocab` say what became of columns and classes.
+
+    `valid_pct` of the rows, drawn with `seed`, are for validation; `options` go to the Learner.
+    """
+    rows = len(list(table[target]))
+    generator = None if seed is None else rl.Generator().manual_seed(seed)
+    order = rl.randperm(rows, generator=generator).tolist()
+    held = max(1, round(rows * valid_pct))
+    parts = {"valid": order[:held], "train": order[held:]}
+    tables = {
+        kind: {name: _picked(table[name], picked) for name in (*cat_names, *cont_names)}
+        for kind, picked in parts.items()
+    }
+    processor = TabularProcessor(cat_names, cont_names).fit(tables["train"])
+    targets, vocab = _targets(list(table[target]))
+    loaders: dict[str, Any] = {
+        kind: DataLoader(
+            TensorDataset(*processor.transform(tables[kind]), targets[rl.tensor(parts[kind])]),
+            batch_size=bs,
+            shuffle=kind == "train",
+            drop_last=kind == "train" and len(parts[kind]) > bs,
+        )
+        for kind in parts
+    }
+    loss = nn.MSELoss() if vocab is None else nn.CrossEntropyLoss()
+    width = 1 if vocab is None else len(vocab)
+    model = TabularModel(processor.embeddings, len(cont_names), width, layers, y_range=y_range)
+    learn = Learner((loaders["train"], loaders["valid"]), model, loss, **options)
+    learn.processor, learn.vocab = processor, vocab
+    return learn
+
+
+def _picked(column: Any, rows: list[int]) -> list[Any]:
+    values = list(column)
+    return [values[row] for row in rows]
+
+
+def _targets(column: list[Any]) -> tuple[rl.Tensor, list[Any] | None]:
+    """Targets as numbers, and the names of classes (None for numbers)."""
+    if all(isinstance(value, float) for value in column):
+        return rl.tensor(column).reshape(-1, 1), None
+    vocab = sorted(set(column))
+    return rl.tensor([vocab.index(value) for value in column]), vocab

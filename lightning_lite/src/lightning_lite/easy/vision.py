@@ -1,0 +1,116 @@
+"""vision_learner: a network of rushlight_vision with a new head, ready for `fine_tune`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.easy.learner import Learner
+from rushlight import nn
+
+
+class AdaptiveConcatPool2d(nn.Module):
+    """Largest and mean value of every channel: `(N, C, H, W)` gives `(N, 2 C, size, size)`."""
+
+    def __init__(self, size: int = 1) -> None:
+        super().__init__()
+        self.ap, self.mp = nn.AdaptiveAvgPool2d(size), nn.AdaptiveMaxPool2d(size)
+
+    def forward(self, x: Any) -> Any:
+        """See the class."""
+        return rl.cat([self.mp(x), self.ap(x)], 1)
+
+
+def create_head(nf: int, n_out: int, hidden: int = 512, ps: float = 0.5) -> nn.Sequential:
+    """Two linear layers with batch normalization and dropout over pooled `nf` channels."""
+    return nn.Sequential(
+        AdaptiveConcatPool2d(),
+        nn.Flatten(),
+        nn.BatchNorm1d(2 * nf),
+        nn.Dropout(ps / 2),
+        nn.Linear(2 * nf, hidden, bias=False),
+        nn.ReLU(),
+        nn.BatchNorm1d(hidden),
+        nn.Dropout(ps),
+        nn.Linear(hidden, n_out, bias=False),
+    )
+
+
+def create_body(model: nn.Module) -> nn.Sequential:
+    """A network without its classifier: its children up to the first that pools.
+
+    ValueError for a network whose children do not pool.
+    """
+    children = list(model.children())
+    pools = [number for number, each in enumerate(children) if _pools(each)]
+    if not pools:
+        raise ValueError(
+            f"create_body: {type(model).__name__} has no pooling before its classifier"
+        )
+    return nn.Sequential(*children[: pools[-1]])
+
+
+def _pools(layer: nn.Module) -> bool:
+    kinds = (nn.AdaptiveAvgPool2d, nn.AdaptiveMaxPool2d)
+    return isinstance(layer, kinds)
+
+
+def channels_of(body: nn.Module) -> int:
+    """How many channels a body gives for pictures of three."""
+    modes = {each: each.training for each in body.modules()}
+    body.eval()
+    with rl.no_grad():
+        found = body(rl.zeros(1, 3, 64, 64)).shape[1]
+    for each, training in modes.items():
+        each.training = training
+    return int(found)
+
+
+def by_depth(model: nn.Module) -> list[list[Any]]:
+    """Three groups: the first half of the body, the second, and the head."""
+    body, head = model.children()
+    layers = list(body.children())
+    half = len(layers) * 3 // 4
+    parts = (layers[:half], layers[half:], [head])
+    return [[each for layer in part for each in layer.parameters()] for part in parts]
+
+
+def vision_learner(
+    dls: Any,
+    arch: str | Callable[..., nn.Module],
+    n_out: int,
+    loss_func: Callable | None = None,
+    weights: Any = None,
+    hidden: int = 512,
+    ps: float = 0.5,
+    **options: Any,
+) -> Learner:
+    """A Learner whose network is the body of `arch` and a new head for `n_out` classes, with
+    parameters in three groups by depth and the body frozen: `learn.fine_tune(3)`.
+
+    `arch`: a name of `rushlight_vision.models`, or a function that makes a network. `weights`: what
+    the body begins with, as that takes it ("DEFAULT": published ones); None draws it, and then
+    nothing is frozen. `loss_func`: cross entropy by default. `options` go to the Learner.
+    Raises ModuleNotFoundError for a name without rushlight-vision.
+    """
+    body = create_body(_network(arch, weights))
+    model = nn.Sequential(body, create_head(channels_of(body), n_out, hidden, ps))
+    loss = nn.CrossEntropyLoss() if loss_func is None else loss_func
+    learn = Learner(dls, model, loss, splitter=by_depth, **options)
+    if weights is not None:
+        learn.freeze()
+    return learn
+
+
+def _network(arch: Any, weights: Any) -> nn.Module:
+    if callable(arch):
+        return arch() if weights is None else arch(weights=weights)
+    try:
+        models = importlib.import_module("rushlight_vision.models")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "vision_learner needs rushlight-vision: pip install rushlight-vision"
+        ) from error
+    return models.get_model(arch, weights=weights)

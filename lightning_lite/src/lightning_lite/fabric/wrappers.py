@@ -1,0 +1,158 @@
+"""What Fabric's `setup` gives: modules, optimizers and loaders that know device and precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import rushlight as rl
+from lightning_lite.batches import map_tensors, move_to_device
+
+T_destination = TypeVar("T_destination", bound=dict[str, Any])
+STEPS = ("training_step", "validation_step", "test_step", "predict_step")
+
+
+class _FabricOptimizer:
+    """An optimizer whose steps heed scaled losses; everything else is the optimizer's own."""
+
+    def __init__(self, optimizer: Any, fabric: Any) -> None:
+        self._optimizer = optimizer
+        self._fabric = fabric
+
+    @property
+    def optimizer(self) -> Any:
+        """The optimizer itself."""
+        return self._optimizer
+
+    def step(self, closure: Callable | None = None) -> Any:
+        """Step; gradients of scaled losses are unscaled before, and skipped where infinite."""
+        precision = self._fabric._precision
+        if precision.scaler is None:
+            result = self._optimizer.step() if closure is None else self._optimizer.step(closure)
+        else:
+            result = None if closure is None else closure()
+            precision.scaler.step(self._optimizer)
+            precision.scaler.update()
+        self._fabric.call("on_after_optimizer_step", strategy=self._fabric.strategy, optimizer=self)
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_optimizer":
+            raise AttributeError(name)
+        return getattr(self._optimizer, name)
+
+
+class _FabricModule(rl.nn.Module):
+    """A module whose calls get inputs of the run's precision and give outputs of the default dtype.
+
+    Other attributes and methods are the module's own. `training_step` and its siblings, and what
+    `mark_forward_method` names, run like a call.
+    """
+
+    def __init__(self, forward_module: Any, fabric: Any, original_module: Any = None) -> None:
+        super().__init__()
+        self._forward_module = forward_module
+        object.__setattr__(self, "_original_module", original_module or forward_module)
+        object.__setattr__(self, "_fabric", fabric)
+        object.__setattr__(self, "_forward_methods", set(STEPS))
+
+    @property
+    def module(self) -> Any:
+        """The module itself."""
+        return self._original_module
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the module."""
+        return self._run(self._forward_module, args, kwargs)
+
+    def _run(self, function: Callable, args: Any, kwargs: Any) -> Any:
+        precision = self._fabric._precision
+        args, kwargs = precision.convert_batch((args, kwargs))
+        with precision.context(), precision.forward():
+            output = function(*args, **kwargs)
+        return map_tensors(output, _to_default)
+
+    def mark_forward_method(self, method: Callable | str) -> None:
+        """Let a method of the module run like a call. ValueError if there is none of that name."""
+        name = method if isinstance(method, str) else method.__name__
+        if not callable(getattr(self._original_module, name, None)):
+            kind = type(self._original_module).__name__
+            raise AttributeError(f"mark_forward_method: {kind} has no method {name!r}")
+        self._forward_methods.add(name)
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's own state."""
+        return self._original_module.state_dict(*args, **kwargs)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Give the module a state."""
+        return self._original_module.load_state_dict(state_dict, strict=strict, assign=assign)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            original = self.__dict__.get("_original_module")
+            if original is None:
+                raise
+        found = getattr(original, name)
+        if name in self._forward_methods and callable(found):
+            return lambda *args, **kwargs: self._run(found, args, kwargs)
+        return found
+
+
+def _to_default(tensor: rl.Tensor) -> rl.Tensor:
+    return tensor.to(rl.get_default_dtype()) if tensor.is_floating_point() else tensor
+
+
+class _FabricDataLoader:
+    """A loader whose batches come on a device; everything else is the loader's own."""
+
+    def __init__(self, dataloader: Any, device: Any = None) -> None:
+        self._dataloader = dataloader
+        self._device = device
+        self._epoch = 0
+
+    @property
+    def device(self) -> Any:
+        """The device of the batches; None where they stay."""
+        return self._device
+
+    def __len__(self) -> int:
+        return len(self._dataloader)
+
+    def __iter__(self) -> Iterator[Any]:
+        for name in ("sampler", "batch_sampler"):
+            set_epoch = getattr(getattr(self._dataloader, name, None), "set_epoch", None)
+            if callable(set_epoch):
+                set_epoch(self._epoch)
+        self._epoch += 1
+        for batch in self._dataloader:
+            yield batch if self._device is None else move_to_device(batch, self._device)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_dataloader":
+            raise AttributeError(name)
+        return getattr(self._dataloader, name)
+
+
+def is_wrapped(obj: object) -> bool:
+    """Whether something came out of Fabric's `setup`."""
+    return isinstance(obj, _FabricModule | _FabricOptimizer | _FabricDataLoader)
+
+
+def _unwrap_objects(collection: Any) -> Any:
+    """A container with what was given to `setup` in place of what it returned."""
+    if isinstance(collection, _FabricModule):
+        return collection.module
+    if isinstance(collection, _FabricOptimizer):
+        return collection.optimizer
+    if isinstance(collection, _FabricDataLoader):
+        return collection._dataloader
+    if isinstance(collection, dict):
+        return {name: _unwrap_objects(value) for name, value in collection.items()}
+    if isinstance(collection, list | tuple) and not hasattr(collection, "_fields"):
+        return type(collection)(_unwrap_objects(value) for value in collection)
+    return collection

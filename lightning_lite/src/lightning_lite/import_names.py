@@ -1,0 +1,111 @@
+"""Where Lightning's module paths are found here, for `import lightning`, `pytorch_lightning` and
+`lightning_fabric`; core's import finder reads these tables.
+
+A path without an entry is the same here: `lightning.pytorch.callbacks.timer` is
+`lightning_lite.callbacks.timer`.
+"""
+
+from __future__ import annotations
+
+from lightning_lite.refusals import REFUSED
+
+# Paths inside of `lightning.pytorch` and `pytorch_lightning` -> modules inside of `lightning_lite`.
+_PYTORCH = {
+    "core": "core",
+    "core.module": "module",
+    "core.lightning": "module",
+    "core.datamodule": "datamodule",
+    "core.hooks": "module_hooks",
+    "core.mixins": "hyperparameters",
+    "core.mixins.hparams_mixin": "hyperparameters",
+    "core.optimizer": "optimizers",
+    "core.saving": "hparams_files",
+    "callbacks.spike": "callbacks.spike",
+    "loggers.base": "loggers.logger",
+    "loggers.litlogger": "refusals",
+    "loggers.neptune": "refusals",
+    "overrides": "utilities.distributed",
+    "overrides.distributed": "utilities.distributed",
+    "profiler": "profilers",
+    "profilers.base": "profilers.profiler",
+    "profilers.xla": "refusals",
+    "serve.servable_module": "serve",
+    "serve.servable_module_validator": "serve",
+    "trainer.trainer": "trainer",
+    "trainer.states": "state",
+    "trainer.connectors": "trainer",
+    "trainer.connectors.signal_connector": "interrupt",
+    "tuner.tuning": "tuner.tuner",
+    "utilities.cli": "cli",
+    "utilities.deepspeed": "refusals",
+    "utilities.model_registry": "refusals",
+    "utilities.migration": "migration",
+    "utilities.migration.utils": "migration",
+    "utilities.model_summary.model_summary": "utilities.model_summary",
+    "utilities.model_summary.model_summary_deepspeed": "refusals",
+    "utilities.upgrade_checkpoint": "migration",
+}
+# Paths that `lightning.fabric` and `lightning_fabric` have too.
+_SHARED = {
+    "accelerators": "accelerators",
+    "accelerators.xla": "refusals",
+    "plugins": "plugins",
+    "plugins.precision.bitsandbytes": "refusals",
+    "plugins.precision.deepspeed": "refusals",
+    "plugins.precision.fsdp": "refusals",
+    "plugins.precision.transformer_engine": "refusals",
+    "plugins.precision.xla": "refusals",
+    "plugins.precision.precision": "plugins.precision",
+    "plugins.precision.amp": "plugins.precision",
+    "plugins.precision.double": "plugins.precision",
+    "plugins.precision.half": "plugins.precision",
+    "plugins.environments.mpi": "refusals",
+    "plugins.environments.xla": "refusals",
+    "plugins.io.checkpoint_io": "plugins.io",
+    "plugins.io.torch_io": "plugins.io",
+    "plugins.io.async_plugin": "plugins.io",
+    "plugins.io.xla": "refusals",
+    "strategies": "strategies",
+    "strategies.deepspeed": "refusals",
+    "strategies.dp": "refusals",
+    "strategies.fsdp": "refusals",
+    "strategies.model_parallel": "refusals",
+    "strategies.parallel": "strategies.strategy",
+    "strategies.single_xla": "refusals",
+    "strategies.xla": "refusals",
+    "strategies.xla_fsdp": "refusals",
+    "plugins.collectives.collective": "plugins.collectives.single_device",
+    "plugins.collectives.torch_collective": "refusals",
+    "utilities": "utilities",
+    "utilities.combined_loader": "combined_loader",
+    "utilities.exceptions": "errors",
+}
+_FABRIC = {
+    "loggers": "fabric.loggers",
+    "loggers.logger": "loggers.logger",
+    "loggers.csv_logs": "fabric.loggers",
+    "loggers.tensorboard": "fabric.loggers",
+}
+_PYTORCH_ROOTS = ("lightning.pytorch", "pytorch_lightning")
+_FABRIC_ROOTS = ("lightning.fabric", "lightning_fabric")
+
+OTHER_NAMES = {"lightning.pytorch": "lightning_lite"} | {
+    f"{root}.{path}": f"lightning_lite.{home}"
+    for roots, table in (
+        (_PYTORCH_ROOTS, _PYTORCH | _SHARED),
+        (_FABRIC_ROOTS, _FABRIC | _SHARED),
+    )
+    for root in roots
+    for path, home in table.items()
+}
+
+
+class _Advice(dict):
+    """Full names of refused classes, wherever they are imported from -> what to use instead."""
+
+    def get(self, name: str, default: str = "") -> str:  # type: ignore[override]
+        """The advice for a name; `default` for one that is not refused."""
+        return REFUSED.get(name.rpartition(".")[2], default)
+
+
+ADVICE = _Advice()

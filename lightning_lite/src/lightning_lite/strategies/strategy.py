@@ -1,0 +1,141 @@
+"""Strategy: what a run asks of its devices and processes."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from lightning_lite.accelerators import accelerator_of
+from lightning_lite.batches import move_to_device
+from lightning_lite.plugins.io import TorchCheckpointIO
+
+TBroadcast = TypeVar("TBroadcast")
+TReduce = TypeVar("TReduce")
+TModel = TypeVar("TModel")
+
+
+class Strategy:
+    """The devices and processes of a run; `trainer.strategy`.
+
+    In one process a barrier does nothing, and gathering, reducing and broadcasting give back what
+    they got.
+    """
+
+    def __init__(
+        self, accelerator: Any = None, checkpoint_io: Any = None, precision_plugin: Any = None
+    ) -> None:
+        self._accelerator = accelerator
+        self._checkpoint_io = checkpoint_io
+        self.precision_plugin = precision_plugin
+        self._trainer: Any = None
+
+    def connect(self, trainer: Any) -> None:
+        """Belong to a trainer."""
+        self._trainer = trainer
+
+    @property
+    def root_device(self) -> Any:
+        """The device of this process."""
+        return self._trainer.root_device
+
+    @property
+    def accelerator(self) -> Any:
+        """What is known of the device."""
+        return self._accelerator or accelerator_of(self.root_device)
+
+    @property
+    def checkpoint_io(self) -> Any:
+        """What writes and reads checkpoints."""
+        if self._checkpoint_io is None:
+            self._checkpoint_io = TorchCheckpointIO()
+        return self._checkpoint_io
+
+    @checkpoint_io.setter
+    def checkpoint_io(self, io: Any) -> None:
+        self._checkpoint_io = io
+
+    @property
+    def model(self) -> Any:
+        """The module."""
+        return self._trainer.lightning_module
+
+    lightning_module = model
+
+    @property
+    def optimizers(self) -> list[Any]:
+        """The optimizers of the run."""
+        return self._trainer.optimizers
+
+    @property
+    def lr_scheduler_configs(self) -> list[Any]:
+        """The schedulers of the run."""
+        return self._trainer.lr_scheduler_configs
+
+    @property
+    def is_global_zero(self) -> bool:
+        """Whether this is the process that writes and prints; it is."""
+        return True
+
+    global_rank = local_rank = node_rank = 0
+    world_size = num_processes = 1
+    launcher = None
+
+    def barrier(self, name: str | None = None) -> None:
+        """Wait for the other processes: there are none."""
+
+    def broadcast(self, obj: TBroadcast, src: int = 0) -> TBroadcast:
+        """An object of process `src`, in every process."""
+        return obj
+
+    def reduce(self, tensor: TReduce, group: Any = None, reduce_op: str = "mean") -> TReduce:
+        """The mean or sum over all processes."""
+        return tensor
+
+    def reduce_boolean_decision(self, decision: bool, all: bool = True) -> bool:
+        """Whether all processes, or any, decide so."""
+        return decision
+
+    def all_gather(self, tensor: Any, group: Any = None, sync_grads: bool = False) -> Any:
+        """The tensors of all processes."""
+        return tensor
+
+    def batch_to_device(self, batch: Any, device: Any = None, dataloader_idx: int = 0) -> Any:
+        """A batch on the device."""
+        return move_to_device(batch, self.root_device if device is None else device)
+
+    def model_to_device(self) -> None:
+        """Move the module to the device."""
+        self.model.to(self.root_device)
+
+    def process_dataloader(self, dataloader: Any) -> Any:
+        """The loader, as it is."""
+        return dataloader
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None
+    ) -> None:
+        """Write a checkpoint."""
+        self.checkpoint_io.save_checkpoint(checkpoint, filepath, storage_options)
+
+    def load_checkpoint(self, checkpoint_path: Any, weights_only: bool | None = None) -> Any:
+        """Read a checkpoint."""
+        return self.checkpoint_io.load_checkpoint(checkpoint_path, weights_only=weights_only)
+
+    def remove_checkpoint(self, filepath: Any) -> None:
+        """Remove a checkpoint."""
+        self.checkpoint_io.remove_checkpoint(filepath)
+
+
+class ParallelStrategy(Strategy):
+    """The base of strategies that can have several processes; each has one device."""
+
+    def __init__(
+        self,
+        accelerator: Any = None,
+        parallel_devices: list[Any] | None = None,
+        cluster_environment: Any = None,
+        checkpoint_io: Any = None,
+        precision_plugin: Any = None,
+    ) -> None:
+        super().__init__(accelerator, checkpoint_io, precision_plugin)
+        self.parallel_devices = parallel_devices
+        self.cluster_environment = cluster_environment

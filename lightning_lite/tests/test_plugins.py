@@ -1,0 +1,184 @@
+"""Exchangeable parts: precision, checkpoint files, strategies, accelerators."""
+
+from __future__ import annotations
+
+import pytest
+
+import lightning_lite as L
+import rushlight as rl
+from lightning_lite import accelerators, plugins, strategies
+from lightning_lite.errors import MisconfigurationException
+from lightning_lite.plugins.collectives import SingleDeviceCollective
+from lightning_lite.plugins.environments import LightningEnvironment, SLURMEnvironment
+from lightning_lite.plugins.layer_sync import TorchSyncBatchNorm
+
+
+@pytest.mark.parametrize(
+    ("plugin", "precision"),
+    [
+        (plugins.DoublePrecision, "64-true"),
+        (lambda: plugins.HalfPrecision("bf16-true"), "bf16-true"),
+        (lambda: plugins.MixedPrecision("bf16-mixed", "cpu"), "bf16-mixed"),
+        (plugins.Precision, "32-true"),
+    ],
+)
+def test_precision_as_a_plugin_is_the_argument(
+    plugin, precision, model_class, loader, trainer, same
+):
+    def train(**options):
+        L.seed_everything(3, verbose=False)
+        model = model_class()
+        run = trainer(limit_val_batches=0, **options)
+        run.fit(model, loader())
+        return run, model.state_dict()
+
+    run, weights = train(plugins=[plugin()])
+    assert run.precision == precision == run.precision_plugin.precision
+    same(weights, train(precision=precision)[1])
+
+
+def test_plugins_that_contradict():
+    with pytest.raises(ValueError, match="give one"):
+        L.Trainer(max_epochs=1, precision="64-true", plugins=plugins.DoublePrecision())
+    with pytest.raises(MisconfigurationException, match="int"):
+        L.Trainer(max_epochs=1, plugins=[3])
+    with pytest.raises(ValueError, match="16-mixed"):
+        plugins.MixedPrecision("32-true", "cpu")
+    with pytest.raises(MisconfigurationException, match="scales no losses"):
+        plugins.MixedPrecision("bf16-mixed", "cpu", scaler=rl.amp.GradScaler("cpu"))
+    with pytest.raises(ValueError, match="bf16-true"):
+        plugins.HalfPrecision("32-true")
+
+
+class Noting(plugins.TorchCheckpointIO):
+    """Notes what is written, read and removed."""
+
+    def __init__(self):
+        self.calls = []
+
+    def save_checkpoint(self, checkpoint, path, storage_options=None):
+        self.calls.append(("save", str(path)))
+        super().save_checkpoint(checkpoint, path, storage_options)
+
+    def load_checkpoint(self, path, map_location=None, weights_only=None):
+        self.calls.append(("load", str(path)))
+        return super().load_checkpoint(path, map_location, weights_only)
+
+    def remove_checkpoint(self, path):
+        self.calls.append(("remove", str(path)))
+        super().remove_checkpoint(path)
+
+
+def test_checkpoint_io_of_ones_own(model_class, loader, trainer, tmp_path):
+    io = Noting()
+    keeper = L.callbacks.ModelCheckpoint(tmp_path / "c", filename="{epoch}")
+    run = trainer(plugins=io, callbacks=[keeper], max_epochs=2, limit_val_batches=0)
+    run.fit(model_class(), loader())
+    first, second = (str(tmp_path / "c" / f"epoch={n}.ckpt") for n in (0, 1))
+    assert io.calls == [("save", first), ("save", second), ("remove", first)]
+    run = trainer(plugins=io, max_epochs=3, limit_val_batches=0, enable_checkpointing=False)
+    run.fit(model_class(), loader(), ckpt_path=second)
+    assert io.calls[3:] == [("load", second)] and run.current_epoch == 3
+    assert run.strategy.checkpoint_io is io
+    with pytest.raises(TypeError, match="storage_options"):
+        plugins.TorchCheckpointIO().save_checkpoint({}, second, storage_options={})
+
+
+def test_async_checkpoints_hold_the_state_at_the_call(tmp_path):
+    io = plugins.AsyncCheckpointIO()
+    weight = rl.ones(3)
+    io.save_checkpoint({"state_dict": {"w": weight}}, tmp_path / "a.ckpt")
+    weight.zero_()
+    assert io.load_checkpoint(tmp_path / "a.ckpt")["state_dict"]["w"].tolist() == [1.0] * 3
+    io.remove_checkpoint(tmp_path / "a.ckpt")
+    io.teardown()
+    assert not (tmp_path / "a.ckpt").exists()
+    io.save_checkpoint({}, tmp_path / "x" / "\0")
+    with pytest.raises(ValueError, match="null"):
+        io.teardown()
+
+
+def test_async_checkpoints_in_a_training(model_class, loader, trainer, tmp_path, same):
+    def train(folder, *more):
+        L.seed_everything(3, verbose=False)
+        keeper = L.callbacks.ModelCheckpoint(tmp_path / folder, save_top_k=-1, filename="{epoch}")
+        run = trainer(callbacks=[keeper], max_epochs=2, limit_val_batches=0, plugins=list(more))
+        run.fit(model_class(), loader())
+        return [rl.load(tmp_path / folder / f"epoch={n}.ckpt")["state_dict"] for n in (0, 1)]
+
+    same(train("a", plugins.AsyncCheckpointIO()), train("b"))
+
+
+def test_strategies_of_one_process(model_class, loader, trainer, same):
+    def weights(**options):
+        L.seed_everything(3, verbose=False)
+        model = model_class()
+        trainer(limit_val_batches=0, **options).fit(model, loader())
+        return model.state_dict()
+
+    alone = weights()
+    for given in ("ddp", "ddp_find_unused_parameters_true", strategies.DDPStrategy()):
+        same(weights(strategy=given, devices=1), alone)
+    same(weights(strategy=strategies.SingleDeviceStrategy("cpu")), alone)
+    with pytest.raises(NotImplementedError, match="one device"):
+        trainer(strategy="ddp", devices=2)
+    with pytest.raises(NotImplementedError, match="one process"):
+        trainer(strategy="deepspeed_stage_2")
+    with pytest.raises(NotImplementedError, match="strategy='auto'"):
+        strategies.FSDPStrategy()
+    with pytest.raises(NotImplementedError, match="2 devices"):
+        strategies.DDPStrategy(parallel_devices=["cpu", "cpu"])
+
+
+def test_what_a_strategy_answers(trainer):
+    run = trainer(plugins=[TorchSyncBatchNorm(), LightningEnvironment()])
+    strategy, data = run.strategy, rl.ones(2)
+    assert strategy.root_device == rl.device("cpu") and strategy.world_size == 1
+    assert strategy.broadcast(data) is data and strategy.reduce(data) is data
+    assert strategy.all_gather(data) is data and strategy.reduce_boolean_decision(True)
+    assert isinstance(run.accelerator, accelerators.CPUAccelerator)
+    assert run.device_ids == [0] and run.node_rank == 0 and run.scaler is None
+    assert strategy.batch_to_device([data])[0].device.type == "cpu"
+
+
+def test_accelerators():
+    cpu = accelerators.CPUAccelerator()
+    assert cpu.parse_devices("3") == 3 and len(cpu.get_parallel_devices(2)) == 2
+    assert cpu.is_available() and cpu.auto_device_count() == 1
+    for wrong in (0, -1, "auto", 1.5):
+        with pytest.raises(TypeError, match="int above 0"):
+            cpu.parse_devices(wrong)
+    with pytest.raises(ValueError, match="expected cuda"):
+        accelerators.CUDAAccelerator().setup_device(rl.device("cpu"))
+    assert not accelerators.MPSAccelerator.is_available()
+    assert accelerators.find_usable_cuda_devices(0) == []
+    if not rl.cuda.is_available():
+        with pytest.raises(ValueError, match="there are 0"):
+            accelerators.find_usable_cuda_devices()
+        with pytest.raises(MisconfigurationException, match="there are 0"):
+            accelerators.CUDAAccelerator.parse_devices(2)
+    assert L.Trainer(max_epochs=1, accelerator=cpu, logger=False).root_device.type == "cpu"
+
+
+def test_statistics_of_the_processor():
+    stats = accelerators.CPUAccelerator().get_device_stats(rl.device("cpu"))
+    assert set(stats) <= {"cpu_vm_percent", "cpu_percent", "cpu_swap_percent"}
+    assert all(0 <= value <= 100 for value in stats.values())
+
+
+def test_slurm_settings(monkeypatch):
+    monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "2")
+    monkeypatch.setenv("SLURM_NNODES", "3")
+    SLURMEnvironment().validate_settings(2, 3)
+    with pytest.raises(MisconfigurationException, match="ntasks-per-node=2"):
+        SLURMEnvironment().validate_settings(4, 3)
+    with pytest.raises(MisconfigurationException, match="has 3"):
+        SLURMEnvironment().validate_settings(2, 1)
+    assert SLURMEnvironment.resolve_root_node_address("beta-[06-09]") == "beta-06"
+
+
+def test_collectives_of_one_process():
+    one = SingleDeviceCollective().setup().create_group()
+    assert one.group is not None and one.world_size == 1
+    assert one.all_gather([], 3) == one.gather(3, []) == [3] and one.scatter(None, [4]) == 4
+    assert one.teardown().group is None
