@@ -59,6 +59,6 @@ def named(metric: Any, name: str, **options: Any) -> Any:
     >>> named(top_k_accuracy, "top2", k=2).__name__
     'top2'
     """
-    made = partial(metric, **options)
+    made: Any = partial(metric, **options)
     made.__name__ = name
     return made

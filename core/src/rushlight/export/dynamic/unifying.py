@@ -44,12 +44,11 @@ class Unified:
         """Let the first graph compute with the sizes of its inputs, which are expressions by
         placeholder and dimension."""
         writer = _Writer(self.graph, sizes, self.sample)
-        parts = zip(list(self.graph.nodes), self.changed, self.sizes, strict=True)
-        for node, changed, known in parts:
-            if known is not None:
-                node.meta["sizes"] = known
-            if changed is not None:
-                args, kwargs = changed
+        for i, node in enumerate(list(self.graph.nodes)):
+            if self.sizes[i] is not None:
+                node.meta["sizes"] = self.sizes[i]
+            if self.changed[i] is not None:
+                args, kwargs = self.changed[i]
                 node.args = writer.written(args, node)
                 node.kwargs = writer.written(kwargs, node)
 
@@ -240,7 +239,7 @@ class _Writer:
 
 
 # How the floats of `FORMS` are computed: functions, and what stands before and after the size.
-_STEPS = {
+_STEPS: dict[str, list] = {
     "number": [(symbolic_numbers.sym_float, (), ())],
     "inverted": [(operator.truediv, (1,), ())],
     "root": [(symbolic_numbers.sym_float, (), ()), (operator.pow, (), (0.5,))],
