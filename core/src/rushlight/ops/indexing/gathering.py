@@ -15,6 +15,7 @@ from rushlight.ops._table.inplace import write_directly, write_out
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import number_dtype
+from rushlight.ops._table.shape_rules import checked
 from rushlight.ops.creation.tensors import full, zeros
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.indexing import index_calls as place_calls
@@ -25,7 +26,9 @@ from rushlight.ops.indexing.index_checks import (
     check_index,
     check_same_dtype,
     check_vector_index,
+    extents_of,
     line,
+    slices_of,
 )
 from rushlight.ops.indexing.index_forms import slices
 from rushlight.ops.indexing.items import _index_put
@@ -149,7 +152,7 @@ def _add(out, dim, index, values):
     samples=_scatter_samples,
     method=False,
     inplace="_scatter_",
-    meta=meta_like_input,
+    meta=checked(extents_of("scatter"), meta_like_input),
     batching="along",
 )
 def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
@@ -273,7 +276,7 @@ def _scatter_add_samples(make):
     linear="+input,src",
     samples=_scatter_add_samples,
     inplace=True,
-    meta=meta_like_input,
+    meta=checked(extents_of("scatter_add"), meta_like_input),
     batching="along",
 )
 def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
@@ -299,9 +302,15 @@ def _select_samples(make):
     ]
 
 
+def _check_one(input, count):
+    if not input.ndim and count != 1:
+        raise IndexError("index_select(): a 0-d tensor takes an index of one element")
+
+
 def _meta_select(input, dim, index):
     dim = wrap_dim(dim, input.ndim)
     count = index.shape[0] if index.ndim else 1
+    _check_one(input, count)
     return tuple(count if i == dim else n for i, n in enumerate(input.shape)), dtype_of(input)
 
 
@@ -315,9 +324,8 @@ def _meta_select(input, dim, index):
 def index_select(input: Tensor, dim, index: Tensor):
     """The slices at `index` (a vector) along `dim`."""
     dim, index = check_vector_index("index_select", input, dim, index)
+    _check_one(input, len(index))
     if not input.ndim:
-        if len(index) != 1:
-            raise IndexError("index_select(): a 0-d tensor takes an index of one element")
         return input.copy()
     return np.take(input, index, axis=dim)
 
@@ -346,7 +354,7 @@ def _spread(array, dim, source):
     linear="+input,source",
     samples=_index_add_samples,
     inplace=True,
-    meta=meta_like_input,
+    meta=checked(slices_of("index_add"), meta_like_input),
     limited="complex",
     batching="index_writes",
 )
@@ -381,7 +389,7 @@ def _index_copy_samples(make):
     linear="+input,source",
     samples=_index_copy_samples,
     inplace=True,
-    meta=meta_like_input,
+    meta=checked(slices_of("index_copy"), meta_like_input),
     autocast="widest",
     limited="complex",
     batching="index_writes",

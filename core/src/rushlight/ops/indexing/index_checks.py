@@ -94,3 +94,24 @@ def _check_slices(name, input, dim, index, source):
             f"dimension. Got self.shape = {shape_text(input.shape)} source.shape = "
             f"{shape_text(source.shape)}"
         )
+
+
+# For shape rules, which know no elements.
+def slices_of(name):
+    """The check that an op of the ``index_*`` family makes of shapes."""
+
+    def check(input, dim, index, source, *args, **kwargs):
+        _check_slices(name, input, wrap_dim(dim, input.ndim), line(index), source)
+
+    return check
+
+
+def extents_of(name):
+    """The check that an op of the ``scatter`` family makes of shapes."""
+
+    def check(input, dim, index, src, *args, **kwargs):
+        if index.size:
+            dim = wrap_dim(dim, input.ndim)
+            check_extents(name, line(index), line(input), dim, line(src))
+
+    return check

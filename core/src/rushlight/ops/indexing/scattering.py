@@ -9,11 +9,18 @@ from rushlight.kernels.copying.assignment import by_rows
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.shape_rules import checked
 from rushlight.ops.creation.tensors import zeros, zeros_like
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.indexing import index_calls as place_calls
 from rushlight.ops.indexing.gathering import along, meta_like_input, scattered
-from rushlight.ops.indexing.index_checks import check_same_dtype, check_vector_index, line
+from rushlight.ops.indexing.index_checks import (
+    check_same_dtype,
+    check_vector_index,
+    extents_of,
+    line,
+    slices_of,
+)
 from rushlight.ops.indexing.index_forms import slices
 from rushlight.ops.indexing.masking import broadcast, check_mask
 from rushlight.ops.indexing.taking import flat_places, take
@@ -86,7 +93,7 @@ def _reduce_samples(make):
     samples=_reduce_samples,
     inplace=True,
     domain="nonzero",
-    meta=meta_like_input,
+    meta=checked(extents_of("scatter_reduce"), meta_like_input),
     sweep=(2,),
     aten="two two_out",
     aten_inplace="two",
@@ -195,7 +202,7 @@ def _index_reduce_samples(make):
     samples=_index_reduce_samples,
     inplace=True,
     domain="nonzero",
-    meta=meta_like_input,
+    meta=checked(slices_of("index_reduce"), meta_like_input),
     sweep=(2,),
     batching="index_writes",
 )
@@ -290,15 +297,19 @@ def _put_samples(make):
     ]
 
 
-@op(samples=_put_samples, inplace=True, meta=meta_like_input, batching="put")
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate=False):
-    """A copy with `source` written (or added) at places of the flattened input."""
-    check_same_dtype("put", input, source, "source")
+def _check_put(input, index, source, accumulate=False):
     if index.size != source.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got "
             f"source.numel() = {source.size}, index.numel() = {index.size}"
         )
+
+
+@op(samples=_put_samples, inplace=True, meta=checked(_check_put, meta_like_input), batching="put")
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate=False):
+    """A copy with `source` written (or added) at places of the flattened input."""
+    check_same_dtype("put", input, source, "source")
+    _check_put(input, index, source)
     places = flat_places("put_", index, input.size).reshape(-1)
     out = input.copy().reshape(-1)
     if accumulate:

@@ -7,7 +7,7 @@ from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.op import composite, op
 from rushlight.ops.elementwise.comparison import where
-from rushlight.ops.linalg.matrix_checks import check_input, epsilon, eye_like, named
+from rushlight.ops.linalg.matrix_checks import check_input, epsilon, eye_like, named, square
 from rushlight.ops.linalg.solver import linalg_solve_ex
 from rushlight.ops.shape.complex_views import imag
 from rushlight.tensor.dispatch import readable
@@ -35,7 +35,7 @@ def _samples(make):
     oracle="_C._linalg",
     samples=_samples,
     sweep=(2, 3),
-    meta=lambda A: (A.shape[:-2], dtype_of(A)),
+    meta=square("linalg.det", lambda A: (A.shape[:-2], dtype_of(A))),
 )
 def linalg_det(A: Tensor):
     """The determinants of square matrices ``(*, n, n)``."""
@@ -82,7 +82,10 @@ linalg_det.gradient(A=_det_gradient)
     oracle="_C._linalg",
     samples=_samples,
     sweep=(2, 3),
-    meta=lambda A: [(A.shape[:-2], dtype_of(A)), (A.shape[:-2], dtype_of(A).to_real())],
+    meta=square(
+        "linalg.slogdet",
+        lambda A: [(A.shape[:-2], dtype_of(A)), (A.shape[:-2], dtype_of(A).to_real())],
+    ),
     barred="complex",
 )
 def linalg_slogdet(A: Tensor):

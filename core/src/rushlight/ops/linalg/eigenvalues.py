@@ -18,6 +18,7 @@ from rushlight.ops.linalg.matrix_checks import (
     check_matrix,
     eye_like,
     named,
+    square,
 )
 from rushlight.ops.linalg.solver import linalg_solve_ex
 from rushlight.ops.shape.complex_views import real
@@ -262,10 +263,13 @@ def _check_triangle(name, UPLO):
     samples=lambda make: [],
     tested_by=_TESTED,
     node="LinalgEigh",
-    meta=lambda A, UPLO="L", compute_v=True: [
-        (A.shape[:-1], dtype_of(A).to_real()),
-        (A.shape if compute_v else (0,), dtype_of(A)),
-    ],
+    meta=square(
+        "linalg.eigh",
+        lambda A, UPLO="L", compute_v=True: [
+            (A.shape[:-1], dtype_of(A).to_real()),
+            (A.shape if compute_v else (0,), dtype_of(A)),
+        ],
+    ),
     barred="complex",
 )
 def _linalg_eigh(A: Tensor, UPLO="L", compute_v=True):
@@ -368,7 +372,10 @@ def _eig_parts(function):
     compared=_eig_parts,
     sweep=(2, 3),
     oracle="_C._linalg",
-    meta=lambda A: [(A.shape[:-1], dtype_of(A).to_complex()), (A.shape, dtype_of(A).to_complex())],
+    meta=square(
+        "linalg.eig",
+        lambda A: [(A.shape[:-1], dtype_of(A).to_complex()), (A.shape, dtype_of(A).to_complex())],
+    ),
     autocast="float32",
 )
 def linalg_eig(input: Tensor):
@@ -415,7 +422,7 @@ linalg_eig.gradient(input=_eig_gradient)
     samples=lambda make: [],
     tested_by=_TESTED,
     differentiable=False,
-    meta=lambda A: (A.shape[:-1], dtype_of(A).to_complex()),
+    meta=square("linalg.eigvals", lambda A: (A.shape[:-1], dtype_of(A).to_complex())),
 )
 def _linalg_eigvals(A: Tensor):
     """The eigenvalues of square matrices, complex."""

@@ -18,6 +18,7 @@ from rushlight.ops.linalg.matrix_checks import (
     eye_like,
     named,
     raise_failures,
+    square,
 )
 from rushlight.ops.linalg.triangular_systems import linalg_solve_triangular
 from rushlight.tensor.memory_format import by_columns
@@ -54,10 +55,13 @@ NOT_DEFINITE = (
     differentiable=True,
     tested_by="tests/ops/test_factorization.py",
     sweep=(2, 3),
-    meta=lambda A, upper=False, check_errors=False: [
-        (A.shape, dtype_of(A)),
-        (A.shape[:-2], int32),
-    ],
+    meta=square(
+        "linalg.cholesky",
+        lambda A, upper=False, check_errors=False: [
+            (A.shape, dtype_of(A)),
+            (A.shape[:-2], int32),
+        ],
+    ),
     autocast="float32",
 )
 def linalg_cholesky_ex(input: Tensor, *, upper=False, check_errors=False):
@@ -436,11 +440,14 @@ def _symmetric(make):
     samples=_symmetric,
     differentiable=False,
     sweep=(2, 3),
-    meta=lambda A, hermitian=False, check_errors=False: [
-        (A.shape, dtype_of(A)),
-        (A.shape[:-1], int32),
-        (A.shape[:-2], int32),
-    ],
+    meta=square(
+        "torch.linalg.ldl_factor_ex",
+        lambda A, hermitian=False, check_errors=False: [
+            (A.shape, dtype_of(A)),
+            (A.shape[:-1], int32),
+            (A.shape[:-2], int32),
+        ],
+    ),
 )
 def linalg_ldl_factor_ex(input: Tensor, *, hermitian=False, check_errors=False):
     """``(LD, pivots, info)`` of symmetric (Hermitian if `hermitian`) matrices, possibly indefinite,

@@ -8,6 +8,7 @@ from collections import namedtuple
 from rushlight.dtypes import FLOAT, float32, float64
 from rushlight.errors import shape_text
 from rushlight.machine import np
+from rushlight.ops._table.shape_rules import checked
 from rushlight.tensor.dispatch import innermost
 from rushlight.tensor.tensor import Tensor
 
@@ -132,3 +133,8 @@ def eye_like(tensor, size):
 def count_of(shape):
     """The number of matrices in a batch."""
     return math.prod(shape[:-2])
+
+
+def square(name, rule):
+    """The shape rule of an op whose first argument is a batch of square matrices."""
+    return checked(lambda A, *args, **kwargs: check_square(name, A), rule)

@@ -14,7 +14,13 @@ from rushlight.ops._table.op import Several, TensorList, composite, op
 from rushlight.ops._table.second_order import with_history
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.linalg.eigenvalues import linalg_eigh, linalg_svd
-from rushlight.ops.linalg.matrix_checks import check_dtype, check_matrix, check_square, eye_like
+from rushlight.ops.linalg.matrix_checks import (
+    check_dtype,
+    check_matrix,
+    check_square,
+    eye_like,
+    square,
+)
 from rushlight.ops.linalg.matrix_norm import cut
 from rushlight.ops.linalg.products import matmul
 from rushlight.ops.linalg.solver import linalg_inv, linalg_solve, pinv_gradient
@@ -154,7 +160,7 @@ _SWEEP = ("float32", "float64")  # PyTorch's half-precision series overflows
     method=False,
     oracle="_C._linalg",
     samples=lambda make: [((make(3, 3),), {}), ((make(2, 4, 4),), {}), ((make(0, 2, 2),), {})],
-    meta=lambda A: (A.shape, dtype_of(A)),
+    meta=square("linalg.matrix_exp", lambda A: (A.shape, dtype_of(A))),
     sweep=_SWEEP,
     rtol=1e-5,
     barred="unsigned",

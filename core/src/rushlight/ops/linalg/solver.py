@@ -8,6 +8,7 @@ from rushlight.kernels.linalg import lapack
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.shape_rules import checked
 from rushlight.ops.linalg.factorization import permutation
 from rushlight.ops.linalg.matrix_checks import (
     broadcast_batches,
@@ -18,6 +19,7 @@ from rushlight.ops.linalg.matrix_checks import (
     is_vector,
     named,
     raise_failures,
+    square,
 )
 from rushlight.ops.linalg.triangular_systems import check_system, linalg_solve_triangular
 from rushlight.tensor.memory_format import by_columns
@@ -54,7 +56,9 @@ def _inverse_samples(make):
     oracle="_C._linalg",
     samples=_inverse_samples,
     sweep=(2, 3),
-    meta=lambda A, check_errors=False: [(A.shape, dtype_of(A)), (A.shape[:-2], int32)],
+    meta=square(
+        "linalg.inv", lambda A, check_errors=False: [(A.shape, dtype_of(A)), (A.shape[:-2], int32)]
+    ),
     autocast="float32",
     barred="complex",
 )
@@ -244,9 +248,12 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor):
     oracle="_C._linalg",
     samples=lambda make: [(make.definite(3, 3), make.pivots(3), make(3, 2))],
     differentiable=False,
-    meta=lambda LD, pivots, B, hermitian=False: (
-        (*np.broadcast_shapes(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:]),
-        dtype_of(B),
+    meta=checked(
+        lambda LD, pivots, B, hermitian=False: check_system("torch.linalg.ldl_solve", LD, B),
+        lambda LD, pivots, B, hermitian=False: (
+            (*np.broadcast_shapes(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:]),
+            dtype_of(B),
+        ),
     ),
     batching="ldl_solve",
 )
