@@ -10,6 +10,17 @@ DTYPES = (
 OPS = "SUM AVG PRODUCT MIN MAX BAND BOR BXOR".split()
 
 
+OF_SEVERAL = (
+    "reduce_to_a_rank gather_and_scatter objects_to_a_rank messages messages_by_tag "
+    "a_ring_in_one_batch groups_of_some subgroups questions"
+).split()  # they name a second rank
+
+
+def fits(name, size):
+    """Whether a job of so many ranks can run a case."""
+    return size > 1 or not (name in OF_SEVERAL or name.startswith("refused_"))
+
+
 def case(function):
     """Note a case by its name."""
     CASES[function.__name__] = function

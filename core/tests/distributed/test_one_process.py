@@ -13,9 +13,8 @@ import pytest
 import rushlight
 from rushlight import distributed as dist
 
-CASES = importlib.import_module("job").load(str(jobs.HERE / "collective_cases.py")).CASES
-OF_SEVERAL = ("reduce_to_a_rank", "groups_of_some", "subgroups", "questions", "a_ring_in_one_batch",
-              "gather_and_scatter")  # fmt: skip
+CASES = importlib.import_module("job").load(str(jobs.HERE / "collective_cases.py"))
+NAMES = sorted(name for name in CASES.CASES if CASES.fits(name, 1))
 
 
 @pytest.fixture
@@ -25,23 +24,14 @@ def alone():
     dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
-def test_cases_of_one_process(name, alone, tmp_path):
-    theirs = pytest.importorskip("torch.distributed")
-    torch = pytest.importorskip("torch")
-    if name in OF_SEVERAL or name.startswith("refused_"):
-        pytest.skip("names a second rank")
-    job = importlib.import_module("job")
-    theirs.init_process_group("gloo", store=theirs.HashStore(), rank=0, world_size=1)
-    try:
-        expected = job.outcome(CASES[name], torch, theirs)
-        found = job.outcome(CASES[name], rushlight, dist)
-    finally:
-        theirs.destroy_process_group()
-    if expected[0] == "error":
-        assert found[0] == "error" or "gloo refuses" in expected[2]
+@pytest.mark.parametrize("name", NAMES)
+def test_cases_of_one_process(name, job_outcomes):
+    (found,) = job_outcomes("rushlight", "collective_cases.py", 1)
+    (expected,) = job_outcomes("torch", "collective_cases.py", 1)
+    if expected[name][0] == "error":
+        assert found[name][0] == "error" or "gloo refuses" in expected[name][2]
     else:
-        assert found == expected
+        assert found[name] == expected[name]
 
 
 @pytest.mark.parametrize("method", ["env", "tcp", "file", "mpi"])

@@ -60,6 +60,8 @@ def init_process_group(
     chosen = backends.chosen(backend)
     limit = default_pg_timeout if timeout is None else seconds(timeout)
     debug.set_debug_level_from_env()
+    if rank >= 0 and world_size > 1:
+        _check_membership(rank, world_size)
     store, rank, world_size = _found(chosen, init_method, store, rank, world_size, limit)
     if not 0 <= rank < world_size:
         raise ValueError(f"init_process_group: rank {rank} is not in 0 .. {world_size - 1}")
@@ -97,23 +99,31 @@ def _found(backend, init_method, store, rank, world_size, timeout):
 
 def _connected(store, rank, size, timeout):
     """The communicator of all processes, MPI being started if it is not."""
-    if job.mpi is not None:
-        if job.membership != (rank, size):
-            raise RuntimeError(
-                f"init_process_group: this process was rank {job.membership[0]} of "
-                f"{job.membership[1]} and would become rank {rank} of {size}; MPI starts once a "
-                "process: start new processes for other ranks"
-            )
-    elif startup.launched() is not None:
+    _check_membership(rank, size)
+    if job.mpi is None:
+        _start_mpi(store, rank, size, timeout)
+    job.membership = rank, size
+    with lifetime.uninterruptible():
+        return MPICommunicator(job.mpi, job.mpi.COMM_WORLD.Dup())
+
+
+def _start_mpi(store, rank, size, timeout):
+    if startup.launched() is not None:
         _check_launched(rank, size)
         job.mpi = startup.join_launched()
         lifetime.watch_launched()
     else:
         startup.load()
-        _start(PrefixStore(f"rushlight/{job.generation}", store), rank, size, timeout)
-    job.membership = rank, size
-    with lifetime.uninterruptible():
-        return MPICommunicator(job.mpi, job.mpi.COMM_WORLD.Dup())
+        _start(PrefixStore("rushlight", store), rank, size, timeout)
+
+
+def _check_membership(rank, size):
+    if job.membership not in (None, (rank, size)):
+        raise RuntimeError(
+            f"init_process_group: this process was rank {job.membership[0]} of "
+            f"{job.membership[1]} and would become rank {rank} of {size}; MPI starts once a "
+            "process: start new processes for other ranks"
+        )
 
 
 def _check_launched(rank, size):

@@ -56,10 +56,16 @@ class _Server(threading.Thread):
                 return
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
+    def stop(self):
+        """Accept nobody any more."""
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
     def _serve(self, connection):
-        with contextlib.suppress(OSError, ValueError, KeyError), connection:
+        stream = connection.makefile("rb")
+        with contextlib.suppress(OSError, ValueError, KeyError), connection, stream:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            stream = connection.makefile("rb")
             while True:
                 (name, seconds, *arguments), values = _receive(stream)
                 try:
@@ -117,7 +123,8 @@ class TCPStore(Store):
         super().__init__()
         self.host, self._timeout, self.libuvBackend = host_name, timeout, use_libuv
         self._lock = threading.Lock()
-        self._server = None
+        self._server = self._connection = self._stream = None
+        self._shares = multi_tenant
         if is_master:
             self._server = self._served(host_name, port, multi_tenant, master_listen_fd)
             port = self._server.port
@@ -212,12 +219,20 @@ class TCPStore(Store):
         return self._ask("num_keys")
 
     def list_keys(self) -> list:
-        """All keys."""
-        return self._ask("list_keys")
+        """All keys but the count of users."""
+        return [key for key in self._ask("list_keys") if key != "init/"]
 
     def clone(self) -> TCPStore:
         """A connection of its own to the same keys, for another thread."""
         return TCPStore(self.host, self.port, None, False, self._timeout, False)
+
+    def __del__(self):
+        if getattr(self, "_stream", None) is not None:
+            self._stream.close()
+            self._connection.close()
+        # One that may be shared stays: ranks that make a group again find the same keys.
+        if getattr(self, "_server", None) is not None and not self._shares:
+            self._server.stop()
 
     def __repr__(self):
         kept = ", kept by this process" if self._server is not None else ""

@@ -108,6 +108,7 @@ class JobServer(threading.Thread):
         self.controls: dict[int, socket.socket] = {}
         self.past: list[bytes] = []  # news, for ranks that connect later
         self.ended: set[int] = set()
+        self.leaving: set[int] = set()
         self.owed: dict[int, set[int]] = {}  # a leaving rank -> those that have not settled
 
     def run(self) -> None:
@@ -160,8 +161,10 @@ class JobServer(threading.Thread):
     def _heard(self, rank, message):
         with self.lock:
             if message["say"] == "leaving":
-                others = set(range(self.size)) - {rank} - self.ended
-                self.owed[rank] = others
+                self.leaving.add(rank)  # who leaves receives nothing more
+                self.owed[rank] = set(range(self.size)) - self.leaving - self.ended
+                for owed in self.owed.values():
+                    owed.discard(rank)
                 self._tell({"news": "left", "rank": rank, "issued": message["issued"]})
                 self._release()
             elif message["say"] == "settled":
