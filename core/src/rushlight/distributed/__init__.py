@@ -47,6 +47,7 @@ from rushlight.distributed.debug import (
     set_debug_level,
     set_debug_level_from_env,
 )
+from rushlight.distributed.device_mesh import DeviceMesh, init_device_mesh
 from rushlight.distributed.errors import (
     DistBackendError,
     DistError,
