@@ -15,6 +15,7 @@ MPI carries tensors of the CPU, under the names ``"gloo"`` and ``"mpi"``; severa
 
 from __future__ import annotations
 
+import importlib
 import os
 
 from rushlight.distributed.backends import (
@@ -112,4 +113,15 @@ def is_torchelastic_launched() -> bool:
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
-__getattr__ = rest_of(__name__)
+# Modules that are imported when a program asks for them.
+_LATE = frozenset(
+    "algorithms checkpoint constants distributed_c10d elastic fsdp launch nn optim run tensor "
+    "utils".split()
+)
+_refused = rest_of(__name__)
+
+
+def __getattr__(name):
+    if name in _LATE:
+        return importlib.import_module(f"{__name__}.{name}")
+    return _refused(name)

@@ -86,5 +86,3 @@ is_xccl_available = is_ucc_available
 def is_backend_available(backend: str) -> bool:
     """Whether a backend can be used."""
     return backend.lower() == "gloo" or (backend.lower() == "mpi" and is_mpi_available())
-
-

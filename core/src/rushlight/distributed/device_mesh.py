@@ -143,9 +143,7 @@ class DeviceMesh:
         if isinstance(group, (list, tuple)):
             if mesh is None:
                 raise ValueError("Must pass mesh if passing multiple ProcessGroups")
-            return DeviceMesh(
-                device_type, mesh, mesh_dim_names=mesh_dim_names, _groups=list(group)
-            )
+            return DeviceMesh(device_type, mesh, mesh_dim_names=mesh_dim_names, _groups=list(group))
         return DeviceMesh(device_type, group.ranks, mesh_dim_names=mesh_dim_names, _groups=[group])
 
     def __eq__(self, other):

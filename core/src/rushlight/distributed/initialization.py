@@ -112,6 +112,8 @@ def _start_mpi(store, rank, size, timeout):
         _check_launched(rank, size)
         job.mpi = startup.join_launched()
         lifetime.watch_launched()
+        job.mpi.COMM_WORLD.Barrier()
+        startup.unlink_shared_memory()
     else:
         startup.load()
         _start(PrefixStore("rushlight", store), rank, size, timeout)

@@ -9,6 +9,7 @@ import sys
 import time
 from multiprocessing import util
 
+from rushlight.distributed import error_files
 from rushlight.distributed.groups import job
 from rushlight.machine.mpi import startup
 
@@ -42,6 +43,7 @@ def watch() -> None:
 
     def hook(kind, error, trace):
         note_failure(f"{kind.__name__}: {error}")
+        error_files.write(error)
         previous(kind, error, trace)
 
     sys.excepthook = hook

@@ -164,5 +164,3 @@ def recv_object_list(
         point_to_point.recv(tensor, sender, found)
         object_list[place] = _unpickled(tensor)
     return sender
-
-

@@ -84,9 +84,7 @@ def _store(host, port, rank, size, timeout):
         store = TCPStore(host, port, size, False, timeout, wait_for_workers=False)
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         return PrefixStore(f"/worker/attempt_{attempt}", store)
-    return TCPStore(
-        host, port, size, rank == 0, timeout, wait_for_workers=False, multi_tenant=True
-    )
+    return TCPStore(host, port, size, rank == 0, timeout, wait_for_workers=False, multi_tenant=True)
 
 
 def _by_variables(url, timeout=default_timeout, **options):

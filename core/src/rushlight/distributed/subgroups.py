@@ -35,7 +35,9 @@ def new_subgroups_by_enumeration(
     if len(set(named)) != len(named):
         twice = next(rank for rank in named if named.count(rank) > 1)
         raise ValueError(f"Rank {twice} has appeared in more than one subgroup")
-    groups = [new_group(r, timeout, backend, group_desc=group_desc) for r in ranks_per_subgroup_list]
+    groups = [
+        new_group(r, timeout, backend, group_desc=group_desc) for r in ranks_per_subgroup_list
+    ]
     own = None
     for ranks, made in zip(ranks_per_subgroup_list, groups, strict=True):
         if world.world_rank in ranks:

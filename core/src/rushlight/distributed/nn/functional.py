@@ -47,9 +47,7 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None):
     return _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
 
 
-def all_to_all_single(
-    output, input, output_split_sizes=None, input_split_sizes=None, group=None
-):
+def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None):
     """The rows that all ranks have for this one; `output` tells their shape."""
     return _AllToAllSingle.apply(group, output, output_split_sizes, input_split_sizes, input)
 
