@@ -66,7 +66,6 @@ ADVICE = {
     "sym_fresh_size": "sizes are Python's numbers here",
     "float8_e8m0fnu": "use bfloat16 or float16",
     "float4_e2m1fn_x2": "use bfloat16 or float16",
-    "futures": "use concurrent.futures",
     "package": "use rushlight.save and rushlight.load",
     "utils.cpp_extension": "write the operation in Python, with rushlight.autograd.Function for "
     "its gradient; there is no C++ interface",
@@ -103,7 +102,6 @@ ADVICE = {
     "nn.quantized": "use the plain layers in bfloat16",
     "nn.qat": "use the plain layers",
     "nn.attention.flex_attention": "use nn.functional.scaled_dot_product_attention with a mask",
-    "nn.parallel.DistributedDataParallel": _PLAIN_LOOP,
     "multiprocessing.queue": "use rushlight.multiprocessing.Queue",
     "utils.data": "derive from Dataset or IterableDataset, and chain steps as generators",
     "cuda": "compute on the CPU; guard GPU code with rushlight.cuda.is_available()",
@@ -116,7 +114,7 @@ ADVICE = {
 
 # Modules that may be imported although nothing in them exists; their submodules too.
 ABSENT = frozenset(
-    "ao futures "
+    "ao "
     "fx.passes.backends "
     "fx.passes.fake_tensor_prop fx.passes.infra fx.passes.reinplace fx.passes.splitter_base "
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
@@ -124,11 +122,9 @@ ABSENT = frozenset(
     "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "
     "_inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
-    "distributed._composable distributed._shard distributed._tensor "
-    "distributed.algorithms distributed.checkpoint distributed.device_mesh distributed.elastic "
-    "distributed.fsdp distributed.launch distributed.nn distributed.optim distributed.pipelining "
-    "distributed.rpc distributed.run distributed.tensor distributed.utils "
-    "distributed.distributed_c10d distributed.constants distributed.launcher".split()
+    "distributed._composable distributed._shard distributed._tensor distributed.algorithms.model_averaging "
+    "distributed.checkpoint distributed.fsdp distributed.pipelining distributed.rpc "
+    "distributed.tensor distributed.utils distributed.launcher".split()
 )
 
 # Functions and classes of the top level that exist only in order to refuse.

@@ -42,6 +42,7 @@ from rushlight.distributed.collectives import (
     reduce_scatter_single,
     reduce_scatter_tensor,
 )
+from rushlight.distributed.ddp.buckets import GradBucket
 from rushlight.distributed.debug import (
     DebugLevel,
     get_debug_level,

@@ -14,7 +14,7 @@ def check_tensor(operation: str, argument: str, value) -> None:
             f"{operation}: Invalid function argument. Expected parameter `{argument}` of type "
             f"rushlight.Tensor, got {type(value).__name__} instead."
         )
-    if value.layout != "strided" and str(value.layout) != "rushlight.strided":
+    if value.layout != "strided":
         raise NotImplementedError(
             f"{operation}: `{argument}` is a tensor of layout {value.layout}; send its values and "
             "indices, or to_dense()"

@@ -1,0 +1,1 @@
+"""Join and communication hooks: see :mod:`.join` and :mod:`.ddp_comm_hooks`."""
