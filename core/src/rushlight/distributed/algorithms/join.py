@@ -93,7 +93,7 @@ class Join:
                 break
             if self._throw:
                 self._tell(1)
-                _early()
+                raise RuntimeError(f"Rank {self._group.rank()} exhausted all inputs.")
             last, rounds = False, rounds + 1
             if rounds == 1000:
                 warnings.warn(

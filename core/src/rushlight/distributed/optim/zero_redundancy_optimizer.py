@@ -162,7 +162,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             return
         own = [p for group in self.optim.param_groups for p in group["params"]]
         state = {
-            number: state_dict["state"][index[id(p)]]
+            number: copy.deepcopy(state_dict["state"][index[id(p)]])
             for number, p in enumerate(own)
             if index[id(p)] in state_dict["state"]
         }
