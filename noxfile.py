@@ -25,6 +25,7 @@ NEIGHBOURS = (
     *("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba"),
     *("lmdb", "h5py", "av"),  # what files of some data sets are read with
     *("onnx", "onnxruntime"),
+    *("mpi4py>=4.1", "mpich>=5"),  # several processes
 )
 
 # The compiler of CUDA C++ with the headers that kernels include: needs neither GPU nor driver.

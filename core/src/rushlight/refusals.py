@@ -12,6 +12,7 @@ the call refuses. Probes that ask (``is_available()``, ``is_initialized()``) get
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
 import typing
@@ -35,7 +36,7 @@ ADVICE = {
     "fx.passes.fake_tensor_prop": "use fx.passes.shape_prop on tensors with device='meta'",
     "export": "use export.export, whose program runs by ExportedProgram.module()",
     "distributed": _PLAIN_LOOP,
-    "distributed.checkpoint": "use rushlight.save and rushlight.load on state dicts",
+    "distributed.checkpoint": "use distributed.checkpoint.save and load on state dicts",
     "distributed.fsdp": "use the module itself; " + _PLAIN_LOOP,
     "sparse": "use the functions of rushlight.sparse that are there, or to_dense()",
     "nested": "use the functions of rushlight.nested that are there",
@@ -122,8 +123,8 @@ ABSENT = frozenset(
     "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "
     "_inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
-    "distributed._composable distributed._shard distributed._tensor distributed.algorithms.model_averaging "
-    "distributed.checkpoint distributed.fsdp distributed.pipelining distributed.rpc "
+    "distributed._composable distributed._shard distributed._tensor "
+    "distributed.algorithms.model_averaging distributed.fsdp distributed.pipelining distributed.rpc "
     "distributed.tensor distributed.utils distributed.launcher".split()
 )
 
@@ -219,11 +220,14 @@ def unavailable(path: str, needs: str, guard: str, error: type[Exception] = Runt
     return call
 
 
-def rest_of(module: str):
-    """A module-level ``__getattr__`` for a module of which only a part exists."""
-    short = module.removeprefix("rushlight.")
+def rest_of(module: str, parts: str = ""):
+    """A module-level ``__getattr__`` for a module of which only a part exists; `parts` names the
+    modules in it that are imported when they are asked for."""
+    short, there = module.removeprefix("rushlight."), parts.split()
 
     def __getattr__(name):  # noqa: N807 - it becomes the module's
+        if name in there:
+            return importlib.import_module(f"{module}.{name}")
         return lookup(short, name)
 
     return __getattr__

@@ -367,7 +367,7 @@ def whole_batch(name):
         for step in range(50):
             parts = [batch(torch, step, r) for r in range(size)]
             inputs = parts[rank], torch.cat(parts)
-            for each, optimizer, x in zip(both, optimizers, inputs):
+            for each, optimizer, x in zip(both, optimizers, inputs, strict=True):
                 optimizer.zero_grad()
                 outputs = (
                     torch.cat([each(p) for p in parts])
@@ -376,9 +376,10 @@ def whole_batch(name):
                 )
                 loss_of(outputs).backward()
                 optimizer.step()
-        pairs = zip(model.parameters(), alone.parameters())
-        buffers = [(a - b).abs().max().item() for a, b in zip(model.buffers(), alone.buffers())]
-        return max([(a - b).abs().max().item() for a, b in pairs] + buffers)
+        ours = [*model.parameters(), *model.buffers()]
+        theirs = [*alone.parameters(), *alone.buffers()]
+        pairs = zip(ours, theirs, strict=True)
+        return max((a - b).abs().max().item() for a, b in pairs)
 
     return run
 

@@ -117,7 +117,8 @@ def mesh_of_one_dimension(torch, dist, rank, size):
     dist.all_reduce(x, group=mesh.get_group())
     return (
         x, mesh.mesh, mesh.size(), mesh.ndim, tuple(mesh.shape), mesh.get_local_rank("dp"),
-        mesh.get_rank(), mesh.get_coordinate() is not None, mesh["dp"].size(), len(mesh.get_all_groups()),
+        mesh.get_rank(), mesh.get_coordinate() is not None, mesh["dp"].size(),
+        len(mesh.get_all_groups()),
     )  # fmt: skip
 
 

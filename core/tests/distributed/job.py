@@ -70,6 +70,9 @@ def main():
         dist.barrier()
     with open(f"{results}.{dist.get_rank()}", "wb") as file:
         pickle.dump(found, file)
+    if framework == "torch":  # whose threads sometimes abort the process at its end
+        dist.barrier()
+        os._exit(0)
     dist.destroy_process_group()
 
 

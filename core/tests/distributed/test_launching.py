@@ -152,7 +152,8 @@ def test_mpiexec_starts_a_job():
     text = (
         "import rushlight as torch, rushlight.distributed as d\n"
         "d.init_process_group('mpi')\n"
-        "x = torch.ones(1); d.all_reduce(x); import os; os.write(1, f'{d.get_rank()} {x.item()}\\n'.encode())"
+        "x = torch.ones(1); d.all_reduce(x)\n"
+        "import os; os.write(1, f'{d.get_rank()} {x.item()}\\n'.encode())"
     )
     found = subprocess.run(
         ["mpiexec", "-n", "2", sys.executable, "-c", text],

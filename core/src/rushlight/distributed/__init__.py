@@ -15,7 +15,6 @@ MPI carries tensors of the CPU, under the names ``"gloo"`` and ``"mpi"``; severa
 
 from __future__ import annotations
 
-import importlib
 import os
 
 from rushlight.distributed.backends import (
@@ -114,15 +113,93 @@ def is_torchelastic_launched() -> bool:
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
-# Modules that are imported when a program asks for them.
-_LATE = frozenset(
-    "algorithms checkpoint constants distributed_c10d elastic fsdp launch nn optim run tensor "
-    "utils".split()
+__getattr__ = rest_of(
+    __name__,
+    parts="algorithms checkpoint constants distributed_c10d elastic fsdp launch nn optim run tensor",
 )
-_refused = rest_of(__name__)
 
 
-def __getattr__(name):
-    if name in _LATE:
-        return importlib.import_module(f"{__name__}.{name}")
-    return _refused(name)
+__all__ = [
+    "Backend",
+    "DebugLevel",
+    "DeviceMesh",
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
+    "FileStore",
+    "GradBucket",
+    "GroupMember",
+    "HashStore",
+    "P2POp",
+    "PrefixStore",
+    "ProcessGroup",
+    "QueueEmptyError",
+    "ReduceOp",
+    "Store",
+    "TCPStore",
+    "Work",
+    "all_gather",
+    "all_gather_coalesced",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_gather_single",
+    "all_reduce",
+    "all_reduce_coalesced",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "batch_isend_irecv",
+    "broadcast",
+    "broadcast_object_list",
+    "default_pg_timeout",
+    "destroy_process_group",
+    "gather",
+    "gather_object",
+    "get_backend",
+    "get_backend_config",
+    "get_debug_level",
+    "get_default_backend_for_device",
+    "get_global_rank",
+    "get_group_rank",
+    "get_node_local_rank",
+    "get_pg_count",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "init_device_mesh",
+    "init_process_group",
+    "irecv",
+    "is_available",
+    "is_backend_available",
+    "is_gloo_available",
+    "is_initialized",
+    "is_mpi_available",
+    "is_nccl_available",
+    "is_torchelastic_launched",
+    "is_ucc_available",
+    "is_xccl_available",
+    "isend",
+    "monitored_barrier",
+    "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
+    "recv",
+    "recv_object_list",
+    "reduce",
+    "reduce_op",
+    "reduce_scatter",
+    "reduce_scatter_single",
+    "reduce_scatter_tensor",
+    "register_rendezvous_handler",
+    "rendezvous",
+    "scatter",
+    "scatter_object_list",
+    "send",
+    "send_object_list",
+    "set_debug_level",
+    "set_debug_level_from_env",
+    "split_group",
+    "supports_complex",
+]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 from rushlight.machine.mpi import startup
 
 

@@ -102,7 +102,8 @@ class DistributedDataParallel(Module, Joinable):
         return [name for name, _ in found], [parameter for _, parameter in found]
 
     def _compare(self, names, parameters):
-        mine = [(name, tuple(p.shape), str(p.dtype)) for name, p in zip(names, parameters)]
+        pairs = zip(names, parameters, strict=True)
+        mine = [(name, tuple(p.shape), str(p.dtype)) for name, p in pairs]
         every = [None] * self.process_group.size()
         objects.all_gather_object(every, mine, self.process_group)
         for rank, other in enumerate(every):

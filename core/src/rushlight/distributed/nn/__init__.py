@@ -23,4 +23,4 @@ __all__ = [
     "reduce_scatter", "scatter",
 ]  # fmt: skip
 
-__getattr__ = rest_of(__name__)
+__getattr__ = rest_of(__name__, parts="functional")

@@ -4,4 +4,4 @@ from rushlight.distributed.optim.zero_redundancy_optimizer import ZeroRedundancy
 from rushlight.refusals import rest_of
 
 __all__ = ["ZeroRedundancyOptimizer"]
-__getattr__ = rest_of(__name__)
+__getattr__ = rest_of(__name__, parts="zero_redundancy_optimizer")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rushlight.autograd.later import later
 
-__all__ = ["DistributedDataParallel"]
-
 
 def __getattr__(name):
     if name == "DistributedDataParallel":

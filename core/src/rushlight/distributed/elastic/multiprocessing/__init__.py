@@ -2,4 +2,4 @@
 
 from rushlight.refusals import rest_of
 
-__getattr__ = rest_of(__name__)
+__getattr__ = rest_of(__name__, parts="errors")
