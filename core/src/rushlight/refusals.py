@@ -123,8 +123,8 @@ ABSENT = frozenset(
     "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "
     "_inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
-    "distributed._composable distributed._shard distributed._tensor "
-    "distributed.algorithms.model_averaging distributed.fsdp distributed.pipelining distributed.rpc "
+    "distributed._composable distributed._shard distributed._tensor distributed.fsdp "
+    "distributed.algorithms.model_averaging distributed.pipelining distributed.rpc "
     "distributed.tensor distributed.utils distributed.launcher".split()
 )
 

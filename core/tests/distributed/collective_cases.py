@@ -298,7 +298,8 @@ def questions(torch, dist, rank, size):
         dist.get_node_local_rank(), dist.is_available(), dist.get_backend_config() is not None,
         dist.get_process_group_ranks(dist.group.WORLD), dist.get_default_backend_for_device("cpu"),
         dist.supports_complex(dist.ReduceOp.SUM), dist.supports_complex(dist.ReduceOp.MAX),
-        str(dist.ReduceOp.SUM), repr(dist.ReduceOp.MAX), isinstance(dist.ReduceOp.MIN, dist.ReduceOp),
+        str(dist.ReduceOp.SUM), repr(dist.ReduceOp.MAX),
+        isinstance(dist.ReduceOp.MIN, dist.ReduceOp),
     )  # fmt: skip
 
 

@@ -271,7 +271,7 @@ def zero_redundancy(torch, dist, rank, size):
     optimizer.consolidate_state_dict(to=0)
     state = None
     if rank == 0:
-        saved = optimizer.state_dict()
+        saved = copy.deepcopy(optimizer.state_dict())
         state = {
             str(number): {name: value for name, value in each.items() if name != "step"}
             for number, each in saved["state"].items()

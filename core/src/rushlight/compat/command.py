@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 
@@ -58,9 +59,7 @@ def _run(given: list[str]) -> int:
 
 
 def _launch(given: list[str]) -> int:
-    from rushlight.distributed import run
-
-    run.main(given)
+    importlib.import_module("rushlight.distributed.run").main(given)
     return 0
 
 

@@ -58,7 +58,7 @@ from rushlight.distributed.errors import (
 )
 from rushlight.distributed.exchanges import all_to_all, all_to_all_single, gather, scatter
 from rushlight.distributed.file_store import FileStore
-from rushlight.distributed.groups import GroupMember, ProcessGroup, default_pg_timeout, group
+from rushlight.distributed.groups import GroupMember, default_pg_timeout, group
 from rushlight.distributed.initialization import (
     destroy_process_group,
     init_process_group,
@@ -82,6 +82,7 @@ from rushlight.distributed.point_to_point import (
     send,
 )
 from rushlight.distributed.prefix_store import PrefixStore
+from rushlight.distributed.process_group import ProcessGroup
 from rushlight.distributed.queries import (
     get_backend,
     get_backend_config,
@@ -115,7 +116,8 @@ def is_torchelastic_launched() -> bool:
 
 __getattr__ = rest_of(
     __name__,
-    parts="algorithms checkpoint constants distributed_c10d elastic fsdp launch nn optim run tensor",
+    parts="algorithms checkpoint constants distributed_c10d elastic fsdp launch nn optim run "
+    "tensor",
 )
 
 

@@ -29,7 +29,7 @@ class LocalCommunicator:
         self.waiting: list = []  # messages to oneself: (tag, array)
 
     def reduce(self, array, operation, root=None) -> list:
-        """Reduce `array` in place, on all ranks or on `root` alone."""
+        """Reduce `array`, on all ranks or on `root` alone."""
         return []
 
     def broadcast(self, array, root) -> list:

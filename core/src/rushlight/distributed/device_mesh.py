@@ -123,7 +123,7 @@ class DeviceMesh:
         return self.get_coordinate()[self._dim(mesh_dim)]
 
     def __getitem__(self, mesh_dim_names) -> DeviceMesh:
-        """The part of the mesh along one or several of its named dimensions that holds this rank."""
+        """The part of the mesh along one or several named dimensions that holds this rank."""
         given = mesh_dim_names
         names = (given,) if isinstance(given, str) else tuple(given)
         if self.mesh_dim_names is None:

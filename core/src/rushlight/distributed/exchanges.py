@@ -29,16 +29,17 @@ def _without_own(group, messages):
 
 def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
     """Fill `gather_list` on rank `dst` (0 by default), one tensor a rank, with all tensors."""
-    check_tensor("gather", "tensor", tensor)
+    name = gather.__name__
+    check_tensor(name, "tensor", tensor)
     found = resolved(group)
     if found is None:
         return None
     dst = 0 if dst is None and group_dst is None else dst
-    root = root_in("gather", found, "dst", dst, group_dst)
+    root = root_in(name, found, "dst", dst, group_dst)
     receives, outputs = [], []
     if found.rank() == root:
-        outputs = _listed("gather", "gather_list", gather_list, found, "destination")
-        check_dtypes("gather", [*outputs, tensor])
+        outputs = _listed(name, "gather_list", gather_list, found, "destination")
+        check_dtypes(name, [*outputs, tensor])
         receives = [(fresh(t), rank) for rank, t in enumerate(outputs)]
     elif gather_list:
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
@@ -48,7 +49,7 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
             buffers.store(output, wire)
 
     sends = [(flat(tensor), root)]
-    work = _exchanged(found, "gather", root, (tensor,), sends, receives, finish, outputs)
+    work = _exchanged(found, name, root, (tensor,), sends, receives, finish, outputs)
     return finished(work, async_op)
 
 
@@ -61,23 +62,24 @@ def _listed(operation, argument, tensors, group, side):
 
 
 def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
-    """Fill `tensor` on each rank with its one of the `scatter_list` of rank `src` (0 by default)."""
-    check_tensor("scatter", "tensor", tensor)
+    """Fill `tensor` on each rank with its one of rank `src`'s `scatter_list` (0 by default)."""
+    name = scatter.__name__
+    check_tensor(name, "tensor", tensor)
     found = resolved(group)
     if found is None:
         return None
     src = 0 if src is None and group_src is None else src
-    root = root_in("scatter", found, "src", src, group_src)
+    root = root_in(name, found, "src", src, group_src)
     sends = []
     if found.rank() == root:
-        inputs = _listed("scatter", "scatter_list", scatter_list, found, "source")
-        check_dtypes("scatter", [*inputs, tensor])
+        inputs = _listed(name, "scatter_list", scatter_list, found, "source")
+        check_dtypes(name, [*inputs, tensor])
         sends = [(flat(t), rank) for rank, t in enumerate(inputs)]
     elif scatter_list:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     wire = fresh(tensor)
     work = _exchanged(
-        found, "scatter", root, (tensor,), sends, [(wire, root)],
+        found, name, root, (tensor,), sends, [(wire, root)],
         lambda: buffers.store(tensor, wire), [tensor],
     )  # fmt: skip
     return finished(work, async_op)

@@ -12,6 +12,8 @@ from datetime import timedelta
 from rushlight.distributed.errors import DistStoreError
 from rushlight.distributed.stores import Keys, Store, as_bytes
 
+_ADD = b"+"  # the record of an addition
+
 
 class FileStore(Store):
     """A store in a file that all processes can open and lock: one machine, or a shared disk.
@@ -22,7 +24,7 @@ class FileStore(Store):
     def __init__(self, file_name, world_size: int = -1):
         super().__init__()
         self.path, self._world_size = os.fspath(file_name), world_size
-        self._change(lambda keys: ("add", "refcount/", b"1"))
+        self._change(lambda keys: (_ADD, "refcount/", b"1"))
 
     def _change(self, choose):
         """Read all under a lock, append what `choose` says of the keys, and apply it."""
@@ -62,7 +64,7 @@ class FileStore(Store):
 
     def add(self, key, value: int) -> int:
         """Add to a number that starts as 0; returns the sum."""
-        return self._change(lambda keys: ("add", key, str(value)))
+        return self._change(lambda keys: (_ADD, key, str(value)))
 
     def append(self, key, value) -> None:
         """Lengthen the value of a key."""
@@ -132,7 +134,7 @@ class FileStore(Store):
 def _apply(keys, fields):
     name, key, value = fields
     key = key.decode()
-    if name == b"add":
+    if name == _ADD:
         return keys.add(key, int(value))
     if name == b"delete":
         return keys.delete(key)

@@ -36,7 +36,7 @@ class Job:
     """All that this process knows of the processes it works with."""
 
     def __init__(self):
-        self.groups: dict[str, ProcessGroup] = {}
+        self.groups: dict[str, RankGroup] = {}
         self.generation = 0  # of groups of all processes, made one after the other
         self.count = 0  # of groups made by all processes
         self.local_counts: dict[tuple, int] = {}
@@ -70,11 +70,8 @@ class Completed:
 job = Job()
 
 
-class ProcessGroup:
-    """Some processes of the job, in the order of their ranks in the group.
-
-    Made by :func:`init_process_group` and :func:`new_group`.
-    """
+class RankGroup:
+    """Some processes of the job and the operations that go on among them."""
 
     def __init__(self, communicator, ranks, name, backend, timeout, store=None, description=""):
         self.communicator, self.ranks, self.group_name = communicator, list(ranks), name
@@ -82,6 +79,7 @@ class ProcessGroup:
         self.store = store
         self.rank_of = {rank: place for place, rank in enumerate(self.ranks)}
         self.number = 0  # of collectives issued
+        self.monitored = 0  # of monitored barriers
         self.outstanding: set[Work] = set()
         self.world_rank = self.ranks[communicator.rank]
         self.key = f"{name}#{job.generation}"  # no two groups of a job have the same
@@ -191,50 +189,8 @@ class ProcessGroup:
         others = [rank for rank in self.ranks if rank != self.world_rank]
         return f"; it waits for ranks among {others}"
 
-    # -- PyTorch's methods ----------------------------------------------------------------------
 
-    def allreduce(self, tensors, opts=None) -> Work:
-        """Start :func:`all_reduce` of a tensor, or of the one tensor of a list."""
-        from rushlight.distributed import collectives
-
-        return collectives.all_reduce(_only(tensors), *_op(opts), group=self, async_op=True)
-
-    def broadcast(self, tensors, opts=0) -> Work:
-        """Start :func:`broadcast` from a rank of the group."""
-        from rushlight.distributed import collectives
-
-        root = getattr(opts, "rootRank", opts)
-        return collectives.broadcast(_only(tensors), group=self, group_src=root, async_op=True)
-
-    def allgather(self, output_tensors, input_tensors) -> Work:
-        """Start :func:`all_gather`."""
-        from rushlight.distributed import collectives
-
-        if isinstance(input_tensors, (list, tuple)):
-            output_tensors = output_tensors[0]
-        return collectives.all_gather(output_tensors, _only(input_tensors), self, True)
-
-    def barrier(self, opts=None) -> Work:
-        """Start :func:`barrier`."""
-        from rushlight.distributed import collectives
-
-        return collectives.barrier(self, async_op=True)
-
-
-def _only(tensors):
-    if not isinstance(tensors, (list, tuple)):
-        return tensors
-    if len(tensors) != 1:
-        raise ValueError(f"expected one tensor, got {len(tensors)}; use a call for each")
-    return tensors[0]
-
-
-def _op(options):
-    op = getattr(options, "reduceOp", options)
-    return () if op is None else (op,)
-
-
-def default_group() -> ProcessGroup:
+def default_group() -> RankGroup:
     """The group of all processes; ValueError where there is none."""
     if GroupMember.WORLD is None:
         raise ValueError(
@@ -244,13 +200,13 @@ def default_group() -> ProcessGroup:
     return GroupMember.WORLD
 
 
-def resolved(group) -> ProcessGroup | None:
+def resolved(group) -> RankGroup | None:
     """The group meant by an argument; None where this process does not belong to it."""
     if group is None:
         return default_group()
     if group is GroupMember.NON_GROUP_MEMBER or group == GroupMember.NON_GROUP_MEMBER:
         return None
-    if not isinstance(group, ProcessGroup):
+    if not isinstance(group, RankGroup):
         raise TypeError(
             f"group must be a ProcessGroup or None, got {type(group).__name__} ({group!r})"
         )

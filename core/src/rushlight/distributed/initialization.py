@@ -13,7 +13,6 @@ from rushlight.distributed.communicators import LocalCommunicator
 from rushlight.distributed.errors import DistStoreError
 from rushlight.distributed.groups import (
     GroupMember,
-    ProcessGroup,
     default_group,
     default_pg_timeout,
     job,
@@ -21,6 +20,7 @@ from rushlight.distributed.groups import (
 )
 from rushlight.distributed.mpi_communicator import MPICommunicator
 from rushlight.distributed.prefix_store import PrefixStore
+from rushlight.distributed.process_group import ProcessGroup
 from rushlight.distributed.rendezvous import rendezvous, seconds
 from rushlight.distributed.works import abandoned
 from rushlight.machine.mpi import startup
@@ -48,7 +48,7 @@ def init_process_group(
             ``tcp://host:port`` or ``file:///path``.
         timeout: a timedelta, how long the start and every operation may take; 30 minutes.
         world_size, rank: how many processes there are, and which of them this is.
-        store: in place of `init_method`, with `rank` and `world_size`.
+        store: instead of `init_method`, with `rank` and `world_size`.
         group_name, pg_options, device_id: of no consequence.
 
     Several processes need ``rushlight[mpi]``: ImportError without it. MPI starts once a process:

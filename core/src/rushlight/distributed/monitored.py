@@ -20,7 +20,7 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks: bool = False) ->
     found = resolved(group)
     if found is None:
         return
-    found.monitored = getattr(found, "monitored", 0) + 1
+    found.monitored += 1
     tag = _TAGS + found.monitored % _TAGS
     seconds = (timeout or found.timeout).total_seconds()
     if found.rank() == 0:

@@ -31,7 +31,7 @@ class MPICommunicator:
         return [array, array.size, self.types[array.dtype]]
 
     def reduce(self, array, operation, root=None) -> list:
-        """Reduce `array` in place, on all ranks or on `root` alone."""
+        """Reduce `array`, on all ranks or on `root` alone."""
         op, here = getattr(self.MPI, operation), self.MPI.IN_PLACE
         if root is None:
             return [self.comm.Iallreduce(here, self._typed(p), op) for p in pieces(array)]

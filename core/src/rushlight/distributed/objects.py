@@ -45,7 +45,7 @@ def _sizes(group, mine):
 
 
 def all_gather_object(object_list, obj, group=None) -> None:
-    """Fill `object_list`, one place a rank, with all ranks' objects."""
+    """Fill `object_list`, one entry a rank, with all ranks' objects."""
     found = resolved(group)
     if found is None:
         return

@@ -39,7 +39,7 @@ def isend(tensor, dst=None, group=None, tag: int = 0, group_dst=None) -> Work | 
 
 
 def irecv(tensor, src=None, group=None, tag: int = 0, group_src=None) -> Work | None:
-    """Start to fill a tensor with what rank `src` sends, or whichever rank does where it is None."""
+    """Start to fill a tensor with what rank `src` sends, or whichever rank, where it is None."""
     check_tensor("recv", "tensor", tensor)
     found = resolved(group)
     if found is None:
@@ -59,7 +59,7 @@ def irecv(tensor, src=None, group=None, tag: int = 0, group_src=None) -> Work | 
 def _receiving(group, tensor, peer, tag):
     wire = fresh(tensor)
     requests = group.communicator.receive(as_bytes(wire), peer, tag)
-    origin = "any rank" if peer is None else f"rank {group.ranks[peer]}"
+    origin = "whichever rank" if peer is None else f"rank {group.ranks[peer]}"
     work = Receive(
         group, f"recv from {origin}", requests, lambda: buffers.store(tensor, wire), [tensor],
         _shape(tensor), [] if peer is None else group.message(peer, group.rank()),

@@ -1,4 +1,4 @@
-"""What MPI reduces in place of each dtype, and with which of its operations."""
+"""What MPI reduces instead of each dtype, and with which of its operations."""
 
 from __future__ import annotations
 

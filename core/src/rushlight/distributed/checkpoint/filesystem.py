@@ -39,11 +39,13 @@ class _StorageInfo:
 
 
 class FileSystemWriter:
-    """Writes a checkpoint into a folder, which is made if it is not there."""
+    """Writes a checkpoint into a folder, which is made if it is not there.
 
-    def __init__(self, path, single_file_per_rank=True, sync_files=True, thread_count=1,
-                 per_thread_copy_ahead=10_000_000, cache_staged_state_dict=False, overwrite=True):  # fmt: skip
-        self.path, self.overwrite = Path(path), overwrite
+    PyTorch's options of threads and files are of no consequence.
+    """
+
+    def __init__(self, path, *, overwrite=True, **options):
+        self.path, self.overwrite, self.options = Path(path), overwrite, options
 
     def prepare(self) -> None:
         """Make the folder; with ``overwrite=False`` refuse one that has a checkpoint."""
@@ -57,7 +59,7 @@ class FileSystemWriter:
         return plain if not (self.path / plain).exists() else f"__{rank}_{save_id[:8]}.distcp"
 
     def write(self, name: str, entries) -> list:
-        """Write (key, value) pairs into a file; returns (key, its place) pairs."""
+        """Write (key, value) pairs into a file; returns (key, position) pairs."""
         found = []
         with replacing(self.path / name) as file:
             for key, value in entries:

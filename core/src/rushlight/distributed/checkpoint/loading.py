@@ -1,4 +1,4 @@
-"""Loading checkpoints into state dicts: in place, each rank what it has."""
+"""Loading checkpoints into the tensors of state dicts, each rank what it has."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DefaultLoadPlanner:
 
 def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, process_group=None,
          no_dist=False) -> None:  # fmt: skip
-    """Load a checkpoint into a state dict: tensors in place, other entries replaced.
+    """Load a checkpoint into the tensors of a state dict; other entries are replaced.
 
     Entries of the checkpoint that the state dict has not are left alone; one that the checkpoint
     lacks is an error. Ranks may be more or fewer than those that saved. Objects with a

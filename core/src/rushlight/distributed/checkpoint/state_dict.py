@@ -96,7 +96,7 @@ def _begin(optimizer):
 
 
 def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None) -> dict:
-    """The state dicts of optimizers together, with names of parameters in place of numbers."""
+    """The state dicts of optimizers together, with parameters named instead of numbered."""
     _refuse(submodules)
     names = _names(model)
     found: dict = {"state": {}, "param_groups": []}

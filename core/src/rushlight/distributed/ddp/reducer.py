@@ -98,8 +98,8 @@ class Reducer:
     def _mark(self, parameter, grad):
         if grad is not None and grad.layout != "strided":
             raise NotImplementedError(
-                f"DistributedDataParallel: the gradient of {self.names[id(parameter)]!r} is sparse; "
-                "use sparse=False in its Embedding"
+                f"DistributedDataParallel: the gradient of {self.names[id(parameter)]!r} is "
+                "sparse: use sparse=False in its Embedding"
             )
         self.ready.add(id(parameter))
         bucket, place = self.where[id(parameter)]
@@ -195,7 +195,7 @@ class Reducer:
 
 
 def _take(bucket, result):
-    """What a hook brought, in place of the bucket's gradients."""
+    """Put what a hook brought into the bucket."""
     if isinstance(result, (list, tuple)):
         (result,) = result
     if result is not bucket.tensor:

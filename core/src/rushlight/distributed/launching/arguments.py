@@ -5,6 +5,29 @@ from __future__ import annotations
 import argparse
 import os
 
+_OPTIONS: tuple[tuple[str, dict], ...] = (
+    (
+        "--nproc-per-node",
+        dict(default="1", help="processes on this machine: a number, auto or cpu"),
+    ),
+    ("--nnodes", dict(default="1", help="machines, each of which runs this command")),
+    ("--node-rank", dict(type=int, default=None, help="which of the machines this is; 0 hosts")),
+    ("--master-addr", dict(default="127.0.0.1", help="address of machine 0")),
+    ("--master-port", dict(type=int, default=29500, help="port of machine 0")),
+    ("--standalone", dict(action="store_true", help="one machine, at a free port")),
+    ("--rdzv-backend", dict(default="static", help="c10d or static")),
+    ("--rdzv-endpoint", dict(default="", help="host:port of the machine that hosts")),
+    ("--rdzv-id", dict(default="none", help="name of the job")),
+    ("--rdzv-conf", dict(default="", help="timeout=SECONDS, how long to wait for machines")),
+    ("--max-restarts", dict(type=int, default=0, help="how often to start again after a failure")),
+    ("--monitor-interval", dict(type=float, default=0.1, help="seconds between two looks")),
+    ("--start-method", dict(default="spawn", help="of no consequence")),
+    ("--no-python", dict(action="store_true", help="the script is run without Python")),
+    ("--role", dict(default="default", help="name of the ranks, in messages")),
+    ("--local-addr", dict(default=None, help="of no consequence")),
+    ("--shutdown-timeout", dict(type=float, default=3, help="seconds from SIGTERM to SIGKILL")),
+)
+
 
 def parser(program: str) -> argparse.ArgumentParser:
     """The parser; options may be written with ``-`` or ``_`` between words."""
@@ -16,28 +39,10 @@ def parser(program: str) -> argparse.ArgumentParser:
         "torch.distributed.init_process_group() finds the others.",
     )
 
-    def option(name, **settings):
+    for name, settings in _OPTIONS:
         names = {name, "--" + name[2:].replace("-", "_")}
         made.add_argument(*sorted(names), **settings)
-
-    option("--nproc-per-node", default="1", help="processes on this machine: a number, auto or cpu")
-    option("--nnodes", default="1", help="machines, each of which runs this command")
-    option("--node-rank", type=int, default=None, help="which of the machines this is; 0 hosts")
-    option("--master-addr", default="127.0.0.1", help="address of machine 0")
-    option("--master-port", type=int, default=29500, help="port of machine 0")
-    option("--standalone", action="store_true", help="one machine, at a free port")
-    option("--rdzv-backend", default="static", help="c10d or static")
-    option("--rdzv-endpoint", default="", help="host:port of the machine that hosts")
-    option("--rdzv-id", default="none", help="name of the job")
-    option("--rdzv-conf", default="", help="timeout=SECONDS, how long to wait for machines")
-    option("--max-restarts", type=int, default=0, help="how often to start again after a failure")
-    option("--monitor-interval", type=float, default=0.1, help="seconds between two looks")
-    option("--start-method", default="spawn", help="of no consequence")
-    option("--role", default="default", help="name of the ranks, in messages")
-    option("--local-addr", default=None, help="of no consequence")
-    option("--shutdown-timeout", type=float, default=3, help="seconds from SIGTERM to SIGKILL")
     made.add_argument("-m", "--module", action="store_true", help="the script is a module's name")
-    option("--no-python", action="store_true", help="the script is run without Python")
     made.add_argument("training_script", help="the program, with its arguments behind it")
     made.add_argument("training_script_args", nargs=argparse.REMAINDER)
     return made

@@ -58,34 +58,30 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         """Deal parameters out, the largest first, each to the rank with the fewest elements."""
         loads = [0] * self.world_size
         self._owner: dict[int, int] = {}
-        shares: list[list] = [[] for _ in range(self.world_size)]
         for group in self.param_groups:
             for parameter in sorted(group["params"], key=lambda p: -p.numel()):
                 rank = loads.index(min(loads))
                 loads[rank] += parameter.numel()
                 self._owner[id(parameter)] = rank
-                shares[rank].append(parameter)
-        self._local_groups = [
-            {
-                **{name: value for name, value in group.items() if name != "params"},
-                "params": [p for p in group["params"] if self._owner[id(p)] == self.rank],
-            }
-            for group in self.param_groups
-        ]
-        kept = {} if self.optim is None else self.optim.state
-        named = [group for group in self._local_groups if group["params"]]
-        self.optim = self._optimizer_class(named, **self._defaults) if named else None
-        if self.optim is not None:
-            self._kept_groups = [g for g in self.param_groups if self._has_own(g)]
-            for group, whole in zip(self.optim.param_groups, self._kept_groups, strict=True):
-                for name, value in group.items():
-                    whole.setdefault(name, value)
-            for parameter, state in kept.items():
-                if self._owner.get(id(parameter)) == self.rank:
-                    self.optim.state[parameter] = state
+        self._kept_groups = [group for group in self.param_groups if self._own(group)]
+        self._make_optimizer({} if self.optim is None else self.optim.state)
 
-    def _has_own(self, group):
-        return any(self._owner[id(p)] == self.rank for p in group["params"])
+    def _make_optimizer(self, kept):
+        """The optimizer of this rank's share, with what it knew of those parameters."""
+        self.optim = None
+        if not self._kept_groups:
+            return
+        groups = [{**whole, "params": self._own(whole)} for whole in self._kept_groups]
+        self.optim = self._optimizer_class(groups, **self._defaults)
+        for group, whole in zip(self.optim.param_groups, self._kept_groups, strict=True):
+            for name, value in group.items():
+                whole.setdefault(name, value)
+        for parameter, state in kept.items():
+            if self._owner.get(id(parameter)) == self.rank:
+                self.optim.state[parameter] = state
+
+    def _own(self, group):
+        return [p for p in group["params"] if self._owner[id(p)] == self.rank]
 
     def step(self, closure=None, **kwargs):
         """Step this rank's share and take over the others'."""

@@ -50,7 +50,7 @@ class PMITable:
                 blocks.append([node, 1, 1])
         return "(vector," + ",".join(f"({a},{b},{c})" for a, b, c in blocks) + ")"
 
-    def barrier(self) -> str:
+    def on_barrier_in(self, line: str, fields: dict[str, str]) -> str:
         """Return when all ranks have called."""
         with self.changed:
             generation = self.generation
@@ -61,14 +61,15 @@ class PMITable:
             self.changed.wait_for(lambda: self.generation > generation)
         return "cmd=barrier_out rc=0"
 
-    def put(self, line: str, fields: dict[str, str]) -> str:
+    def on_put(self, line: str, fields: dict[str, str]) -> str:
         """Keep a value, which may hold spaces and stands last."""
         with self.changed:
             self.values[fields["key"]] = line.partition(" value=")[2]
         return "cmd=put_result rc=0 msg=success"
 
-    def get(self, key: str) -> str:
+    def on_get(self, line: str, fields: dict[str, str]) -> str:
         """The answer to a question for a key."""
+        key = fields["key"]
         value = self.mapping() if key == "PMI_process_mapping" else self.values.get(key)
         if value is None:
             return "cmd=get_result rc=-1 msg=key_not_found value=unknown"
@@ -78,12 +79,8 @@ class PMITable:
         """What is sent back for one line; None where the connection ends."""
         fields = dict(word.partition("=")[::2] for word in line.split(" ") if word)
         command = fields.get("cmd")
-        if command == "put":
-            return self.put(line, fields)
-        if command == "get":
-            return self.get(fields["key"])
-        if command == "barrier_in":
-            return self.barrier()
+        if command is not None and hasattr(self, f"on_{command}"):
+            return getattr(self, f"on_{command}")(line, fields)
         return {
             "init": "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
             "get_maxes": _MAXIMA,

@@ -10,6 +10,8 @@ from __future__ import annotations
 import atexit
 import ctypes
 import glob
+import importlib
+import importlib.util
 import os
 import socket
 import sys
@@ -25,8 +27,6 @@ _PLACES = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_S
 
 def is_installed() -> bool:
     """Whether mpi4py can be imported; it is not."""
-    import importlib.util
-
     return importlib.util.find_spec("mpi4py") is not None
 
 
@@ -36,16 +36,15 @@ def load():
     Raises ImportError that names the extra where it is missing.
     """
     try:
-        import mpi4py
+        mpi4py = importlib.import_module("mpi4py")
     except ImportError as error:
         raise ImportError(f"a process group of several processes {EXTRA}") from error
     if "mpi4py.MPI" not in sys.modules:
         mpi4py.rc.initialize = mpi4py.rc.finalize = False
     try:
-        from mpi4py import MPI
+        return importlib.import_module("mpi4py.MPI")
     except (ImportError, RuntimeError) as error:
         raise ImportError(f"mpi4py finds no MPI library ({error}); it {EXTRA}") from error
-    return MPI
 
 
 def launched() -> tuple[int, int] | None:
