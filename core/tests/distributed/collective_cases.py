@@ -311,6 +311,18 @@ def barriers(torch, dist, rank, size):
 
 
 @case
+def methods_of_the_group(torch, dist, rank, size):
+    group = dist.group.WORLD
+    x, y = torch.ones(2) * rank, torch.ones(2) * (rank + 1)
+    group.allreduce([x]).wait()
+    group.broadcast([y], 0).wait() if torch.__name__ != "torch" else group.broadcast(y, 0).wait()
+    every = [torch.zeros(2) for _ in range(size)]
+    group.allgather([every], [torch.ones(2) * rank]).wait()
+    group.barrier().wait()
+    return x, y, every
+
+
+@case
 def coalesced(torch, dist, rank, size):
     xs = [torch.ones(2) * rank, torch.ones(3, 3)]
     dist.all_reduce_coalesced(xs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from typing import Any
 
 from rushlight.distributed.works import Work
 
@@ -13,7 +14,7 @@ default_pg_timeout = timedelta(minutes=30)
 class GroupMember:
     """The group of all processes, and what stands for not belonging to a group."""
 
-    WORLD = None
+    WORLD: Any = None
     NON_GROUP_MEMBER = -100
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.distributed import buffers
 from rushlight.distributed.buffers import as_bytes, check_tensor, flat, fresh
 from rushlight.distributed.collectives import _shape, root_in
-from rushlight.distributed.groups import resolved
+from rushlight.distributed.groups import default_group, resolved
 from rushlight.distributed.works import Receive, Work
 
 _LARGEST_TAG = (1 << 27) - 1
@@ -97,7 +97,7 @@ class P2POp:
             )
         check_tensor("P2POp", "tensor", tensor)
         self.op, self.tensor, self.group, self.tag = op, tensor, group, tag
-        found = resolved(group)
+        found = default_group() if group is None else group
         self.group_peer = root_in("P2POp", found, "peer", peer, group_peer)
         self.peer = found.ranks[self.group_peer]
 

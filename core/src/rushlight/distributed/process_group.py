@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.distributed import collectives
 from rushlight.distributed.groups import RankGroup
+from rushlight.distributed.reduce_op import ReduceOp
 from rushlight.distributed.works import Work
 
 
@@ -15,7 +16,7 @@ class ProcessGroup(RankGroup):
 
     def allreduce(self, tensors, opts=None) -> Work:
         """Start :func:`all_reduce` of a tensor, or of the one tensor of a list."""
-        return collectives.all_reduce(_only(tensors), *_op(opts), group=self, async_op=True)
+        return collectives.all_reduce(_only(tensors), _op(opts), group=self, async_op=True)
 
     def broadcast(self, tensors, opts=0) -> Work:
         """Start :func:`broadcast` from a rank of the group."""
@@ -43,4 +44,4 @@ def _only(tensors):
 
 def _op(options):
     op = getattr(options, "reduceOp", options)
-    return () if op is None else (op,)
+    return ReduceOp.SUM if op is None else op

@@ -7,7 +7,7 @@ from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE, bfloat16
 
 # Reduced in another type: bools as bytes of 0 and 1, small floats in float32, which rounds once.
-_CARRIED = {
+_CARRIED: dict = {
     np.dtype(bool): np.dtype(np.uint8),
     np.dtype(np.float16): np.dtype(np.float32),
     bfloat16: np.dtype(np.float32),

@@ -144,7 +144,7 @@ class Work:
 class Receive(Work):
     """A message that is to come."""
 
-    source = None
+    source = -1
     expected = 0  # bytes
 
     def ready(self) -> bool:

@@ -24,7 +24,7 @@ def pieces(value) -> list:
 def described(entries, coordinator: bool) -> list:
     """What this process could write: (name, offsets, bytes, description) of each part; objects that
     are no tensors by one process alone."""
-    found = []
+    found: list = []
     for name, value in entries.items():
         if not isinstance(value, Tensor):
             if coordinator:

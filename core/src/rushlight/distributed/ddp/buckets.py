@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rushlight.machine import np
 from rushlight.ops.creation.tensors import zeros
 
@@ -40,7 +42,7 @@ class Bucket:
             self.views.append(self.tensor[start:end].view(parameter.shape))
             start = end
         self.missing = len(parameters)
-        self.work = None
+        self.work: Any = None
         self.launched = False
 
     def begin(self) -> None:
