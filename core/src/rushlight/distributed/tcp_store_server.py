@@ -17,14 +17,20 @@ from rushlight.distributed.stores import HashStore
 
 # Method -> how many of its last arguments are values, sent as bytes.
 METHODS = {
-    method.__name__: count
-    for method, count in (
-        (HashStore.set, 1), (HashStore.get, 0), (HashStore.add, 0), (HashStore.append, 1),
-        (HashStore.compare_set, 2), (HashStore.delete_key, 0), (HashStore.check, 0),
-        (HashStore.wait, 0), (HashStore.num_keys, 0), (HashStore.list_keys, 0),
-        (HashStore.queue_push, 1), (HashStore.queue_pop, 0), (HashStore.queue_len, 0),
-    )
-}  # fmt: skip
+    HashStore.set.__name__: 1,
+    HashStore.get.__name__: 0,
+    HashStore.add.__name__: 0,
+    HashStore.append.__name__: 1,
+    HashStore.compare_set.__name__: 2,
+    HashStore.delete_key.__name__: 0,
+    HashStore.check.__name__: 0,
+    HashStore.wait.__name__: 0,
+    HashStore.num_keys.__name__: 0,
+    HashStore.list_keys.__name__: 0,
+    HashStore.queue_push.__name__: 1,
+    HashStore.queue_pop.__name__: 0,
+    HashStore.queue_len.__name__: 0,
+}
 ERRORS = {"DistStoreError": DistStoreError, "QueueEmptyError": QueueEmptyError}
 _LARGEST = 1 << 31  # bytes of one value
 
