@@ -35,9 +35,11 @@ ADVICE = {
     "fx.experimental.symbolic_shapes": "sizes are Python's numbers here",
     "fx.passes.fake_tensor_prop": "use fx.passes.shape_prop on tensors with device='meta'",
     "export": "use export.export, whose program runs by ExportedProgram.module()",
-    "distributed": _PLAIN_LOOP,
+    "distributed": "use the collectives that are there, or one process: " + _PLAIN_LOOP,
     "distributed.checkpoint": "use distributed.checkpoint.save and load on state dicts",
-    "distributed.fsdp": "use the module itself; " + _PLAIN_LOOP,
+    "distributed.fsdp": "use distributed.fsdp.fully_shard, or nn.parallel.DistributedDataParallel",
+    "distributed.tensor": "use distribute_tensor, and full_tensor() or to_local() of the result",
+    "distributed.rpc": "use distributed.send and recv, or objects in collectives",
     "sparse": "use the functions of rushlight.sparse that are there, or to_dense()",
     "nested": "use the functions of rushlight.nested that are there",
     "quantization": "use bfloat16 or float16 tensors",
@@ -123,9 +125,9 @@ ABSENT = frozenset(
     "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "
     "_inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
-    "distributed._composable distributed._shard distributed._tensor distributed.fsdp "
+    "distributed._composable distributed._shard distributed._tensor "
     "distributed.algorithms.model_averaging distributed.pipelining distributed.rpc "
-    "distributed.tensor distributed.utils distributed.launcher".split()
+    "distributed.utils distributed.launcher".split()
 )
 
 # Functions and classes of the top level that exist only in order to refuse.

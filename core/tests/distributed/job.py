@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import importlib
 import importlib.util
+import math
 import os
 import pickle
 import sys
@@ -42,6 +43,17 @@ def outcome(case, torch, dist):
     except Exception as error:
         kinds = [kind.__name__ for kind in type(error).__mro__]
         return ("error", kinds, str(error))
+
+
+def same(mine, other):
+    """Whether nested outcomes are equal, numbers up to rounding."""
+    if isinstance(mine, float) and isinstance(other, float):
+        return math.isclose(mine, other, rel_tol=2e-5, abs_tol=2e-6)
+    if isinstance(mine, dict):
+        return mine.keys() == other.keys() and all(same(mine[k], other[k]) for k in mine)
+    if isinstance(mine, (list, tuple)):
+        return len(mine) == len(other) and all(map(same, mine, other))
+    return mine == other
 
 
 def load(path):

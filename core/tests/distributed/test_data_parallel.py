@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import math
 
 import jobs
 import pytest
 
 import rushlight
 
+same = importlib.import_module("job").same
 CASES = importlib.import_module("job").load(str(jobs.HERE / "ddp_cases.py"))
 SHARED = sorted(set(CASES.CASES) - CASES.OURS)
 WHOLE = sorted(name for name in CASES.OURS if name.startswith("whole_batch"))
-
-
-def same(mine, other):
-    """Whether nested outcomes are equal, numbers up to rounding."""
-    if isinstance(mine, float) and isinstance(other, float):
-        return math.isclose(mine, other, rel_tol=2e-5, abs_tol=2e-6)
-    if isinstance(mine, dict):
-        return mine.keys() == other.keys() and all(same(mine[k], other[k]) for k in mine)
-    if isinstance(mine, (list, tuple)):
-        return len(mine) == len(other) and all(map(same, mine, other))
-    return mine == other
 
 
 @pytest.mark.parametrize("name", SHARED)

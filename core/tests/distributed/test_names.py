@@ -32,9 +32,7 @@ def _public(module):
 
 def _parameters(function):
     try:
-        return [
-            name for name in inspect.signature(function).parameters if not name.startswith("_")
-        ]
+        return [name for name in inspect.signature(function).parameters if not name.startswith("_")]
     except (TypeError, ValueError):
         return None
 

@@ -23,7 +23,8 @@ class StateDictOptions:
     ignore_frozen_params: leave parameters out that require no gradient.
     strict: as of ``Module.load_state_dict``.
     flatten_optimizer_state_dict: names such as ``state.layer.weight.exp_avg`` in one dictionary.
-    The other options concern models that ranks share.
+    full_state_dict: tensors that ranks share as whole ones, on every rank.
+    The other options are of no consequence on the CPU.
     """
 
     full_state_dict: bool = False
@@ -51,7 +52,14 @@ def get_model_state_dict(model, *, submodules=None, options=None) -> dict:
     if options.ignore_frozen_params:
         frozen = {name for name, p in model.named_parameters() if not p.requires_grad}
         found = {name: value for name, value in found.items() if name not in frozen}
-    return found
+    return _full(found) if options.full_state_dict else found
+
+
+def _full(value):
+    """Entries with tensors that ranks share made whole; all ranks call it."""
+    if isinstance(value, dict):
+        return {key: _full(each) for key, each in value.items()}
+    return value.full_tensor() if hasattr(value, "full_tensor") else value
 
 
 def _refuse(submodules):
@@ -108,8 +116,10 @@ def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None
             entry = {name: value for name, value in group.items() if name != "params"}
             entry["params"] = [names[id(p)] for p in group["params"]]
             found["param_groups"].append(entry)
-    flat = (options or StateDictOptions()).flatten_optimizer_state_dict
-    return _flat(found) if flat else found
+    options = options or StateDictOptions()
+    if options.full_state_dict:
+        found["state"] = _full(found["state"])
+    return _flat(found) if options.flatten_optimizer_state_dict else found
 
 
 def _flat(state_dict):
@@ -155,7 +165,8 @@ def set_optimizer_state_dict(model, optimizers, optim_state_dict, *, options=Non
                 own, given = _of_parameter(optim_state_dict, names[id(parameter)])
                 entry.update({k: v for k, v in given.items() if k != "params"})
                 if own:
-                    state[number] = own
+                    divided = getattr(parameter, "divided_alike", lambda value: value)
+                    state[number] = {key: divided(value) for key, value in own.items()}
             groups.append(entry)
         optimizer.load_state_dict({"state": state, "param_groups": groups})
 
