@@ -140,6 +140,17 @@ def gradients_add_up(torch, dist, rank, size):
 
 
 @case
+def set_afterwards(torch, dist, rank, size):
+    model = sharded(torch, network(torch), size)
+    model.set_reshard_after_forward(False)
+    output = model(batch(torch, 0, rank))
+    model.reshard()
+    model.unshard()
+    loss_of(output).backward()
+    return [p.grad.full_tensor() for p in model.parameters()]
+
+
+@case
 def shapes_and_parts(torch, dist, rank, size):
     model = sharded(torch, network(torch), size)
     first = next(iter(model.parameters()))

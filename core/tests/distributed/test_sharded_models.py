@@ -79,6 +79,10 @@ def test_what_is_not_there_is_refused_by_name(mesh):
         fsdp.fully_shard(rushlight.nn.Linear(2, 2), mesh=mesh, shard_placement_fn=print)
     with pytest.raises(NotImplementedError, match="on meta"):
         fsdp.fully_shard(rushlight.nn.Linear(2, 2, device="meta"), mesh=mesh)
+    scalar = rushlight.nn.Module()
+    scalar.scale = rushlight.nn.Parameter(rushlight.tensor(1.0))
+    with pytest.raises(ValueError, match="scalar parameters. Change scale"):
+        fsdp.fully_shard(scalar, mesh=mesh)
     layer = fsdp.fully_shard(rushlight.nn.Linear(2, 2), mesh=mesh)
     with pytest.raises(ValueError, match="sharded already"):
         fsdp.fully_shard(layer, mesh=mesh)

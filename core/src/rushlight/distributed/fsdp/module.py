@@ -69,23 +69,24 @@ class FSDPModule:
 
     def set_requires_gradient_sync(self, requires_gradient_sync, *, recurse=True) -> None:
         """Whether backward averages gradients; without it they add up, whole, on each rank."""
-        for state in self._states(recurse):
-            state.synchronizes = requires_gradient_sync
+        for module in _sharded_in(self, recurse):
+            module._sharded.synchronizes = requires_gradient_sync
 
     def set_reshard_after_forward(self, reshard_after_forward, recurse=True) -> None:
-        """Whether parameters are whole between forward and backward."""
-        for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
-            if isinstance(module, FSDPModule):
-                module._reshards = reshard_after_forward
-
-    def _states(self, recurse=True):
-        modules = self.modules() if recurse else [self]  # type: ignore[attr-defined]
-        return [module._sharded for module in modules if isinstance(module, FSDPModule)]
+        """Whether parameters are given up between forward and backward."""
+        for module in _sharded_in(self, recurse):
+            module._reshards = reshard_after_forward
 
     def state_dict(self, *args, **kwargs):
         """The module's state dict; parameters are DTensors."""
         self._sharded.reshard()
         return super().state_dict(*args, **kwargs)
+
+
+def _sharded_in(module: Any, recurse) -> list:
+    """A sharded module, with `recurse` those inside of it as well."""
+    found = module.modules() if recurse else [module]
+    return [each for each in found if isinstance(each, FSDPModule)]
 
 
 def _cast(values, dtype):
@@ -145,6 +146,11 @@ def _unsharded_parameters(module, ignored):
             if parameter.is_meta:
                 raise NotImplementedError(
                     f"fully_shard: the parameter {name!r} is on meta; make the module on the CPU"
+                )
+            if not parameter.dim():
+                raise ValueError(
+                    f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor "
+                    "with numel equal to 1."
                 )
             found.setdefault(id(parameter), ([], parameter))[0].append((owner, name))
     return list(found.values())

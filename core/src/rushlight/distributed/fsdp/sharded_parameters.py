@@ -32,14 +32,14 @@ class ShardedParameter:
         self.shape, self.dtype = tuple(parameter.shape), parameter.dtype
         self.compute_dtype = compute_dtype or parameter.dtype
         size, rank = mesh.size(), mesh.get_local_rank(0)
-        rows = self.shape[0] if self.shape else 1
+        rows = self.shape[0]
         self.step = -(-rows // size)
         start, end = bounds(rows, size, rank)
         self.padded = np.zeros((self.step, *self.shape[1:]), parameter._array.dtype)
         values = parameter._array.reshape(rows, *self.shape[1:])
         self.padded[: end - start] = values[start:end]
         local = make_tensor(self.padded[: end - start], self.dtype)
-        self.shard = DTensor.over(local, mesh, [Shard(0)], self.shape or (1,))
+        self.shard = DTensor.over(local, mesh, [Shard(0)], self.shape)
         self.shard.requires_grad_(parameter.requires_grad)
         empty = make_tensor(np.empty((0,), BY_CODE[self.compute_dtype.code]), self.compute_dtype)
         self.whole = Parameter(empty, parameter.requires_grad)
@@ -64,7 +64,7 @@ class ShardedParameter:
     def finish_gathering(self) -> None:
         """The whole parameter is there."""
         self.work.wait()
-        rows = self.shape[0] if self.shape else 1
+        rows = self.shape[0]
         self.whole._array = self.buffer[:rows].reshape(self.shape)
         self.whole._storage = None
         self.work = None
@@ -77,8 +77,9 @@ class ShardedParameter:
     def scatter_gradient(self, group, reduce_dtype) -> None:
         """Begin to average the whole gradient over the ranks, each of which gets its part."""
         dtype = reduce_dtype or self.compute_dtype
-        grad, self.whole._grad = self.whole._grad.to(dtype), None
-        rows = self.shape[0] if self.shape else 1
+        whole: Any = self.whole
+        grad, whole._grad = whole._grad.to(dtype), None
+        rows = self.shape[0]
         elements = grad._array.reshape(rows, *self.shape[1:])
         if rows != self.step * group.size():
             filled = np.zeros((self.step * group.size(), *self.shape[1:]), elements.dtype)

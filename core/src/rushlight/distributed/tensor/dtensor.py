@@ -6,6 +6,7 @@ works on the parts; everything else takes :meth:`DTensor.full_tensor` or :meth:`
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from rushlight.distributed import collectives
@@ -18,18 +19,20 @@ from rushlight.tensor.dispatch import DisableTorchFunction
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import Tensor, make_tensor
 
-# Beside elementwise ops: what makes a tensor like another, or another view of it.
-_ALIKE = {each.__name__ for each in (zeros_like, ones_like, empty_like, full_like, clone)}
-_METHODS = {
-    each.__name__
-    for each in (
-        Tensor.detach, Tensor.to, Tensor.copy_, Tensor.zero_, Tensor.fill_, Tensor.type,
-        Tensor.float, Tensor.double, Tensor.half, Tensor.requires_grad_, Tensor.contiguous,
-        Tensor.mul_, Tensor.add_, Tensor.sub_, Tensor.div_, Tensor.lerp_, Tensor.addcmul_,
-        Tensor.addcdiv_, Tensor.mul, Tensor.add, Tensor.sub, Tensor.div, Tensor.sqrt, Tensor.neg,
-        Tensor.clamp_, Tensor.uniform_, Tensor.normal_, Tensor.__deepcopy__,
-    )
-}  # fmt: skip
+
+@functools.cache
+def _alike() -> frozenset:
+    """The names of what works on parts beside elementwise ops: what makes a tensor like another,
+    or writes to it, or is another view of it."""
+    functions = (
+        zeros_like, ones_like, empty_like, full_like, clone, Tensor.detach, Tensor.to,
+        Tensor.copy_, Tensor.zero_, Tensor.fill_, Tensor.type, Tensor.float, Tensor.double,
+        Tensor.half, Tensor.requires_grad_, Tensor.contiguous, Tensor.mul_, Tensor.add_,
+        Tensor.sub_, Tensor.div_, Tensor.lerp_, Tensor.addcmul_, Tensor.addcdiv_, Tensor.mul,
+        Tensor.add, Tensor.sub, Tensor.div, Tensor.sqrt, Tensor.neg, Tensor.clamp_,
+        Tensor.uniform_, Tensor.normal_, Tensor.__deepcopy__,
+    )  # fmt: skip
+    return frozenset(each.__name__ for each in functions)
 
 
 class DTensor(Tensor):
@@ -185,7 +188,7 @@ class DTensor(Tensor):
         shared = [each for each in (*args, *kwargs.values()) if isinstance(each, cls)]
         name = getattr(func, "__name__", "")
         kind = getattr(getattr(func, "op", None), "kind", None)
-        if not (kind == "elementwise" or name in _ALIKE or name in _METHODS):
+        if kind != "elementwise" and name not in _alike():
             raise NotImplementedError(
                 f"{name or func} of a DTensor is not available; use full_tensor() or to_local()"
             )
