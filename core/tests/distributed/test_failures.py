@@ -112,6 +112,18 @@ def test_ranks_that_never_come_are_named():
     assert not dist.is_initialized()
 
 
+def test_an_mpi_that_starts_its_processes_itself_is_refused():
+    from rushlight.machine.mpi import startup
+
+    class Library:
+        @staticmethod
+        def Get_library_version():
+            return "Open MPI v5.0.11, package: Open MPI\nmore"
+
+    with pytest.raises(RuntimeError, match="is Open MPI v5.0.11.* use mpiexec"):
+        startup.check_can_join(Library)
+
+
 def test_without_mpi4py_the_error_names_the_extra(tmp_path):
     (tmp_path / "mpi4py.py").write_text("raise ImportError('not here')")
     text = (

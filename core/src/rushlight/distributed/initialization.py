@@ -115,7 +115,7 @@ def _start_mpi(store, rank, size, timeout):
         job.mpi.COMM_WORLD.Barrier()
         startup.unlink_shared_memory()
     else:
-        startup.load()
+        startup.check_can_join(startup.load())
         _start(PrefixStore("rushlight", store), rank, size, timeout)
 
 

@@ -96,6 +96,17 @@ def unlink_shared_memory() -> None:
             continue
 
 
+def check_can_join(MPI) -> None:
+    """Raise unless this MPI is one whose ranks may be started by others: Open MPI's are not."""
+    version = MPI.Get_library_version()
+    if "MPICH" not in version and "Intel" not in version:
+        raise RuntimeError(
+            f"the MPI library here is {version.splitlines()[0]}, whose processes its own mpiexec "
+            "starts: use mpiexec with init_process_group('mpi'), or MPICH (pip install "
+            "'rushlight[mpi]' where no other MPI is installed)"
+        )
+
+
 def join(rank: int, size: int, address, token: str):
     """Make this process a rank of the job served at `address`; returns ``mpi4py.MPI``."""
     MPI = load()
