@@ -27,6 +27,7 @@ class Future:
         self._lock = threading.Lock()
         self._callbacks: list = []
         self._value = self._error = None
+        # Communication moves in its own thread's calls: waiting for the event alone would not end.
         self._advance = None  # what is called to bring the value nearer: wait -> None
 
     def done(self) -> bool:

@@ -76,6 +76,7 @@ def _reduced(name, tensor, op, group, root):
     plan = Reduction(name, tensor.dtype, op, group.size())
     elements = flat(tensor)
     wire = plan.encode(elements)
+    # MPI reduces in the tensor's own memory where it is contiguous: no copy on the usual way.
     if wire is elements and not tensor._array.flags.writeable:
         wire = wire.copy()
 
@@ -148,6 +149,7 @@ def all_gather(tensor_list, tensor, group=None, async_op: bool = False):
 
 def _gathered(name, group, wires, tensor, outputs):
     sent = flat(tensor)
+    # MPI forbids that what is sent and what is filled overlap; PyTorch's programs do it.
     if any(np.may_share_memory(sent, wire) for wire in wires):
         sent = sent.copy()
 

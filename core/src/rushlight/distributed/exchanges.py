@@ -15,6 +15,7 @@ def _exchanged(group, name, op, tensors, sends, receives, finish, result):
     receives, own_in = _without_own(group, receives)
     for (sent, _), (received, _) in zip(own_out, own_in, strict=True):
         np.copyto(received, sent)
+    # By the number of the collective, which all ranks count alike: later ones do not mix with it.
     tag = (group.number + 1) % 32768
     return started(
         group, name, op, tensors,

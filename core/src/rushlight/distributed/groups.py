@@ -45,6 +45,7 @@ class Job:
         self.membership: tuple[int, int] | None = None  # of MPI's world, once it runs
         self.process = os.getpid()
         self.failure: str | None = None  # why this process is about to end
+        # Kept as counts, since those are what a rank that leaves can tell others.
         # By group and by pair: operations issued and completed here, for ranks that leave.
         self.issued: dict[str, int] = {}
         self.completed: dict[str, int] = {}
@@ -168,6 +169,7 @@ class RankGroup:
         for rank in concerned:
             if rank in control.gone:
                 return f"cannot end: rank {rank} is gone ({control.gone[rank]})"
+            # Who has left may have done its part before: its counts tell.
             if rank in control.left:
                 reason = self._left_early(work, rank, control.left[rank])
                 if reason is not None:

@@ -139,6 +139,7 @@ def _check_launched(rank, size):
 
 def _start(store, rank, size, timeout):
     job.process = os.getpid()
+    # MPI_Init waits for all ranks without end: let it begin when all are there.
     _arrive(store, rank, size, timeout)
     address, token = _served(store, rank, size)
     job.control = Control(rank, address, token, job.done)
@@ -176,6 +177,7 @@ def _served(store, rank, size):
         told = [host, startup.host_name(), job.server.port, token]
         store.set("server", json.dumps(told))
     host, machine, port, token = json.loads(store.get("server"))
+    # Within a machine the loopback address works, whatever the machine's name resolves to.
     same = machine == startup.host_name()
     return ("127.0.0.1" if same else host, port), token
 

@@ -92,6 +92,7 @@ def end() -> None:
         control.fail(reason)
         time.sleep(_FLUSH)
     else:
+        # MPI is not finalized: that would wait for ranks which go on for hours, or failed.
         control.leave(job.issued, _progress)
         while job.server is not None and not job.server.wait_for_all(1.0):
             _progress()

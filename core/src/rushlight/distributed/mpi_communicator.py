@@ -49,6 +49,7 @@ class MPICommunicator:
 
     def all_gather(self, outputs, array) -> list:
         """Fill the `outputs`, one a rank and equally long, with the ranks' arrays."""
+        # One call of MPI's where it may fill one array, else a broadcast of each rank's.
         if _adjacent(outputs) and outputs[0].nbytes * self.size <= communicators.LIMIT:
             whole = _joined(outputs).view(np.uint8)
             sent = array.view(np.uint8)
@@ -74,6 +75,7 @@ class MPICommunicator:
     def exchange(self, sends, receives, tag) -> list:
         """Send arrays to and receive arrays from ranks: lists of (array, rank)."""
         requests = []
+        # Receives first: what arrives then goes to its array at once, not through MPI's buffers.
         for array, peer in receives:
             requests += self._receive(self.direct, array.view(np.uint8), peer, tag)
         for array, peer in sends:

@@ -58,6 +58,8 @@ class Work:
         return True
 
     def _poll(self, seconds):
+        # MPI's own waits cannot be given up, and spin: here a deadline, ranks that are gone and
+        # other processes of the same cores are looked after between two tests.
         end = time.monotonic() + seconds if seconds > 0 else float("inf")
         spins = 0
         while not self.is_completed():
@@ -74,6 +76,7 @@ class Work:
         reason = self._group.obstacle(self)
         if reason is None and time.monotonic() > end:
             reason = f"timed out after {seconds:g} s{self._group.absent(self)}"
+        # Once more: the last piece may have come after the rank that sent it had left.
         if reason is not None and not self.is_completed():
             self.give_up(DistBackendError(f"{self.described()} {reason}"))
 

@@ -74,6 +74,7 @@ class FileSystemWriter:
         """Write ``.metadata``, then remove the files that it does not name."""
         with replacing(self.path / _NAME) as file:
             _Pickler(file, _PROTOCOL).dump(whole)
+        # Only now: until here the checkpoint before was whole.
         named = {info.relative_path for info in whole.storage_data.values()}
         for path in self.path.glob("__*.distcp"):
             if path.name not in named:

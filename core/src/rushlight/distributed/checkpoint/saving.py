@@ -161,6 +161,7 @@ def async_save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=N
     if async_stager is not None:
         raise NotImplementedError("checkpoint.async_save: leave async_stager out")
     writer = _writer(checkpoint_id, storage_writer)
+    # Collectives of two threads in one group would meet in different orders.
     ranks = ranks_of(process_group, no_dist)
     if isinstance(ranks, _Together):
         ranks = _Together(_own_group(ranks.group))

@@ -111,6 +111,7 @@ class Reducer:
 
     def _launch(self):
         """Start the reductions of complete buckets, in order."""
+        # Ranks may complete buckets in different orders, but must reduce them in one.
         while self.next < len(self.buckets) and not self.buckets[self.next].missing:
             bucket = self.buckets[self.next]
             self.next += 1
@@ -144,6 +145,7 @@ class Reducer:
 
     def finish(self) -> None:
         """Wait for all reductions and write the averages to the parameters' gradients."""
+        # Issued by every rank at this point of the sequence, after all buckets.
         everywhere = self._used_somewhere()
         for bucket in self.buckets:
             result = bucket.work.wait()

@@ -42,6 +42,7 @@ class ShardedParameter:
         self.shard = DTensor.over(local, mesh, [Shard(0)], self.shape)
         self.shard.requires_grad_(parameter.requires_grad)
         empty = make_tensor(np.empty((0,), BY_CODE[self.compute_dtype.code]), self.compute_dtype)
+        # One object for good: the leaf of every graph, whose memory comes and goes.
         self.whole = Parameter(empty, parameter.requires_grad)
         self.work: Any = None
         self.buffer: Any = None
@@ -182,6 +183,7 @@ class ShardedParameters:
             engine.queue_callback(self._backward_ended)
         self.reducing.append(each)
         trained = sum(one.whole.requires_grad for one in self.parameters)
+        # All gradients are there: most graphs need the parameters no more.
         if len(self.reducing) == trained:
             self.reshard()
 

@@ -165,6 +165,7 @@ class Agent:
                     said[local] = json.load(file)
             except (OSError, ValueError):
                 continue
+        # Who waits for a rank that was killed fails after it, and says so in its file.
         killed = [local for local in failed if codes[local] < 0]
         first = killed[0] if killed else min(
             said, key=lambda local: said[local]["time"], default=failed[0]

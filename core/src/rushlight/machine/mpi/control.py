@@ -27,6 +27,7 @@ class Control:
         self.settled: set[int] = set()
         self.released = threading.Event()
         self.leaving = False
+        # Since when this rank is inside of a call that cannot be given up; None: it is not.
         self.blocked_since: float | None = None
         self.connection = socket.create_connection(address, timeout=30)
         self.connection.settimeout(None)
@@ -41,6 +42,7 @@ class Control:
         with contextlib.suppress(OSError, ValueError):
             for line in self.connection.makefile("rb"):
                 self._hear(json.loads(line))
+        # The server has ended, and with it rank 0: by a failure unless it had said that it leaves.
         if not self.leaving and 0 not in self.left:
             self._note_gone(0, "its process has ended")
         self.released.set()
@@ -97,5 +99,6 @@ class Control:
         """Return once the others have what this rank sent them; `progress` lets MPI work."""
         self.leaving = True
         self._say(say="leaving", issued=issued)
+        # Messages of this rank may still be in MPI's hands: they move only in calls of it.
         while not self.released.wait(0.002):
             progress()

@@ -118,6 +118,7 @@ class JobServer(threading.Thread):
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection):
+        # Strangers may connect: they have 30 s for one short line, and no answer without the token.
         connection.settimeout(30)
         with contextlib.suppress(OSError, ValueError), connection:
             stream = connection.makefile("rb")
@@ -153,6 +154,7 @@ class JobServer(threading.Thread):
                 self._heard(rank, message)
         except OSError:
             pass
+        # The end of the connection is that of the process: the kernel closes it, however it ends.
         self._end(rank, reason)
 
     def _heard(self, rank, message):

@@ -66,6 +66,7 @@ def host_name() -> str:
 
 
 def _initialize(MPI):
+    # The library that mpi4py has loaded: a second copy would be a second MPI.
     path = next(
         path
         for path in _mapped_files()
