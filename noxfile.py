@@ -26,6 +26,8 @@ NEIGHBOURS = (
     *("lmdb", "h5py", "av"),  # what files of some data sets are read with
     *("onnx", "onnxruntime"),
     *("jsonargparse[signatures]", "PyYAML", "matplotlib"),
+||||||| f15aa983
+    *("mpi4py>=4.1", "mpich>=5"),  # several processes
 )
 
 # The compiler of CUDA C++ with the headers that kernels include: needs neither GPU nor driver.

@@ -342,6 +342,9 @@ float, int = float32, int32
 
 _provide(
     array_api="rushlight.array_api",
+    distributed="rushlight.distributed",
+    distributed_data_parallel="rushlight.distributed.ddp.module",
+    distributed_functional="rushlight.distributed.nn.functional",
     former_profiler="rushlight.profiler.former",
     func="rushlight.func",
     hooks="rushlight.utils.hooks",

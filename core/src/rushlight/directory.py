@@ -10,7 +10,7 @@ from rushlight.ops._table.deferred_names import EXPORTED
 # Modules of the top level imported at first use.
 PARTS = frozenset(
     "_C __config__ _dynamo _higher_order_ops _utils accelerator amp array_api backends chains "
-    "compiler cpu distributed distributions export fft func fx functional hub jit library "
+    "compiler cpu distributed distributions export fft func futures fx functional hub jit library "
     "linalg masked mps multiprocessing nested onnx overrides profiler quasirandom random "
     "serialization signal sparse special storage testing types version xpu".split()
 )

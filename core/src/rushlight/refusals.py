@@ -12,6 +12,7 @@ the call refuses. Probes that ask (``is_available()``, ``is_initialized()``) get
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
 import typing
@@ -34,9 +35,11 @@ ADVICE = {
     "fx.experimental.symbolic_shapes": "sizes are Python's numbers here",
     "fx.passes.fake_tensor_prop": "use fx.passes.shape_prop on tensors with device='meta'",
     "export": "use export.export, whose program runs by ExportedProgram.module()",
-    "distributed": _PLAIN_LOOP,
-    "distributed.checkpoint": "use rushlight.save and rushlight.load on state dicts",
-    "distributed.fsdp": "use the module itself; " + _PLAIN_LOOP,
+    "distributed": "use the collectives that are there, or one process: " + _PLAIN_LOOP,
+    "distributed.checkpoint": "use distributed.checkpoint.save and load on state dicts",
+    "distributed.fsdp": "use distributed.fsdp.fully_shard, or nn.parallel.DistributedDataParallel",
+    "distributed.tensor": "use distribute_tensor, and full_tensor() or to_local() of the result",
+    "distributed.rpc": "use distributed.send and recv, or objects in collectives",
     "sparse": "use the functions of rushlight.sparse that are there, or to_dense()",
     "nested": "use the functions of rushlight.nested that are there",
     "quantization": "use bfloat16 or float16 tensors",
@@ -67,7 +70,6 @@ ADVICE = {
     "sym_fresh_size": "sizes are Python's numbers here",
     "float8_e8m0fnu": "use bfloat16 or float16",
     "float4_e2m1fn_x2": "use bfloat16 or float16",
-    "futures": "use concurrent.futures",
     "package": "use rushlight.save and rushlight.load",
     "utils.cpp_extension": "write the operation in Python, with rushlight.autograd.Function for "
     "its gradient; there is no C++ interface",
@@ -104,7 +106,6 @@ ADVICE = {
     "nn.quantized": "use the plain layers in bfloat16",
     "nn.qat": "use the plain layers",
     "nn.attention.flex_attention": "use nn.functional.scaled_dot_product_attention with a mask",
-    "nn.parallel.DistributedDataParallel": _PLAIN_LOOP,
     "multiprocessing.queue": "use rushlight.multiprocessing.Queue",
     "utils.data": "derive from Dataset or IterableDataset, and chain steps as generators",
     "cuda": "compute on the CPU; guard GPU code with rushlight.cuda.is_available()",
@@ -117,7 +118,7 @@ ADVICE = {
 
 # Modules that may be imported although nothing in them exists; their submodules too.
 ABSENT = frozenset(
-    "ao futures "
+    "ao "
     "fx.passes.backends "
     "fx.passes.fake_tensor_prop fx.passes.infra fx.passes.reinplace fx.passes.splitter_base "
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
@@ -126,10 +127,8 @@ ABSENT = frozenset(
     "_inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
     "distributed._composable distributed._shard distributed._tensor "
-    "distributed.algorithms distributed.checkpoint distributed.device_mesh distributed.elastic "
-    "distributed.fsdp distributed.launch distributed.nn distributed.optim distributed.pipelining "
-    "distributed.rpc distributed.run distributed.tensor distributed.utils "
-    "distributed.distributed_c10d distributed.constants distributed.launcher".split()
+    "distributed.algorithms.model_averaging distributed.pipelining distributed.rpc "
+    "distributed.utils distributed.launcher".split()
 )
 
 # Functions and classes of the top level that exist only in order to refuse.
@@ -224,11 +223,14 @@ def unavailable(path: str, needs: str, guard: str, error: type[Exception] = Runt
     return call
 
 
-def rest_of(module: str):
-    """A module-level ``__getattr__`` for a module of which only a part exists."""
-    short = module.removeprefix("rushlight.")
+def rest_of(module: str, parts: str = ""):
+    """A module-level ``__getattr__`` for a module of which only a part exists; `parts` names the
+    modules in it that are imported when they are asked for."""
+    short, there = module.removeprefix("rushlight."), parts.split()
 
     def __getattr__(name):  # noqa: N807 - it becomes the module's
+        if name in there:
+            return importlib.import_module(f"{module}.{name}")
         return lookup(short, name)
 
     return __getattr__

@@ -119,12 +119,15 @@ def test_cross_map_normalization_is_the_published_formula():
     )
 
 
-def test_sync_batch_norm_evaluates_and_refuses_to_train():
+def test_sync_batch_norm_of_one_process_is_batch_norm():
     net = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(3), nn.ReLU()))
     assert isinstance(net[0], nn.SyncBatchNorm) and isinstance(net[1], nn.ReLU)
+    x = values(rushlight, 2, 3, 2, 2)
+    plain = nn.Sequential(nn.BatchNorm2d(3), nn.ReLU())
+    assert rushlight.equal(net(x), plain(x))
+    assert rushlight.equal(net[0].running_var, plain[0].running_var)
+    net[0].reset_running_stats()
     x = rushlight.ones(2, 3, 2, 2)
-    with pytest.raises(NotImplementedError, match="use BatchNorm"):
-        net(x)
     assert rushlight.allclose(net.eval()(x), x / (1 + 1e-5) ** 0.5)
 
 
@@ -136,7 +139,7 @@ def test_wrappers_for_several_devices():
     state = wrapped.state_dict()
     nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
     layer.load_state_dict(state)
-    with pytest.raises(NotImplementedError, match="one process"):
+    with pytest.raises(ValueError, match="make sure to call init_process_group"):
         nn.parallel.DistributedDataParallel(layer)
 
 

@@ -253,6 +253,13 @@ def _filled(tensor, value):
     return make_tensor(array, tensor._dtype, tensor._device)
 
 
+def queue_callback(callback) -> None:
+    """Call ``callback()`` at the end of the backward pass that is going on, the outermost one."""
+    if not mode.runs:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    mode.runs[0].callbacks.append(callback)
+
+
 class _Run:
     """One backward pass."""
 
@@ -262,6 +269,7 @@ class _Run:
         self.pending, self.owned = {}, set()
         self.leaf_pending, self.leaf_counts, self.ready = {}, {}, []
         self.wanted, self.needed, self.captured = None, None, ()
+        self.callbacks = []
         if targets is not None:
             self.wanted = {gradient_edge(t): None for t in targets}
 
@@ -270,6 +278,8 @@ class _Run:
         mode.recording, mode.runs = self.create, (*mode.runs, self)
         try:
             self._run()
+            for callback in self.callbacks:  # which may add further ones
+                callback()
         finally:
             mode.recording, mode.runs = previous
         return self.wanted

@@ -1,8 +1,10 @@
-"""The ``rushlight`` command: ``run``, ``check``, ``--version``."""
+"""The ``rushlight`` command: ``run``, ``launch``, ``check``, ``--version``."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import os
 import sys
 
 from rushlight._version import __version__
@@ -10,12 +12,14 @@ from rushlight.compat import version
 
 _USAGE = """\
 usage: rushlight run [-m MODULE | SCRIPT] [ARGUMENTS ...]
+       rushlight launch [--nproc-per-node N] [OPTIONS] SCRIPT [ARGUMENTS ...]
        rushlight check [--json] PATH [PATH ...]
        rushlight --version
 
 Run programs written for PyTorch on Rushlight.
 
   run     run a script or module; `import torch` imports Rushlight
+  launch  run a script in several processes, as `torchrun` does
   check   read Python files, without running them, and list the names of
           PyTorch they use that are missing or different
 """
@@ -26,6 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] == "run":
         return _run(given[1:])
+    if given and given[0] == "launch":
+        return _launch(given[1:])
     if given and given[0] == "check":
         return _check(given[1:])
     if given in (["--version"], ["-V"]):
@@ -42,11 +48,18 @@ def _run(given: list[str]) -> int:
     # Everything behind the script's name is the script's, options too.
     if len(given) >= 2 and given[0] == "-m":
         runner.run_module(given[1], given[2:])
+    elif given and given[0] == "torchrun" and not os.path.exists("torchrun"):
+        return _launch(given[1:])
     elif given and not given[0].startswith("-"):
         runner.run_script(given[0], given[1:])
     else:
         print(_USAGE, end="", file=sys.stderr)
         return 2
+    return 0
+
+
+def _launch(given: list[str]) -> int:
+    importlib.import_module("rushlight.distributed.run").main(given)
     return 0
 
 

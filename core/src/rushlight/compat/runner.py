@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import runpy
 import sys
@@ -9,6 +10,7 @@ import types
 from importlib.machinery import SourceFileLoader
 
 from rushlight.compat.finder import install
+from rushlight.compat.paths import PACKAGES, module_behind
 
 _OURS = (os.path.dirname(os.path.abspath(__file__)) + os.sep,)
 
@@ -36,6 +38,8 @@ def run_module(name: str, arguments: list[str]) -> None:
     install()
     sys.argv[:] = [name, *arguments]
     _replace_first_path(os.getcwd())
+    if name.partition(".")[0] in PACKAGES:  # `-m torch.distributed.run`
+        name = module_behind(name) or name
     _guarded(runpy.run_module, name, run_name="__main__", alter_sys=True)
 
 
@@ -70,9 +74,12 @@ def _guarded(function, *args, **kwargs) -> None:
     """Call; an exception is shown without the frames of this file, and ends the process as ever."""
     try:
         function(*args, **kwargs)
-    except SystemExit:
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            _tell_other_ranks(error)
         raise
     except BaseException as error:
+        _tell_other_ranks(error)
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename.startswith(_OURS):
             frames = frames.tb_next
@@ -81,3 +88,13 @@ def _guarded(function, *args, **kwargs) -> None:
         # Shown already. Raised again, it gives the exit code (or, for Ctrl-C, the signal).
         sys.excepthook = lambda *_: None
         raise
+
+
+def _tell_other_ranks(error) -> None:
+    """Let the launcher and the other processes of a job know that this one fails, and why."""
+    if "TORCHELASTIC_ERROR_FILE" in os.environ:
+        importlib.import_module("rushlight.distributed.error_files").write(error)
+    lifetime = sys.modules.get("rushlight.distributed.lifetime")
+    if lifetime is not None:
+        shown = error.code if isinstance(error, SystemExit) else error
+        lifetime.note_failure(f"{type(error).__name__}: {shown}")

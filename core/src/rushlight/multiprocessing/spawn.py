@@ -64,7 +64,16 @@ def _run(function, index, args, error_file):
     except Exception:
         with open(error_file, "wb") as file:
             pickle.dump(traceback.format_exc(), file)
+        _tell_others()
         sys.exit(1)
+
+
+def _tell_others():
+    """Let the other ranks of a job hear of the failure, and not only that this one has left."""
+    lifetime = sys.modules.get("rushlight.distributed.lifetime")
+    if lifetime is not None:
+        error = sys.exc_info()[1]
+        lifetime.note_failure(f"{type(error).__name__}: {error}")
 
 
 class ProcessContext:
@@ -93,8 +102,20 @@ class ProcessContext:
                 break
         if failed is None:
             return not self.sentinels
+        failed = self._first_failed(failed)
         self._stop_others(grace_period)
         raise self._failure(failed)
+
+    def _first_failed(self, seen):
+        """Which process failed first: others may have failed in consequence and be gone already."""
+        for index, process in enumerate(self.processes):
+            if process.exitcode is not None and process.exitcode < 0:
+                return index  # by a signal; what it left others to wait for failed later
+        times = {}
+        for index, path in enumerate(self.error_files):
+            if os.path.exists(path):
+                times[index] = os.stat(path).st_mtime_ns
+        return min(times, key=times.get, default=seen)
 
     def _stop_others(self, grace_period):
         """Ask the processes that still run to end, then end them."""

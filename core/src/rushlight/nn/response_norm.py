@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from rushlight.autograd.later import later
+from rushlight.autograd.mode import no_grad
 from rushlight.nn import functional as F
 from rushlight.nn.module import Module
 from rushlight.nn.normalization import _BatchNorm
+from rushlight.ops.shape.joining import cat
 
 
 class LocalResponseNorm(Module):
@@ -41,9 +44,10 @@ class CrossMapLRN2d(LocalResponseNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over all processes of a group; only its construction is available.
+    """Batch normalization whose statistics in training are those of all processes' batches.
 
-    Where there is one process it is :class:`BatchNorm2d` and its kin; training with it raises.
+    Where there is one process, and in evaluation, it is :class:`BatchNorm2d` and its kin.
+    `process_group` is a group of :mod:`rushlight.distributed`; all processes by default.
     """
 
     def __init__(
@@ -69,13 +73,40 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
     def forward(self, input):
-        """Normalize with the running statistics; statistics over processes are not available."""
-        if self.training:
-            raise NotImplementedError(
-                "SyncBatchNorm cannot train here: use BatchNorm1d, BatchNorm2d or BatchNorm3d "
-                "(one process), or call eval() first"
-            )
-        return super().forward(input)
+        """Normalize every channel of ``(N, C, ...)``; in training by all processes' batches."""
+        distributed = later("distributed")
+        by_batch = self.training or self.running_mean is None and self.running_var is None
+        several = by_batch and distributed.is_initialized()
+        if not several or distributed.get_world_size(self.process_group) == 1:
+            return super().forward(input)
+        self._check_input_dim(input)
+        return self._normalized(input, self._next_momentum())
+
+    def _normalized(self, input, momentum):
+        reduced = later("distributed_functional").all_reduce
+        dims = [0, *range(2, input.dim())]
+        shape = [1, -1] + [1] * (input.dim() - 2)
+        x = input.float() if input.dtype.itemsize < 4 else input
+        count = x.new_tensor([x.numel() / x.shape[1]])
+        sums = reduced(cat([x.sum(dims), count]), group=self.process_group)
+        count, mean = sums[-1:], sums[:-1] / sums[-1:]
+        centred = x - mean.view(shape)
+        total = reduced((centred * centred).sum(dims), group=self.process_group)
+        var = total / count
+        if self.training and self.track_running_stats:
+            self._follow(momentum, mean.detach(), total.detach() / (count.detach() - 1))
+        out = centred * (var + self.eps).rsqrt().view(shape)
+        if self.weight is not None:
+            out = out * self.weight.view(shape)
+        if self.bias is not None:
+            out = out + self.bias.view(shape)
+        return out.to(input.dtype)
+
+    def _follow(self, momentum, mean, var):
+        """Let the running statistics follow those of a batch."""
+        with no_grad():
+            self.running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+            self.running_var.mul_(1 - momentum).add_(var, alpha=momentum)
 
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):

@@ -96,6 +96,8 @@ def torch_home(item):
     if not isinstance(item, type):
         functional = importlib.import_module("rushlight.nn.functional")
         return "torch.nn.functional" if getattr(functional, name, None) is item else None
+    if module.startswith("rushlight.distributed.checkpoint."):
+        return "torch." + module.removeprefix("rushlight.")
     if module.startswith("rushlight.nn.") and name in _LAYER_HOMES:
         return _LAYER_HOMES[name]
     if module.startswith("rushlight.optim."):

@@ -1,4 +1,4 @@
-"""Wrappers for several devices, on the one that is here."""
+"""A module over several devices, on the one that is here."""
 
 from __future__ import annotations
 
@@ -31,24 +31,3 @@ def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, mo
         )
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     return module(*inputs, **(module_kwargs or {}))
-
-
-class DistributedDataParallel(Module):
-    """Training in several processes, which is not available yet."""
-
-    refuses = True  # ci/api_usage.py counts it among the names that refuse
-
-    def __init__(self, module, *args, **kwargs):
-        raise NotImplementedError(
-            "DistributedDataParallel is not available yet; train in one process, with the module "
-            "itself"
-        )
-
-
-class distributed:  # noqa: N801 - PyTorch's module of this name
-    """PyTorch's path ``nn.parallel.distributed.DistributedDataParallel``."""
-
-    DistributedDataParallel = DistributedDataParallel
-
-
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

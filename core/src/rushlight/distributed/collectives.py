@@ -1,0 +1,282 @@
+"""Collective operations on tensors: every rank of a group calls the same ones in the same order.
+
+Each takes ``group=None`` (all processes) and ``async_op=False``; with ``async_op=True`` it returns
+a :class:`Work` at once and the tensors must be left alone until its ``wait()``. A process that does
+not belong to the group gets None, and nothing happens.
+"""
+
+from __future__ import annotations
+
+from rushlight.distributed import buffers, debug
+from rushlight.distributed.buffers import check_dtypes, check_tensor, check_tensors, flat, fresh
+from rushlight.distributed.groups import resolved
+from rushlight.distributed.reduce_op import ReduceOp
+from rushlight.distributed.reductions import Reduction
+from rushlight.distributed.works import Work
+from rushlight.machine import np
+
+
+def finished(work: Work, async_op: bool) -> Work | None:
+    """What a collective returns."""
+    if async_op:
+        return work
+    work.wait()
+    return None
+
+
+def root_in(operation: str, group, argument: str, rank, group_rank) -> int:
+    """The rank in the group of a root that is given by its rank in the job or in the group."""
+    if rank is not None and group_rank is not None:
+        raise ValueError(f"{operation}: Can't specify both group_{argument} and {argument}")
+    if group_rank is not None:
+        if not 0 <= group_rank < group.size():
+            raise ValueError(f"{operation}: invalid group_{argument} {group_rank}: the group has "
+                             f"{group.size()} ranks")  # fmt: skip
+        return group_rank
+    if rank is None:
+        raise ValueError(f"{operation}: Must specify {argument} or group_{argument}")
+    if rank not in group.rank_of:
+        raise ValueError(
+            f"{operation}: invalid {argument} rank {rank}; the group's ranks are {group.ranks}"
+        )
+    return group.rank_of[rank]
+
+
+def _shape(tensor):
+    return f"shape {tuple(tensor.shape)}, {tensor.dtype}"
+
+
+def started(group, name, op, tensors, start, finish=None, result=()) -> Work:
+    """Issue a collective: `start` gives its requests."""
+    debug.check(group, name, op, tensors)
+    shape = _shape(tensors[0]) if tensors else None
+    return group.start(Work(group, name, start(), finish, result, shape))
+
+
+def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op: bool = False):
+    """Replace `tensor` (any shape) on every rank by the reduction of all ranks' tensors."""
+    check_tensor("all_reduce", "tensor", tensor)
+    found = resolved(group)
+    if found is None:
+        return None
+    return finished(_reduced("all_reduce", tensor, op, found, None), async_op)
+
+
+def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
+    """Replace `tensor` on rank `dst` by the reduction of all ranks' tensors."""
+    check_tensor("reduce", "tensor", tensor)
+    found = resolved(group)
+    if found is None:
+        return None
+    root = root_in("reduce", found, "dst", dst, group_dst)
+    return finished(_reduced("reduce", tensor, op, found, root), async_op)
+
+
+def _reduced(name, tensor, op, group, root):
+    plan = Reduction(name, tensor.dtype, op, group.size())
+    elements = flat(tensor)
+    wire = plan.encode(elements)
+    # MPI reduces in the tensor's own memory where it is contiguous: no copy on the usual way.
+    if wire is elements and not tensor._array.flags.writeable:
+        wire = wire.copy()
+
+    def finish():
+        if root is None or root == group.rank():
+            buffers.store(tensor, plan.decode(wire))
+
+    return started(
+        group, name, plan.kind, (tensor,),
+        lambda: group.communicator.reduce(wire, plan.operation, root), finish, [tensor],
+    )  # fmt: skip
+
+
+def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op: bool = False):
+    """:func:`all_reduce` of several tensors."""
+    check_tensors("all_reduce_coalesced", "tensors", tensors)
+    found = resolved(group)
+    if found is None:
+        return None
+    works = [_reduced("all_reduce_coalesced", t, op, found, None) for t in tensors]
+    return _together(found, works, list(tensors), async_op)
+
+
+def _together(group, works, result, async_op):
+    """One work of several, in the order in which they were issued."""
+    for work in works[:-1] if async_op else works:
+        work.wait()
+    if not async_op:
+        return None
+    if works:
+        works[-1]._result = result
+    return works[-1]
+
+
+def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
+    """Replace `tensor` on every rank by that of rank `src`."""
+    check_tensor("broadcast", "tensor", tensor)
+    found = resolved(group)
+    if found is None:
+        return None
+    root = root_in("broadcast", found, "src", src, group_src)
+    here = found.rank() == root
+    wire = flat(tensor) if here else fresh(tensor)
+    finish = None if here else (lambda: buffers.store(tensor, wire))
+    work = started(
+        found, "broadcast", root, (tensor,),
+        lambda: found.communicator.broadcast(wire, root), finish, [tensor],
+    )  # fmt: skip
+    return finished(work, async_op)
+
+
+def all_gather(tensor_list, tensor, group=None, async_op: bool = False):
+    """Fill `tensor_list`, one tensor a rank, with all ranks' tensors."""
+    check_tensors("all_gather", "tensor_list", tensor_list)
+    check_tensor("all_gather", "tensor", tensor)
+    check_dtypes("all_gather", [*tensor_list, tensor])
+    found = resolved(group)
+    if found is None:
+        return None
+    _check_list("all_gather", "tensor_list", tensor_list, found)
+    for place, each in enumerate(tensor_list):
+        if each.numel() != tensor.numel():
+            raise ValueError(
+                f"all_gather: tensor_list[{place}] has shape {tuple(each.shape)}, expected "
+                f"{tuple(tensor.shape)} as `tensor` has; every rank's tensor has this shape"
+            )
+    work = _gathered("all_gather", found, [fresh(t) for t in tensor_list], tensor, tensor_list)
+    return finished(work, async_op)
+
+
+def _gathered(name, group, wires, tensor, outputs):
+    sent = flat(tensor)
+    # MPI forbids that what is sent and what is filled overlap; PyTorch's programs do it.
+    if any(np.may_share_memory(sent, wire) for wire in wires):
+        sent = sent.copy()
+
+    def finish():
+        for output, wire in zip(outputs, wires, strict=True):
+            buffers.store(output, wire)
+
+    return started(
+        group, name, None, (tensor,),
+        lambda: group.communicator.all_gather(wires, sent), finish, list(outputs),
+    )  # fmt: skip
+
+
+def _check_list(operation, argument, tensors, group):
+    if len(tensors) != group.size():
+        raise ValueError(
+            f"{operation}: {argument} has {len(tensors)} tensors, expected {group.size()}: one for "
+            "each rank of the group"
+        )
+
+
+def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
+    """Fill `output_tensor` with all ranks' tensors one after the other: along the first dimension
+    (``(n * k, ...)`` from ``(k, ...)``) or along a new one (``(n, k, ...)``)."""
+    name = "all_gather_into_tensor"
+    check_tensor(name, "input_tensor", input_tensor)
+    check_tensor(name, "output_tensor", output_tensor)
+    check_dtypes(name, [output_tensor, input_tensor])
+    found = resolved(group)
+    if found is None:
+        return None
+    _check_size(name, "output_tensor", output_tensor, "input_tensor", input_tensor, found)
+    wire = fresh(output_tensor)
+    wires = np.split(wire, found.size())
+    sent = flat(input_tensor)
+    if np.may_share_memory(sent, wire):
+        sent = sent.copy()
+    work = started(
+        found, name, None, (input_tensor,),
+        lambda: found.communicator.all_gather(wires, sent),
+        lambda: buffers.store(output_tensor, wire), [output_tensor],
+    )  # fmt: skip
+    return finished(work, async_op)
+
+
+def _check_size(operation, larger_name, larger, smaller_name, smaller, group):
+    if larger.numel() != smaller.numel() * group.size():
+        raise ValueError(
+            f"{operation}: {larger_name} of shape {tuple(larger.shape)} has {larger.numel()} "
+            f"elements, expected {group.size()} times those of {smaller_name} "
+            f"({tuple(smaller.shape)}): {smaller.numel() * group.size()}"
+        )
+
+
+def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, async_op=False):
+    """:func:`all_gather` of several tensors: ``output_tensor_lists[rank][i]`` is a rank's i-th."""
+    check_tensors("all_gather_coalesced", "input_tensor_list", input_tensor_list)
+    found = resolved(group)
+    if found is None:
+        return None
+    _check_list("all_gather_coalesced", "output_tensor_lists", output_tensor_lists, found)
+    works = [
+        all_gather([of_rank[place] for of_rank in output_tensor_lists], tensor, group, True)
+        for place, tensor in enumerate(input_tensor_list)
+    ]
+    return _together(found, works, list(output_tensor_lists), async_op)
+
+
+def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op: bool = False):
+    """Replace `output` by the reduction of the tensors that all ranks have for this one: those of
+    ``input_list``, one a rank."""
+    check_tensor("reduce_scatter", "output", output)
+    check_tensors("reduce_scatter", "input_list", input_list)
+    check_dtypes("reduce_scatter", [*input_list, output])
+    found = resolved(group)
+    if found is None:
+        return None
+    _check_list("reduce_scatter", "input_list", input_list, found)
+    own = input_list[found.rank()]
+    if own.numel() != output.numel():
+        raise ValueError(
+            f"reduce_scatter: output has shape {tuple(output.shape)}, expected "
+            f"{tuple(own.shape)} as input_list[{found.rank()}] has"
+        )
+    sizes = [each.numel() for each in input_list]
+    elements = np.concatenate([flat(each) for each in input_list])
+    return _scattered("reduce_scatter", found, output, elements, sizes, op, async_op)
+
+
+def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
+    """Replace `output` by this rank's part of the reduction of `input`, which is as many times as
+    large as there are ranks."""
+    name = "reduce_scatter_tensor"
+    check_tensor(name, "output", output)
+    check_tensor(name, "input", input)
+    check_dtypes(name, [input, output])
+    found = resolved(group)
+    if found is None:
+        return None
+    _check_size(name, "input", input, "output", output, found)
+    sizes = [output.numel()] * found.size()
+    return _scattered(name, found, output, flat(input), sizes, op, async_op)
+
+
+def _scattered(name, group, output, elements, sizes, op, async_op):
+    plan = Reduction(name, output.dtype, op, group.size())
+    ends = np.cumsum(sizes)[:-1] * plan.parts
+    sent = plan.encode(elements)
+    wire = np.empty(output.numel() * plan.parts, sent.dtype)
+    work = started(
+        group, name, plan.kind, (output,),
+        lambda: group.communicator.reduce_scatter(wire, np.split(sent, ends), plan.operation),
+        lambda: buffers.store(output, plan.decode(wire)), [output],
+    )  # fmt: skip
+    return finished(work, async_op)
+
+
+def barrier(group=None, async_op: bool = False, device_ids=None, timeout=None):
+    """Return when all ranks of the group have called it."""
+    found = resolved(group)
+    if found is None:
+        return None
+    work = started(found, "barrier", None, (), found.communicator.barrier)
+    if async_op:
+        return work
+    work.wait(timeout)
+    return None
+
+
+all_gather_single, reduce_scatter_single = all_gather_into_tensor, reduce_scatter_tensor

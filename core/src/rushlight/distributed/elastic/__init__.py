@@ -1,0 +1,5 @@
+"""PyTorch's path of what programs under a launcher import; see :mod:`.multiprocessing.errors`."""
+
+from rushlight.refusals import rest_of
+
+__getattr__ = rest_of(__name__, parts="multiprocessing")

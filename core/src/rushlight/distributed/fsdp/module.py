@@ -1,0 +1,156 @@
+"""fully_shard: the parameters of modules divided among ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rushlight.autograd.graph import saved_tensors_hooks
+from rushlight.autograd.mode import is_grad_enabled
+from rushlight.distributed.device_mesh import DeviceMesh
+from rushlight.distributed.fsdp.sharded_parameters import ShardedParameters
+from rushlight.distributed.groups import default_group
+from rushlight.distributed.tensor.dtensor import DTensor
+from rushlight.tensor.tensor import Tensor
+from rushlight.utils._pytree import tree_map
+
+__all__ = ["FSDPModule", "MixedPrecisionPolicy", "fully_shard"]
+
+
+@dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """In which dtypes a module computes and reduces.
+
+    param_dtype: of whole parameters and, with `cast_forward_inputs`, of inputs.
+    reduce_dtype: of gradients while they are averaged; `param_dtype` by default.
+    output_dtype: of outputs.
+    """
+
+    param_dtype: Any = None
+    reduce_dtype: Any = None
+    output_dtype: Any = None
+    cast_forward_inputs: bool = True
+
+
+_depth = [0]  # of forwards of sharded modules that go on
+
+
+class FSDPModule:
+    """What a module is that was given to :func:`fully_shard`, beside its own class."""
+
+    _sharded: ShardedParameters
+    _reshards: bool | None
+    _policy: MixedPrecisionPolicy
+
+    def forward(self, *args, **kwargs):
+        """The module's forward, with its parameters whole."""
+        state, policy = self._sharded, self._policy
+        if policy.param_dtype is not None and policy.cast_forward_inputs:
+            args, kwargs = _cast((args, kwargs), policy.param_dtype)
+        state.unshard()
+        _depth[0] += 1
+        try:
+            with saved_tensors_hooks(state.pack, state.unpack):
+                output = super().forward(*args, **kwargs)
+        finally:
+            _depth[0] -= 1
+        outermost = not _depth[0] and self._reshards is None
+        if self._reshards is not False and not (outermost and is_grad_enabled()):
+            state.reshard()
+        return output if policy.output_dtype is None else _cast(output, policy.output_dtype)
+
+    def unshard(self, async_op: bool = False) -> None:
+        """Make this module's parameters whole."""
+        self._sharded.unshard()
+
+    def reshard(self) -> None:
+        """Keep this rank's parts of the parameters alone."""
+        self._sharded.reshard()
+
+    def set_requires_gradient_sync(self, requires_gradient_sync, *, recurse=True) -> None:
+        """Whether backward averages gradients; without it they add up, whole, on each rank."""
+        for module in _sharded_in(self, recurse):
+            module._sharded.synchronizes = requires_gradient_sync
+
+    def set_reshard_after_forward(self, reshard_after_forward, recurse=True) -> None:
+        """Whether parameters are given up between forward and backward."""
+        for module in _sharded_in(self, recurse):
+            module._reshards = reshard_after_forward
+
+    def state_dict(self, *args, **kwargs):
+        """The module's state dict; parameters are DTensors."""
+        self._sharded.reshard()
+        return super().state_dict(*args, **kwargs)
+
+
+def _sharded_in(module: Any, recurse) -> list:
+    """A sharded module, with `recurse` those inside of it as well."""
+    found = module.modules() if recurse else [module]
+    return [each for each in found if isinstance(each, FSDPModule)]
+
+
+def _cast(values, dtype):
+    def one(value):
+        if isinstance(value, Tensor) and value.is_floating_point():
+            return value.to(dtype)
+        return value
+
+    return tree_map(one, values)
+
+
+def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placement_fn=None,
+                mp_policy=None, offload_policy=None, ignored_params=None):  # fmt: skip
+    """Divide a module's parameters among ranks: each holds its rows of every parameter.
+
+    Call it for the layers and then for the whole model. The parameters of one call become whole
+    together for forward and backward, and gradients are averaged and divided. Optimizers see, and
+    have state for, this rank's parts; the result is that of DistributedDataParallel.
+
+    Args:
+        module: on the CPU, the same on every rank. Its class becomes one that is also
+            :class:`FSDPModule`.
+        mesh: the ranks, a mesh of one dimension; all by default.
+        reshard_after_forward: whether parameters are given up between forward and backward; by
+            default they are, except those of the outermost module.
+        mp_policy: a :class:`MixedPrecisionPolicy`.
+        ignored_params: a set of parameters that every rank keeps whole.
+
+    Returns the module. `shard_placement_fn` is not available; `offload_policy` is of no
+    consequence on the CPU.
+    """
+    if shard_placement_fn is not None:
+        raise NotImplementedError("fully_shard: shard_placement_fn is not available; leave it out")
+    if isinstance(module, FSDPModule):
+        raise ValueError("fully_shard: the module is sharded already")
+    if mesh is None:
+        mesh = DeviceMesh("cpu", list(range(default_group().size())))
+    if mesh.ndim != 1:
+        raise NotImplementedError(f"fully_shard: a mesh of {mesh.ndim} dimensions; pass one of 1")
+    policy = mp_policy or MixedPrecisionPolicy()
+    chosen = _unsharded_parameters(module, ignored_params or set())
+    kind = type(module)
+    module.__class__ = type("FSDP" + kind.__name__, (FSDPModule, kind), {})
+    module._policy, module._reshards = policy, reshard_after_forward
+    module.__dict__["_sharded"] = ShardedParameters(chosen, mesh, policy)
+    return module
+
+
+def _unsharded_parameters(module, ignored):
+    """``[((owner, name), ...), parameter]`` of the parameters that no inner call has taken."""
+    skipped = {id(parameter) for parameter in ignored}
+    found: dict[int, tuple] = {}
+    for owner in module.modules():
+        for name, parameter in owner._parameters.items():
+            if parameter is None or isinstance(parameter, DTensor) or id(parameter) in skipped:
+                continue
+            if parameter.is_meta:
+                raise NotImplementedError(
+                    f"fully_shard: the parameter {name!r} is on meta; make the module on the CPU"
+                )
+            if not parameter.dim():
+                raise ValueError(
+                    f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor "
+                    "with numel equal to 1."
+                )
+            found.setdefault(id(parameter), ([], parameter))[0].append((owner, name))
+    return list(found.values())

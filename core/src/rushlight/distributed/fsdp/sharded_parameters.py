@@ -1,0 +1,194 @@
+"""The parameters of one module that ranks share: whole while they are used, else each rank's part.
+
+A graph does not keep whole parameters: what it would save of one is noted by its position, and the
+parameter is gathered again when backward needs it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.autograd import engine
+from rushlight.autograd.mode import no_grad
+from rushlight.distributed import collectives
+from rushlight.distributed.reduce_op import ReduceOp
+from rushlight.distributed.tensor.dtensor import DTensor
+from rushlight.distributed.tensor.placements import Shard, bounds
+from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
+from rushlight.tensor.storage import _root
+from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
+
+
+class ShardedParameter:
+    """One parameter: ``shard``, what optimizers see, and ``whole``, what the module computes with.
+
+    Parts have equally many rows, the last ones filled up with zeros that nobody sees: so they are
+    gathered, and gradients scattered, without a copy.
+    """
+
+    def __init__(self, owners, parameter, mesh, compute_dtype):
+        self.owners, self.mesh = owners, mesh  # owners: (module, name) pairs
+        self.shape, self.dtype = tuple(parameter.shape), parameter.dtype
+        self.compute_dtype = compute_dtype or parameter.dtype
+        size, rank = mesh.size(), mesh.get_local_rank(0)
+        rows = self.shape[0]
+        self.step = -(-rows // size)
+        start, end = bounds(rows, size, rank)
+        self.padded = np.zeros((self.step, *self.shape[1:]), parameter._array.dtype)
+        values = parameter._array.reshape(rows, *self.shape[1:])
+        self.padded[: end - start] = values[start:end]
+        local = make_tensor(self.padded[: end - start], self.dtype)
+        self.shard = DTensor.over(local, mesh, [Shard(0)], self.shape)
+        self.shard.requires_grad_(parameter.requires_grad)
+        empty = make_tensor(np.empty((0,), BY_CODE[self.compute_dtype.code]), self.compute_dtype)
+        # One object for good: the leaf of every graph, whose memory comes and goes.
+        self.whole = Parameter(empty, parameter.requires_grad)
+        self.work: Any = None
+        self.buffer: Any = None
+        self.reducing: Any = None
+        self.part: Any = None
+
+    def show(self, parameter) -> None:
+        """Let the modules have the shard, or the whole."""
+        for module, name in self.owners:
+            module._parameters[name] = parameter
+
+    def start_gathering(self, group) -> None:
+        """Begin to bring all ranks' parts together."""
+        sent = make_tensor(self.padded, self.dtype).to(self.compute_dtype)
+        rows = self.step * group.size()
+        self.buffer = np.empty((rows, *self.shape[1:]), sent._array.dtype)
+        received = make_tensor(self.buffer, self.compute_dtype)
+        self.work = collectives.all_gather_into_tensor(received, sent, group, True)
+
+    def finish_gathering(self) -> None:
+        """The whole parameter is there."""
+        self.work.wait()
+        rows = self.shape[0]
+        self.whole._array = self.buffer[:rows].reshape(self.shape)
+        self.whole._storage = None
+        self.work = None
+
+    def free(self) -> None:
+        """Give up the memory of the whole parameter."""
+        self.whole._array = np.empty((0,), self.whole._array.dtype)
+        self.whole._storage = self.buffer = None
+
+    def scatter_gradient(self, group, reduce_dtype) -> None:
+        """Begin to average the whole gradient over the ranks, each of which gets its part."""
+        dtype = reduce_dtype or self.compute_dtype
+        whole: Any = self.whole
+        grad, whole._grad = whole._grad.to(dtype), None
+        rows = self.shape[0]
+        elements = grad._array.reshape(rows, *self.shape[1:])
+        if rows != self.step * group.size():
+            filled = np.zeros((self.step * group.size(), *self.shape[1:]), elements.dtype)
+            filled[:rows] = elements
+            elements = filled
+        sent = make_tensor(np.ascontiguousarray(elements), dtype)
+        self.part = make_tensor(np.empty_like(self.padded, dtype=elements.dtype), dtype)
+        self.reducing = collectives.reduce_scatter_tensor(
+            self.part, sent, ReduceOp.AVG, group, async_op=True
+        )
+
+    def take_gradient(self) -> None:
+        """Add this rank's part of the averaged gradient to the shard's."""
+        self.reducing.wait()
+        local = self.part.to(self.dtype)[: len(self.shard._array)].contiguous()
+        old = self.shard._grad
+        if old is not None:
+            old._array += local._array
+        else:
+            grad = DTensor.over(local, self.mesh, self.shard._placements, self.shard._whole)
+            self.shard._grad = grad
+        self.reducing = self.part = None
+
+
+class ShardedParameters:
+    """All parameters of one module that are shared together."""
+
+    def __init__(self, parameters, mesh, policy):
+        self.group, self.policy = mesh.get_group(0), policy
+        self.parameters = [
+            ShardedParameter(owners, parameter, mesh, policy.param_dtype)
+            for owners, parameter in parameters
+        ]
+        self.is_whole = False
+        self.synchronizes = True
+        self.reducing: list = []
+        self.missing: set = set()
+        self.by_id = {id(each.whole): each for each in self.parameters}
+        for each in self.parameters:
+            each.show(each.shard)
+            if each.whole.requires_grad:
+                each.whole.register_post_accumulate_grad_hook(self._arrived)
+
+    def unshard(self) -> None:
+        """Make the parameters whole."""
+        if self.is_whole:
+            return
+        with no_grad():
+            for each in self.parameters:
+                each.start_gathering(self.group)
+            for each in self.parameters:
+                each.finish_gathering()
+                each.show(each.whole)
+        self.is_whole = True
+
+    def reshard(self) -> None:
+        """Keep this rank's parts alone."""
+        if not self.is_whole:
+            return
+        for each in self.parameters:
+            each.free()
+            each.show(each.shard)
+        self.is_whole = False
+
+    # -- what graphs keep -------------------------------------------------------------------------
+
+    def pack(self, tensor: Tensor):
+        """A saved tensor, or where it is in a whole parameter."""
+        array = tensor._array
+        if type(array) is not np.ndarray or not array.size:
+            return tensor
+        root = _root(array)
+        for each in self.parameters:
+            if each.buffer is not None and np.may_share_memory(each.buffer, root):
+                start = array.ctypes.data - each.buffer.ctypes.data
+                return each, start, array.shape, array.strides, tensor._dtype
+        return tensor
+
+    def unpack(self, kept):
+        """The saved tensor; gathers the parameters anew where they are not whole."""
+        if isinstance(kept, Tensor):
+            return kept
+        each, start, shape, strides, dtype = kept
+        self.unshard()
+        bytes_ = each.buffer.reshape(-1).view(np.uint8)
+        array = np.ndarray(shape, BY_CODE[dtype.code], bytes_.data, start, strides)
+        return make_tensor(array, dtype)
+
+    # -- backward ---------------------------------------------------------------------------------
+
+    def _arrived(self, whole):
+        """The gradient of a whole parameter is complete in this pass."""
+        if not self.synchronizes:
+            engine.queue_callback(self.reshard)
+            return
+        each = self.by_id[id(whole)]
+        with no_grad():
+            each.scatter_gradient(self.group, self.policy.reduce_dtype)
+        if not self.reducing:
+            engine.queue_callback(self._backward_ended)
+        self.reducing.append(each)
+        trained = sum(one.whole.requires_grad for one in self.parameters)
+        # All gradients are there: most graphs need the parameters no more.
+        if len(self.reducing) == trained:
+            self.reshard()
+
+    def _backward_ended(self):
+        for each in self.reducing:
+            each.take_gradient()
+        self.reducing = []
+        self.reshard()

@@ -1,0 +1,47 @@
+"""A group of processes as programs have it in hand."""
+
+from __future__ import annotations
+
+from rushlight.distributed import collectives
+from rushlight.distributed.groups import RankGroup
+from rushlight.distributed.reduce_op import ReduceOp
+from rushlight.distributed.works import Work
+
+
+class ProcessGroup(RankGroup):
+    """Some processes of the job, in the order of their ranks in the group.
+
+    Made by :func:`init_process_group` and :func:`new_group`.
+    """
+
+    def allreduce(self, tensors, opts=None) -> Work:
+        """Start :func:`all_reduce` of a tensor, or of the one tensor of a list."""
+        return collectives.all_reduce(_only(tensors), _op(opts), group=self, async_op=True)
+
+    def broadcast(self, tensors, opts=0) -> Work:
+        """Start :func:`broadcast` from a rank of the group."""
+        root = getattr(opts, "rootRank", opts)
+        return collectives.broadcast(_only(tensors), group=self, group_src=root, async_op=True)
+
+    def allgather(self, output_tensors, input_tensors) -> Work:
+        """Start :func:`all_gather`."""
+        if isinstance(input_tensors, (list, tuple)):
+            output_tensors = output_tensors[0]
+        return collectives.all_gather(output_tensors, _only(input_tensors), self, True)
+
+    def barrier(self, opts=None) -> Work:
+        """Start :func:`barrier`."""
+        return collectives.barrier(self, async_op=True)
+
+
+def _only(tensors):
+    if not isinstance(tensors, (list, tuple)):
+        return tensors
+    if len(tensors) != 1:
+        raise ValueError(f"expected one tensor, got {len(tensors)}; use a call for each")
+    return tensors[0]
+
+
+def _op(options):
+    op = getattr(options, "reduceOp", options)
+    return ReduceOp.SUM if op is None else op

@@ -1,0 +1,66 @@
+"""``python -m rushlight.distributed.run``, which is ``rushlight launch`` and ``torchrun``.
+
+    rushlight launch --nproc-per-node 4 train.py --epochs 10
+
+Runs the script in several processes with PyTorch's names bound to Rushlight, as ``rushlight run``
+does. When one fails all are ended, within seconds; what failed first is named, and the exit code
+is 1.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from datetime import timedelta
+
+from rushlight.distributed.launching.agent import Agent, Plan
+from rushlight.distributed.launching.arguments import nodes, parser, processes
+
+
+def main(args=None, program: str = "rushlight launch") -> None:
+    """Run a job; ends the process with its exit code unless that is 0."""
+    options = parser(program).parse_args(args)
+    try:
+        plan = _plan(options)
+    except ValueError as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    signal.signal(signal.SIGTERM, _interrupted)
+    code = Agent(plan).run()
+    if code:
+        raise SystemExit(code)
+
+
+def _interrupted(number, frame):
+    raise SystemExit(128 + number)
+
+
+def _plan(options):
+    host, port = options.master_addr, options.master_port
+    if options.rdzv_endpoint:
+        host, _, given = options.rdzv_endpoint.partition(":")
+        port = int(given or 29400)
+    count = 1 if options.standalone else nodes(options.nnodes)
+    if count == 1:
+        port = 0  # a free one
+    settings = dict(part.split("=", 1) for part in options.rdzv_conf.split(",") if part)
+    seconds = float(settings.get("timeout", settings.get("join_timeout", 600)))
+    static = options.rdzv_backend == "static" and not options.rdzv_endpoint
+    node_rank = 0 if options.node_rank is None and (static or count == 1) else options.node_rank
+    return Plan(
+        _command(options), processes(options.nproc_per_node), count, node_rank, host, port,
+        options.rdzv_id, options.role, options.max_restarts, options.monitor_interval,
+        options.shutdown_timeout, timedelta(seconds=seconds),
+    )  # fmt: skip
+
+
+def _command(options):
+    program = [options.training_script, *options.training_script_args]
+    if options.no_python:
+        return program
+    module = ["-m"] if options.module else []
+    return [sys.executable, "-u", "-m", "rushlight", "run", *module, *program]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""How a tensor's elements are divided among the ranks of a mesh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class Placement:
+    """Base of :class:`Shard` and :class:`Replicate`."""
+
+    def is_shard(self, dim: int | None = None) -> bool:
+        """Whether ranks have parts (along a dimension)."""
+        return False
+
+    def is_replicate(self) -> bool:
+        """Whether every rank has all elements."""
+        return False
+
+    def is_partial(self) -> bool:
+        """Whether ranks have summands: never here."""
+        return False
+
+
+@dataclass(frozen=True)
+class Shard(Placement):
+    """Ranks have consecutive parts along a dimension, the first ones the longer parts."""
+
+    dim: int = 0
+
+    def is_shard(self, dim: int | None = None) -> bool:
+        """Whether ranks have parts (along a dimension)."""
+        return dim is None or dim == self.dim
+
+
+@dataclass(frozen=True)
+class Replicate(Placement):
+    """Every rank has all elements."""
+
+    def is_replicate(self) -> bool:
+        """Whether every rank has all elements."""
+        return True
+
+
+def bounds(length: int, size: int, rank: int) -> tuple[int, int]:
+    """Where a rank's part of a dimension begins and ends: parts of equal length, rounded up, as
+    far as they reach."""
+    step = -(-length // size)
+    start = min(rank * step, length)
+    return start, min(start + step, length)

@@ -1,0 +1,92 @@
+"""One rank of a job that runs cases and writes down what came out: ``job.py FRAMEWORK FILE ...``.
+
+Run as a program of its own, under PyTorch or Rushlight: the cases are the same text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import importlib.util
+import math
+import os
+import pickle
+import sys
+import warnings
+
+
+def plain(value):
+    """A value without tensors: what two frameworks can compare."""
+    if hasattr(value, "detach"):
+        name = str(value.dtype).rpartition(".")[2]
+        shown = value.detach()
+        if name in ("bfloat16", "float16"):
+            shown = shown.float()
+        elif name == "complex32":
+            shown = shown.to(value.real.float().dtype.to_complex())
+        elif name in ("uint16", "uint32", "uint64"):
+            shown = shown.long()
+        return ("tensor", name, tuple(value.shape), shown.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return value
+    return type(value).__name__
+
+
+def outcome(case, torch, dist):
+    """What a case gives, or the error it ends by."""
+    try:
+        return ("value", plain(case(torch, dist, dist.get_rank(), dist.get_world_size())))
+    except Exception as error:
+        kinds = [kind.__name__ for kind in type(error).__mro__]
+        return ("error", kinds, str(error))
+
+
+def same(mine, other):
+    """Whether nested outcomes are equal, numbers up to rounding."""
+    if isinstance(mine, float) and isinstance(other, float):
+        return math.isclose(mine, other, rel_tol=2e-5, abs_tol=2e-6)
+    if isinstance(mine, dict):
+        return mine.keys() == other.keys() and all(same(mine[k], other[k]) for k in mine)
+    if isinstance(mine, (list, tuple)):
+        return len(mine) == len(other) and all(map(same, mine, other))
+    return mine == other
+
+
+def load(path):
+    """The module of a file of cases."""
+    spec = importlib.util.spec_from_file_location("cases_of_" + os.path.basename(path)[:-3], path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def main():
+    """All cases of a file on this rank."""
+    framework, path, results = sys.argv[1:4]
+    warnings.simplefilter("ignore")
+    torch = importlib.import_module(framework)
+    dist = importlib.import_module(framework + ".distributed")
+    module = load(path)
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=120))
+    found = {}
+    size = dist.get_world_size()
+    for name, case in module.CASES.items():
+        if not module.fits(name, size):
+            continue
+        found[name] = outcome(case, torch, dist)
+        dist.barrier()
+    with open(f"{results}.{dist.get_rank()}", "wb") as file:
+        pickle.dump(found, file)
+    if framework == "torch":  # whose threads sometimes abort the process at its end
+        dist.barrier()
+        os._exit(0)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Starting jobs of a few processes in tests, and what their ranks wrote down."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LIMIT = 240  # seconds: machines that test are busy
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def environment(rank: int, size: int, port: int, **more: str) -> dict[str, str]:
+    """The variables of a rank."""
+    names = dict(RANK=rank, WORLD_SIZE=size, LOCAL_RANK=rank, MASTER_PORT=port)
+    given = {name: str(value) for name, value in names.items()}
+    return {**os.environ, "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1", **given, **more}
+
+
+def run_ranks(command, size: int, limit: float = LIMIT, **variables: str):
+    """Run a command as all ranks of a job; (exit code, output) of each."""
+    port = free_port()
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, *map(str, command)], env=environment(rank, size, port, **variables),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        for rank in range(size)
+    ]  # fmt: skip
+    try:
+        outputs = [rank.communicate(timeout=limit)[0] for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+            rank.wait()
+    return [(rank.returncode, output) for rank, output in zip(ranks, outputs, strict=True)]
+
+
+def outcomes(framework: str, cases: Path, size: int, folder: Path, **variables: str) -> list:
+    """Run the cases of a file in a job; for each rank, the outcomes by case."""
+    results = folder / f"{cases.stem}-{framework}-{size}"
+    ended = run_ranks([HERE / "job.py", framework, cases, results], size, **variables)
+    for code, output in ended:
+        assert code == 0, output
+    return [pickle.loads(Path(f"{results}.{rank}").read_bytes()) for rank in range(size)]
