@@ -1,6 +1,8 @@
 """Basic English follows torchtext's rules; names of tokenizers are checked."""
 
 import re
+import sys
+import types
 
 import pytest
 
@@ -65,8 +67,6 @@ def test_get_tokenizer_refuses():
         get_tokenizer("basic")
     with pytest.raises(ValueError, match="only language 'en', got 'de'"):
         get_tokenizer("basic_english", language="de")
-    with pytest.raises(NotImplementedError, match="'spacy' is not part of rushlight-text"):
-        get_tokenizer("spacy")
     with pytest.raises(TypeError, match="'tokenizer' must be a string.*not int"):
         get_tokenizer(3)
     with pytest.raises(TypeError, match="'line' must be a string, not list"):
@@ -87,3 +87,46 @@ def test_ngrams():
     assert list(ngrams_iterator(["one"], 4)) == ["one"]
     with pytest.raises(ValueError, match="positive integer, got 0"):
         ngrams_iterator(tokens, 0)
+
+
+LIBRARIES = {"spacy": "spacy", "moses": "sacremoses", "toktok": "nltk", "revtok": "revtok"}
+
+
+@pytest.mark.parametrize("name", sorted([*LIBRARIES, "subword"]))
+def test_absent_libraries_are_named(name, monkeypatch):
+    package = LIBRARIES.get(name, "revtok")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=f"needs the library '{package}': .*pip install"):
+        get_tokenizer(name)
+
+
+def test_libraries_are_called(monkeypatch):
+    def tokenize(line, decap=False):
+        return [line, decap]
+
+    moses = types.SimpleNamespace(MosesTokenizer=lambda lang: types.SimpleNamespace(tokenize=lang))
+    toktok = types.SimpleNamespace(tokenize=str.upper)
+    monkeypatch.setitem(sys.modules, "revtok", types.SimpleNamespace(tokenize=tokenize))
+    monkeypatch.setitem(sys.modules, "sacremoses", moses)
+    for module in ("nltk", "nltk.tokenize"):
+        monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
+    monkeypatch.setitem(
+        sys.modules, "nltk.tokenize.toktok", types.SimpleNamespace(ToktokTokenizer=lambda: toktok)
+    )
+    assert get_tokenizer("revtok")("a") == ["a", False]
+    assert get_tokenizer("subword")("a") == ["a", True]
+    assert get_tokenizer("moses", "de") == "de"
+    assert get_tokenizer("toktok")("a") == "A"
+
+
+def test_spacy_tokens_and_missing_pipelines(monkeypatch):
+    def load(language):
+        if language != "en_core_web_sm":
+            raise OSError("no model")
+        token = types.SimpleNamespace
+        return types.SimpleNamespace(tokenizer=lambda line: [token(text=w) for w in line.split()])
+
+    monkeypatch.setitem(sys.modules, "spacy", types.SimpleNamespace(load=load))
+    assert get_tokenizer("spacy", "en_core_web_sm")("a b") == ["a", "b"]
+    with pytest.raises(OSError, match="spacy download de"):
+        get_tokenizer("spacy", "de")

@@ -1,6 +1,40 @@
-"""From sentences to batches: tokenizers by name, n-grams, collate functions."""
+"""From sentences to batches: tokenizers by name, n-grams, collate functions, samplers, BLEU."""
 
+from rushlight_text.data import functional, metrics, utils
 from rushlight_text.data.collate import collate_bags, collate_padded
+from rushlight_text.data.functional import (
+    custom_replace,
+    filter_wikipedia_xml,
+    generate_sp_model,
+    load_sp_model,
+    numericalize_tokens_from_iterator,
+    sentencepiece_numericalizer,
+    sentencepiece_tokenizer,
+    simple_space_split,
+    to_map_style_dataset,
+)
+from rushlight_text.data.metrics import bleu_score
+from rushlight_text.data.utils import RandomShuffler, interleave_keys
 from rushlight_text.tokenizers.basic import get_tokenizer, ngrams_iterator
 
-__all__ = ["collate_bags", "collate_padded", "get_tokenizer", "ngrams_iterator"]
+__all__ = [
+    "RandomShuffler",
+    "bleu_score",
+    "collate_bags",
+    "collate_padded",
+    "custom_replace",
+    "filter_wikipedia_xml",
+    "functional",
+    "generate_sp_model",
+    "get_tokenizer",
+    "interleave_keys",
+    "load_sp_model",
+    "metrics",
+    "ngrams_iterator",
+    "numericalize_tokens_from_iterator",
+    "sentencepiece_numericalizer",
+    "sentencepiece_tokenizer",
+    "simple_space_split",
+    "to_map_style_dataset",
+    "utils",
+]

@@ -49,7 +49,7 @@ class ByteLevelBPETokenizer:
                 f"ByteLevelBPETokenizer(): vocab and merges do not fit: {error}"
             ) from error
         self._backend = _pipeline(model, add_prefix_space)
-        self._add_special(special_tokens)
+        self.add_special_tokens(special_tokens)
 
     # -- making one ------------------------------------------------------------------------------
 
@@ -269,9 +269,12 @@ class ByteLevelBPETokenizer:
         _require_string("encode", text)
         return self._backend.encode(text)
 
-    def _add_special(self, tokens: Sequence[str]) -> None:
+    def add_special_tokens(self, tokens: Sequence[str]) -> int:
+        """Let tokens never be cut; those without an id get the next ones. Returns how many."""
+        before = len(self)
         if special := _special("ByteLevelBPETokenizer", tokens):
             self._backend.add_special_tokens(special)
+        return len(self) - before
 
     def _require_id(self, index: int) -> str:
         token = self._backend.id_to_token(index) if index >= 0 else None

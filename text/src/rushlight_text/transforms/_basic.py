@@ -1,4 +1,4 @@
-"""Transforms as modules, from tokens to padded tensors, with torchtext's names."""
+"""From tokens to padded tensors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import Any
 import rushlight as rl
 from rushlight import nn
 from rushlight_text import functional as F
-from rushlight_text.tokenizers.bpe import ByteLevelBPETokenizer
 from rushlight_text.vocab import Vocab
 
 __all__ = [
     "AddToken",
-    "GPT2BPETokenizer",
     "LabelToIndex",
     "PadTransform",
     "Sequential",
@@ -154,32 +152,3 @@ class LabelToIndex(nn.Module):
     def forward(self, input: str | list[str]) -> int | list[int]:
         """The place of a name, or the places of several."""
         return self._names[input] if isinstance(input, str) else self._names(input)
-
-
-class GPT2BPETokenizer(nn.Module):
-    """GPT-2's byte-level BPE from its two files.
-
-    Args:
-        encoder_json_path: ``vocab.json`` (GPT-2's own name: ``encoder.json``).
-        vocab_bpe_path: ``merges.txt`` (``vocab.bpe``).
-        return_tokens: give tokens; else ids, spelled as strings as torchtext gives them
-            (:class:`StrToIntTransform` makes integers of them).
-    """
-
-    def __init__(
-        self,
-        encoder_json_path: str | os.PathLike,
-        vocab_bpe_path: str | os.PathLike,
-        return_tokens: bool = False,
-    ):
-        super().__init__()
-        self.tokenizer = ByteLevelBPETokenizer.from_files(encoder_json_path, vocab_bpe_path)
-        self.return_tokens = return_tokens
-
-    def forward(self, input: str | list[str]) -> list[Any]:
-        """The tokens or ids of a text, or of each of several."""
-        if isinstance(input, (list, tuple)):
-            return [self.forward(text) for text in input]
-        if self.return_tokens:
-            return self.tokenizer.tokenize(input)
-        return [str(index) for index in self.tokenizer.encode(input)]
