@@ -1,6 +1,16 @@
 """Text for Rushlight: tokenizers, vocabularies, transforms, data sets and models."""
 
-from rushlight_text import data, datasets, functional, models, tokenizers, transforms, vocab
+from rushlight_text import (
+    data,
+    datasets,
+    functional,
+    models,
+    nn,
+    tokenizers,
+    transforms,
+    utils,
+    vocab,
+)
 from rushlight_text._version import __version__
 
 __all__ = [
@@ -9,7 +19,9 @@ __all__ = [
     "datasets",
     "functional",
     "models",
+    "nn",
     "tokenizers",
     "transforms",
+    "utils",
     "vocab",
 ]

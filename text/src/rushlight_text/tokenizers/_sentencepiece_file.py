@@ -18,7 +18,7 @@ _KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 
 @dataclass
 class Piece:
-    """One token: its text, its score (log probability, or minus the rank of its merge), its kind."""
+    """One token: text, score (log probability, or minus the rank of its merge), kind."""
 
     text: str = ""
     score: float = 0.0

@@ -1,4 +1,4 @@
-"""SentencePiece models (unigram and BPE), read without the library; `tokenizers` does the search."""
+"""SentencePiece models (unigram and BPE) without the library; `tokenizers` does the search."""
 
 from __future__ import annotations
 
