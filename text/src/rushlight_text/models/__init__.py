@@ -1,5 +1,8 @@
-"""Models of text."""
+"""Models of text: torchtext's RoBERTa and T5, the bag of embeddings."""
 
+from rushlight_text.models import roberta, t5
 from rushlight_text.models.embedding_bag import EmbeddingBagClassifier
+from rushlight_text.models.roberta import *  # noqa: F403
+from rushlight_text.models.t5 import *  # noqa: F403
 
-__all__ = ["EmbeddingBagClassifier"]
+__all__ = ["EmbeddingBagClassifier", *roberta.__all__, *t5.__all__]
