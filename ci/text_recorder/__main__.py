@@ -10,7 +10,7 @@ import importlib
 import sys
 from pathlib import Path
 
-SUBJECTS = ("sentencepiece_files", "word_tokenizers", "torchtext_models")
+SUBJECTS = ("sentencepiece_files", "word_tokenizers", "torchtext_models", "legacy")
 
 
 def main() -> int:

@@ -96,8 +96,7 @@ class SentencePieceModel:
 
     def normalize(self, text: str) -> str:
         """The text as pieces match it: normalized, with ``\u2581`` for spaces."""
-        if self._backend is None:
-            self._backend, self._normalize = _engines(self._file)
+        self._engine()
         if self._normalize is not None:
             text = self._normalize.normalize_str(text)
         if self._file.remove_extra_whitespaces:
@@ -105,6 +104,12 @@ class SentencePieceModel:
         if self._file.add_dummy_prefix and text:
             text = " " + text
         return text.replace(" ", SPACE) if self._file.escape_whitespaces else text
+
+    def _engine(self) -> tokenizers.Tokenizer:
+        """The search, made at its first use."""
+        if self._backend is None:
+            self._backend, self._normalize = _engines(self._file)
+        return self._backend
 
     def _segments(self, text: str) -> Iterable[tuple[str, bool]]:
         if self._split is None:
@@ -120,8 +125,7 @@ class SentencePieceModel:
     def _searched(self, segment: str) -> list[str]:
         if not segment:
             return []
-        assert self._backend is not None
-        encoding = self._backend.encode(segment, add_special_tokens=False)
+        encoding = self._engine().encode(segment, add_special_tokens=False)
         found: list[str] = []
         for index, token, (start, end) in zip(
             encoding.ids, encoding.tokens, encoding.offsets, strict=True
