@@ -10,7 +10,13 @@ import importlib
 import sys
 from pathlib import Path
 
-SUBJECTS = ("sentencepiece_files", "word_tokenizers", "torchtext_models", "legacy")
+SUBJECTS = (
+    "sentencepiece_files",
+    "word_tokenizers",
+    "torchtext_models",
+    "legacy",
+    "published_data_sets",
+)
 
 
 def main() -> int:

@@ -38,3 +38,18 @@ __all__ = [
     "to_map_style_dataset",
     "utils",
 ]
+
+# Names of the API up to 0.8, when fields stood here.
+_FORMER = (
+    "BPTTIterator Batch BucketIterator Dataset Example Field Iterator LabelField NestedField "
+    "Pipeline RawField ReversibleField SubwordField TabularDataset batch pool"
+).split()
+
+
+def __getattr__(name: str):
+    """The fields and iterators of the legacy API under their older path."""
+    if name in _FORMER:
+        from rushlight_text.legacy import data
+
+        return getattr(data, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
