@@ -31,7 +31,7 @@ def torchtext():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import torchtext.models
-        import torchtext.prototype.generate
+        import torchtext.prototype.generate  # noqa: F401
     return sys.modules["torchtext"]
 
 

@@ -15,10 +15,16 @@ from rushlight_text import (
 )
 from rushlight_text._version import __version__
 
+
+def disable_torchtext_deprecation_warning() -> None:
+    """Nothing: this package is not deprecated; torchtext's programs call it."""
+
+
 __all__ = [
     "__version__",
     "data",
     "datasets",
+    "disable_torchtext_deprecation_warning",
     "functional",
     "legacy",
     "models",
