@@ -1,7 +1,7 @@
 """From sentences to batches: tokenizers by name, n-grams, collate functions, samplers, BLEU."""
 
 from rushlight_text.data import functional, metrics, utils
-from rushlight_text.data.collate import collate_bags, collate_padded
+from rushlight_text.data.collate import collate_bags, collate_padded, pad_ids
 from rushlight_text.data.functional import (
     custom_replace,
     filter_wikipedia_xml,
@@ -14,11 +14,17 @@ from rushlight_text.data.functional import (
     to_map_style_dataset,
 )
 from rushlight_text.data.metrics import bleu_score
+from rushlight_text.data.sampling import LengthBucketSampler, TokenBudgetSampler
+from rushlight_text.data.streaming import PackedBlocks, TextLines, pack
 from rushlight_text.data.utils import RandomShuffler, interleave_keys
 from rushlight_text.tokenizers.basic import get_tokenizer, ngrams_iterator
 
 __all__ = [
+    "LengthBucketSampler",
+    "PackedBlocks",
     "RandomShuffler",
+    "TextLines",
+    "TokenBudgetSampler",
     "bleu_score",
     "collate_bags",
     "collate_padded",
@@ -32,6 +38,8 @@ __all__ = [
     "metrics",
     "ngrams_iterator",
     "numericalize_tokens_from_iterator",
+    "pack",
+    "pad_ids",
     "sentencepiece_numericalizer",
     "sentencepiece_tokenizer",
     "simple_space_split",
