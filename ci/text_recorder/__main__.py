@@ -16,6 +16,7 @@ SUBJECTS = (
     "torchtext_models",
     "legacy",
     "published_data_sets",
+    "pretrained_tokenizers",
 )
 
 

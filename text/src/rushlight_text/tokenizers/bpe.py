@@ -218,6 +218,11 @@ class ByteLevelBPETokenizer:
 
     # -- the vocabulary --------------------------------------------------------------------------
 
+    @property
+    def backend(self) -> tokenizers.Tokenizer:
+        """The library's tokenizer."""
+        return self._backend
+
     def __len__(self) -> int:
         return self._backend.get_vocab_size()
 

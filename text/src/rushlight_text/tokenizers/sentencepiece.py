@@ -21,7 +21,7 @@ from rushlight_text.tokenizers._sentencepiece_file import (
 if TYPE_CHECKING:
     import tokenizers
 
-__all__ = ["SentencePieceModel"]
+__all__ = ["SPACE", "SentencePieceModel", "merges_of"]
 
 SPACE = "\u2581"
 # Pieces that never match text begin with a noncharacter in the search.
@@ -190,7 +190,7 @@ def _engines(file: ModelFile) -> tuple[tokenizers.Tokenizer, Any]:
     if file.model_type == BPE:
         model = models.BPE(
             vocab={text: index for index, text in enumerate(texts)},
-            merges=_merges(texts, file),
+            merges=merges_of(texts, file),
             unk_token=texts[unk],
             fuse_unk=True,
             byte_fallback=file.byte_fallback,
@@ -206,7 +206,7 @@ def _engines(file: ModelFile) -> tuple[tokenizers.Tokenizer, Any]:
     return backend, normalizers.Precompiled(file.charsmap) if file.charsmap else None
 
 
-def _merges(texts: list[str], file: ModelFile) -> list[tuple[str, str]]:
+def merges_of(texts: list[str], file: ModelFile) -> list[tuple[str, str]]:
     """The merges that scores stand for: every cut of a piece into two pieces, best score first."""
     known = {text for text, each in zip(texts, file.pieces, strict=True) if each.kind == NORMAL}
     order = sorted(range(len(texts)), key=lambda index: -file.pieces[index].score)
