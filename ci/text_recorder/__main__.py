@@ -17,6 +17,7 @@ SUBJECTS = (
     "legacy",
     "published_data_sets",
     "pretrained_tokenizers",
+    "tiny_models",
 )
 
 

@@ -1,4 +1,4 @@
-"""Models of text: torchtext's RoBERTa and T5, the bag of embeddings."""
+"""Models of text: torchtext's RoBERTa and T5, the bag of embeddings; `pretrained` by its path."""
 
 from rushlight_text.models import roberta, t5
 from rushlight_text.models.embedding_bag import EmbeddingBagClassifier
