@@ -18,6 +18,7 @@ SUBJECTS = (
     "published_data_sets",
     "pretrained_tokenizers",
     "tiny_models",
+    "generated",
 )
 
 

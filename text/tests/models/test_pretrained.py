@@ -1,9 +1,9 @@
 """Tiny models saved by transformers give its outputs (recorded): every kind, every head."""
 
-import gzip
 import json
 
 import pytest
+import tiny_folders
 
 import rushlight as rl
 from rushlight.serialization import safetensors
@@ -20,14 +20,7 @@ ENCODERS = ("bert", "roberta", "xlmr", "electra", "distilbert")
 
 @pytest.fixture(scope="module")
 def tiny(recorded_folder):
-    packed = (recorded_folder / "tiny_models.safetensors.gz").read_bytes()
-    tensors = safetensors.load(gzip.decompress(packed))
-    configs = json.loads((recorded_folder / "tiny_models.json").read_text())
-    parts = {name: {} for name in configs}
-    for key, value in tensors.items():
-        name, _, rest = key.partition("/")
-        parts[name][rest] = value
-    return configs, parts
+    return tiny_folders.parts(recorded_folder)
 
 
 @pytest.fixture
@@ -36,10 +29,7 @@ def case(tiny, tmp_path):
 
     def load(name):
         configs, parts = tiny
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "config.json").write_text(json.dumps(configs[name]))
-        (folder / "model.safetensors").write_bytes(bytes(parts[name]["weights"].tolist()))
+        folder = tiny_folders.write(tmp_path / name, configs[name], parts[name]["weights"])
         inputs = {k[3:]: v for k, v in parts[name].items() if k.startswith("in.")}
         outputs = {k: v for k, v in parts[name].items() if k != "weights" and k[:3] != "in."}
         return folder, inputs, outputs
