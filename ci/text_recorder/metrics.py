@@ -102,7 +102,8 @@ def _tags() -> dict:
 def record(folder: Path) -> None:
     """Write ``metrics.json``."""
     ours, one, two = _texts()
-    sentence = [sacrebleu.sentence_bleu(a, [b, c]).score for a, b, c in zip(ours, one, two)]
+    rows = zip(ours, one, two, strict=True)
+    sentence = [sacrebleu.sentence_bleu(a, [b, c]).score for a, b, c in rows]
     found = {
         "texts": [ours, one, two],
         "bleu": _bleu(),

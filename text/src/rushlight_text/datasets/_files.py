@@ -55,8 +55,8 @@ def take(archive: Path, inner: str, target: Path) -> None:
         with zipfile.ZipFile(archive) as packed:
             found = [each for each in packed.namelist() if _ends(each, inner)]
             if found:
-                with packed.open(found[0]) as source:
-                    _write(source, target)
+                with packed.open(found[0]) as content:
+                    _write(content, target)
                 return
     else:
         with tarfile.open(archive) as packed:
@@ -93,7 +93,7 @@ def _write(source: IO[Any] | Any, target: Path) -> None:
 
 def rows(path: Path, delimiter: str = ",", skip: int = 0, quoted: bool = True) -> Iterator[list]:
     """The fields of each line, after `skip` lines; without `quoted` quotation marks are text."""
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    quoting: Any = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     with open(path, encoding="utf-8", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, quoting=quoting)
         for number, row in enumerate(reader):

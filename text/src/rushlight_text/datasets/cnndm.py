@@ -62,7 +62,9 @@ def _stories(archive: Path, names: set[str]) -> Iterator[list[str]]:
 
 def _parsed(story: Iterable[str]) -> tuple[str, str]:
     """The article, and the lines after the mark of highlights; lines end in a full stop."""
-    article, highlights, marked = [], [], False
+    article: list[str] = []
+    highlights: list[str] = []
+    marked = False
     for line in map(str.strip, story):
         if not line:
             continue

@@ -87,7 +87,9 @@ def _advance(
     options, beams = steps.options, steps.options.num_beams
     ends = set(options.ends)
     scale = count**options.length_penalty
-    rows, chosen, sums = [], [], []
+    rows: list[int] = []
+    chosen: list[int] = []
+    sums: list[float] = []
     listed = zip(found.scores, found.places, strict=True)
     sequences = steps.ids.tolist()
     for prompt, (values, where) in enumerate(listed):
@@ -106,7 +108,7 @@ def _advance(
                 kept += 1
         for _ in range(beams - kept):
             rows.append(prompt * beams)
-            chosen.append(options.pad_token_id)
+            chosen.append(options.pad_token_id or 0)
             sums.append(NEVER)
     return rl.tensor(rows), rl.tensor(chosen), rl.tensor(sums).view(-1, beams)
 

@@ -105,7 +105,7 @@ def forced(token: int, length: int) -> Processor:
 
 def temperature(value: float) -> Processor:
     """Divide the scores."""
-    return lambda ids, scores: scores / value
+    return lambda ids, scores: scores.div(value)
 
 
 def top_k(count: int) -> Processor:

@@ -54,8 +54,8 @@ def generate_text(
     Returns:
         A text for a text, a list for several; with `num_return_sequences` that many for each.
     """
-    single = isinstance(prompts, str)
-    ids, mask = _prompts(model, tokenizer, [prompts] if single else list(prompts))
+    listed = [prompts] if isinstance(prompts, str) else list(prompts)
+    ids, mask = _prompts(model, tokenizer, listed)
     start = 1 if model.is_encoder_decoder else ids.shape[1]
     if stop_strings:
         options["stop"] = stop_at(tokenizer, stop_strings, start)
@@ -64,7 +64,7 @@ def generate_text(
     found = generate(model, ids, mask, **options)
     texts = tokenizer.batch_decode(found[:, start:], skip_special_tokens=True)
     texts = [_cut(text, stop_strings) for text in texts]
-    return texts[0] if single and len(texts) == 1 else texts
+    return texts[0] if isinstance(prompts, str) and len(texts) == 1 else texts
 
 
 def stream_text(

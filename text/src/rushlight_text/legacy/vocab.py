@@ -73,7 +73,9 @@ class Vocab:
     def _table(self) -> dict[str, int]:
         return defaultdict() if self.unk_index is None else defaultdict(self._default_unk_index)
 
-    def _default_unk_index(self) -> int | None:
+    def _default_unk_index(self) -> int:
+        if self.unk_index is None:
+            raise KeyError(self.UNK)
         return self.unk_index
 
     def __getitem__(self, token: str) -> int:

@@ -57,11 +57,11 @@ def _cut(text: str, stemmer: Callable[[str], str] | None) -> list[str]:
 
 def _one(kind: str, prediction: str, reference: str, stemmer: Callable[[str], str] | None) -> Rouge:
     if kind == "rougeLsum":
-        ours, theirs = (
+        lines = [
             [words for line in text.split("\n") if (words := _cut(line, stemmer))]
             for text in (prediction, reference)
-        )
-        return _of_lines(ours, theirs)
+        ]
+        return _of_lines(lines[0], lines[1])
     ours, theirs = _cut(prediction, stemmer), _cut(reference, stemmer)
     if kind == "rougeL":
         common = len(_subsequence(theirs, ours))

@@ -51,7 +51,7 @@ class GenerationUtils(nn.Module):
         """
         model_kwargs: dict[str, Any] = {}
         if self.is_encoder_decoder:
-            padding = inputs == pad_idx
+            padding = inputs.eq(pad_idx)
             model_kwargs["encoder_outputs"] = self._encoded(inputs, padding)
             model_kwargs["encoder_padding_mask"] = padding
         start = rl.full((len(inputs), 1), pad_idx, dtype=rl.long, device=inputs.device)
@@ -128,7 +128,7 @@ class GenerationUtils(nn.Module):
         """Scores divided by a positive temperature."""
         if not temperature > 0:
             raise ValueError(f"`temperature` is {temperature} but should be positive")
-        return probs / temperature
+        return probs.div(temperature)
 
     def _remove_invalid_values(self, scores: rl.Tensor) -> rl.Tensor:
         """NaN becomes 0, infinity the largest number; in place."""

@@ -26,6 +26,8 @@ class Vectors(nn.Module):
     """
 
     is_jitable = False
+    table: rl.Tensor
+    unknown: rl.Tensor
 
     def __init__(
         self,

@@ -71,11 +71,10 @@ def byte_level_backend(
     if kind.startswith(("Roberta", "Bart", "Longformer")):
         for name, token in (("cls_token", "<s>"), ("sep_token", "</s>"), ("pad_token", "<pad>")):
             tokens.setdefault(name, token)
-        ends = [tokens[name] for name in ("sep_token", "cls_token")]
+        sep, cls = (tokens[name] for name in ("sep_token", "cls_token"))
+        ids = backend.get_vocab()
         backend.post_processor = processors.RobertaProcessing(
-            *[(token, backend.token_to_id(token)) for token in ends],
-            trim_offsets=True,
-            add_prefix_space=prefix,
+            (sep, ids[sep]), (cls, ids[cls]), trim_offsets=True, add_prefix_space=prefix
         )
     else:
         backend.post_processor = processors.ByteLevel(trim_offsets=False)
@@ -116,6 +115,7 @@ def _sentencepiece(file: ModelFile) -> tokenizers.Tokenizer:
 
     texts = [piece.text for piece in file.pieces]
     unk = next(i for i, piece in enumerate(file.pieces) if piece.kind == UNKNOWN)
+    model: Any
     if file.model_type == BPE:
         model = models.BPE(
             vocab={text: index for index, text in enumerate(texts)},

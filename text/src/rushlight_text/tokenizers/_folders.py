@@ -46,8 +46,8 @@ def read_folder(folder: Path) -> tuple[tokenizers.Tokenizer, dict[str, Any]]:
     """The tokenizer of a folder, and the options of :class:`Tokenizer` that stand beside it."""
     settings = _json(folder / "tokenizer_config.json")
     special = {**_json(folder / "special_tokens_map.json"), **settings}
-    tokens = {name: _content(special.get(name)) for name in _NAMES}
-    tokens = {name: token for name, token in tokens.items() if token is not None}
+    listed = ((name, _content(special.get(name))) for name in _NAMES)
+    tokens = {name: token for name, token in listed if token is not None}
     backend = _backend(folder, settings, tokens)
     known = {name: t for name, t in tokens.items() if backend.token_to_id(t) is not None}
     kind = str(settings.get("tokenizer_class", ""))

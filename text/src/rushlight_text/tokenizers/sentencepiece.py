@@ -187,6 +187,7 @@ def _engines(file: ModelFile) -> tuple[tokenizers.Tokenizer, Any]:
     never = (UNKNOWN, CONTROL, USER_DEFINED)  # the user's pieces are cut out beforehand
     texts = [_NEVER + each.text if each.kind in never else each.text for each in file.pieces]
     unk = next(index for index, each in enumerate(file.pieces) if each.kind == UNKNOWN)
+    model: Any
     if file.model_type == BPE:
         model = models.BPE(
             vocab={text: index for index, text in enumerate(texts)},

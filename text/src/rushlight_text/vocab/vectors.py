@@ -207,11 +207,12 @@ _GLOVE = [("6B", (50, 100, 200, 300)), ("42B", (300,)), ("840B", (300,))]
 _GLOVE.append(("twitter.27B", (25, 50, 100, 200)))
 
 # Names that the legacy fields take in ``build_vocab(vectors=...)``.
-pretrained_aliases: dict[str, Callable[..., Vectors]] = {
+_NAMED: dict[str, Callable[..., Vectors]] = {
     "charngram.100d": CharNGram,
     "fasttext.en.300d": partial(FastText, language="en"),
     "fasttext.simple.300d": partial(FastText, language="simple"),
-} | {
+}
+pretrained_aliases = _NAMED | {
     f"glove.{name}.{dim}d": partial(GloVe, name=name, dim=dim)
     for name, lengths in _GLOVE
     for dim in lengths

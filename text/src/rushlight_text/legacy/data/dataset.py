@@ -122,15 +122,15 @@ class Dataset(data.Dataset):
 
         check: a folder; where it is there, nothing is fetched.
         """
-        path = os.path.join(root, cls.name)  # type: ignore[attr-defined]
+        path = os.path.join(root, cls.name)
         check = path if check is None else check
         if not os.path.isdir(check):
-            for url in cls.urls:  # type: ignore[attr-defined]
+            for url in cls.urls:
                 url, name = url if isinstance(url, tuple) else (url, os.path.basename(url))
                 file = download_from_url(url, path=os.path.join(path, name))
                 if file.endswith((".zip", ".gz", ".tgz")):
                     extract_archive(file, path)
-        return os.path.join(path, cls.dirname)  # type: ignore[attr-defined]
+        return os.path.join(path, cls.dirname)
 
     def filter_examples(self, field_names: Iterable[str]) -> None:
         """Drop tokens that the vocabulary of these fields does not know."""
@@ -158,7 +158,8 @@ def _shares(split_ratio: float | Sequence[float]) -> tuple[float, float, float]:
 def _cut(
     examples: list[Any], train: float, test: float, validation: float, shuffle: RandomShuffler
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    order = [examples[i] for i in shuffle(range(len(examples)))]
+    places: list[int] = shuffle(range(len(examples)))
+    order = [examples[i] for i in places]
     first = int(round(train * len(order)))
     second = len(order) - first if not validation else int(round(test * len(order)))
     return order[:first], order[first : first + second], order[first + second :]
@@ -204,7 +205,8 @@ def _examples(
         rows: Iterator[Any] = iter(file)
         make: Callable[..., Any] = Example.fromJSON
     else:
-        rows = csv.reader(file, **({"delimiter": "\t"} if kind == "tsv" else {}), **options)
+        given: dict[str, Any] = {"delimiter": "\t"} if kind == "tsv" else {}
+        rows = csv.reader(file, **given, **options)
         make = Example.fromCSV
         if isinstance(fields, Mapping):
             if skip_header:

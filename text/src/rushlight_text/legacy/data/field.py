@@ -140,7 +140,7 @@ class Field(RawField):
             x = [token for token in x if token not in self.stop_words]
         return super().preprocess(x)
 
-    def process(self, batch: list, device: Any = None) -> Any:  # type: ignore[override]
+    def process(self, batch: list, device: Any = None) -> Any:
         """The tensor of the values of a batch."""
         return self.numericalize(self.pad(batch), device=device)
 

@@ -83,7 +83,8 @@ class Iterator:
         if self.sort:
             return sorted(self.dataset, key=self.sort_key)
         if self.shuffle:
-            return [self.dataset[i] for i in self.random_shuffler(range(len(self.dataset)))]
+            places: list[int] = self.random_shuffler(range(len(self.dataset)))
+            return [self.dataset[i] for i in places]
         return self.dataset
 
     def init_epoch(self) -> None:

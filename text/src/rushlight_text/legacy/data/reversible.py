@@ -29,7 +29,7 @@ class ReversibleField(Field):
     def reverse(self, batch: rl.Tensor) -> list[str]:
         """The text of each sequence of a batch, up to its end token, without other marks."""
         join = library("revtok", "revtok", "reverse()").detokenize if self.use_revtok else "".join
-        rows = (batch if self.batch_first else batch.t()).tolist()
+        rows: Any = batch.tolist() if self.batch_first else batch.t().tolist()
         dropped = (self.init_token, self.pad_token)
         texts = []
         for row in rows:
@@ -52,4 +52,4 @@ class SubwordField(ReversibleField):
         """Cut the tokens of data sets, or of columns, into segments; in place."""
         for column in self._columns(args):
             for tokens in column:
-                tokens[:] = self.vocab.segment(tokens)  # type: ignore[attr-defined]
+                tokens[:] = self.vocab.segment(tokens)

@@ -13,7 +13,7 @@ class LabelledTexts(Dataset):
     """A data set of the fields ``text`` and ``label``."""
 
     @staticmethod
-    def sort_key(ex: Any) -> int:  # type: ignore[override]
+    def sort_key(ex: Any) -> int:
         """The length of the text."""
         return len(ex.text)
 
@@ -35,7 +35,8 @@ class LabelledTexts(Dataset):
             kwargs: for `splits`.
         """
         text, label = Field(), Field(sequential=False)
-        parts = cls.splits(text, label, root=root, **kwargs)
+        made: Any = cls
+        parts = made.splits(text, label, root=root, **kwargs)
         text.build_vocab(parts[0], vectors=vectors)
         label.build_vocab(parts[0])
         return BucketIterator.splits(parts, batch_size=batch_size, device=device)

@@ -62,7 +62,7 @@ class BABI20(Dataset):
     dirname = ""
 
     @staticmethod
-    def sort_key(ex: Any) -> int:  # type: ignore[override]
+    def sort_key(ex: Any) -> int:
         """The length of the question."""
         return len(ex.query)
 

@@ -43,7 +43,7 @@ class NLIDataset(TabularDataset):
     name = "nli"
 
     @staticmethod
-    def sort_key(ex: Any) -> int:  # type: ignore[override]
+    def sort_key(ex: Any) -> int:
         """A key that sorts by both lengths."""
         return interleave_keys(len(ex.premise), len(ex.hypothesis))
 

@@ -22,7 +22,7 @@ class SequenceTaggingDataset(Dataset):
     """
 
     @staticmethod
-    def sort_key(example: Any) -> int:  # type: ignore[override]
+    def sort_key(example: Any) -> int:
         """The number of words, if they are in the first field."""
         for value in vars(example).values():
             return len(value)

@@ -24,7 +24,7 @@ class TranslationDataset(Dataset):
     """
 
     @staticmethod
-    def sort_key(ex: Any) -> int:  # type: ignore[override]
+    def sort_key(ex: Any) -> int:
         """A key that sorts by both lengths."""
         return interleave_keys(len(ex.src), len(ex.trg))
 

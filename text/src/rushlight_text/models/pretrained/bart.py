@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import rushlight as rl
 from rushlight import nn
@@ -80,7 +81,7 @@ class BartLayer(nn.Module):
         self,
         x: rl.Tensor,
         mask: rl.Tensor | None,
-        memory: rl.Tensor | None = None,
+        memory: Any = None,
         memory_mask: rl.Tensor | None = None,
         cache: KeyValueCache | None = None,
         number: int = 0,
@@ -232,6 +233,8 @@ class BartForConditionalGeneration(nn.Module):
     ) -> ModelOutput:
         """Logits of a target; arguments and results as of :class:`T5ForConditionalGeneration`."""
         if encoder_output is None:
+            if input_ids is None:
+                raise ValueError("pass input_ids or encoder_output")
             encoder_output = self.encode(input_ids, attention_mask)
         if decoder_input_ids is None:
             decoder_input_ids = shifted(labels, self.config)

@@ -72,8 +72,10 @@ class BertSelfAttention(nn.Module):
 
     def forward(self, x: rl.Tensor, mask: rl.Tensor | None) -> rl.Tensor:
         """``[B, T, E]`` of the same."""
-        heads = [split_heads(part(x), self.heads) for part in (self.query, self.key, self.value)]
-        return join_heads(attend(*heads, mask, self.dropout if self.training else 0.0))
+        query = split_heads(self.query(x), self.heads)
+        key = split_heads(self.key(x), self.heads)
+        value = split_heads(self.value(x), self.heads)
+        return join_heads(attend(query, key, value, mask, self.dropout if self.training else 0.0))
 
 
 class BertOutput(nn.Module):

@@ -51,8 +51,10 @@ class MultiHeadSelfAttention(nn.Module):
 
     def forward(self, x: rl.Tensor, mask: rl.Tensor | None) -> rl.Tensor:
         """``[B, T, E]`` of the same."""
-        heads = [split_heads(part(x), self.heads) for part in (self.q_lin, self.k_lin, self.v_lin)]
-        found = attend(*heads, mask, self.dropout if self.training else 0.0)
+        query = split_heads(self.q_lin(x), self.heads)
+        key = split_heads(self.k_lin(x), self.heads)
+        value = split_heads(self.v_lin(x), self.heads)
+        found = attend(query, key, value, mask, self.dropout if self.training else 0.0)
         return self.out_lin(join_heads(found))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import rushlight as rl
 from rushlight import nn
 from rushlight_text.models.pretrained._parts import (
@@ -172,7 +170,6 @@ class GPT2LMHeadModel(nn.Module):
         attention_mask: rl.Tensor | None = None,
         labels: rl.Tensor | None = None,
         cache: KeyValueCache | None = None,
-        **_: Any,
     ) -> ModelOutput:
         """``logits`` ``[B, T, V]``, and ``loss`` with labels ``[B, T]``, which are the ids
         themselves: the shift is done here; -100 does not count."""

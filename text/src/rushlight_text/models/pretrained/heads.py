@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import rushlight as rl
 import rushlight.nn.functional as F
 from rushlight import nn
@@ -23,7 +25,7 @@ __all__ = [
     "base_class",
 ]
 
-_BASES: dict[str, type[nn.Module]] = {
+_BASES: dict[str, Any] = {
     "bert": BertModel,
     "roberta": RobertaModel,
     "xlm-roberta": RobertaModel,
@@ -33,7 +35,7 @@ _BASES: dict[str, type[nn.Module]] = {
 }
 
 
-def base_class(config: Config) -> type[nn.Module]:
+def base_class(config: Config) -> Any:
     """The encoder of a configuration's ``model_type``."""
     if config.model_type not in _BASES:
         raise NotImplementedError(

@@ -106,7 +106,8 @@ class LlamaAttention(nn.Module):
             key, value = cache.update(layer, key, value)
         groups = self.heads // self.key_heads
         if groups > 1:
-            key, value = (each.repeat_interleave(groups, dim=1) for each in (key, value))
+            key = key.repeat_interleave(groups, dim=1)
+            value = value.repeat_interleave(groups, dim=1)
         return self.o_proj(join_heads(attend(query, key, value, mask)))
 
 
@@ -233,7 +234,6 @@ class LlamaForCausalLM(nn.Module):
         attention_mask: rl.Tensor | None = None,
         labels: rl.Tensor | None = None,
         cache: KeyValueCache | None = None,
-        **_: Any,
     ) -> ModelOutput:
         """``logits`` and ``loss`` as of :class:`GPT2LMHeadModel`."""
         logits = self.lm_head(self.model(input_ids, attention_mask, cache).last_hidden_state)

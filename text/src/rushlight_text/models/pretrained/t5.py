@@ -264,6 +264,8 @@ class T5ForConditionalGeneration(nn.Module):
             ``logits`` ``[B, T, V]``, ``loss`` with labels, ``encoder_output``.
         """
         if encoder_output is None:
+            if input_ids is None:
+                raise ValueError("pass input_ids or encoder_output")
             encoder_output = self.encode(input_ids, attention_mask)
         if decoder_input_ids is None:
             decoder_input_ids = shifted(labels, self.config)

@@ -133,7 +133,7 @@ def roberta_transform(truncate_length: int) -> T.Sequential:
     )
 
 
-_LARGE = {
+_LARGE: dict[str, Any] = {
     "embedding_dim": 1024,
     "ffn_dimension": 4096,
     "num_attention_heads": 16,

@@ -137,7 +137,7 @@ def t5_transform() -> T5Transform:
     )
 
 
-def _sizes(width: int, heads: int, layers: int, inner: int, qkv: int = 64) -> dict[str, int]:
+def _sizes(width: int, heads: int, layers: int, inner: int, qkv: int = 64) -> dict[str, Any]:
     return {
         "embedding_dim": width,
         "num_attention_heads": heads,
@@ -161,7 +161,7 @@ _FLAN = {
     "XL": _sizes(2048, 32, 24, 5120),
     "XXL": _sizes(4096, 64, 24, 10240),
 }
-_PARTS = {
+_PARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "_ENCODER": (".encoder", {"encoder_only": True}),
     "": ("", {}),
     "_GENERATION": (".generation", {"linear_head": True}),

@@ -177,7 +177,7 @@ class T5Model(nn.Module):
             if encoder_tokens is None:
                 raise AssertionError("pass encoder_tokens or encoder_outputs")
             if encoder_padding_mask is None:
-                encoder_padding_mask = encoder_tokens == self.padding_idx
+                encoder_padding_mask = encoder_tokens.eq(self.padding_idx)
             encoder_outputs = self.encoder(encoder_tokens, encoder_mask, encoder_padding_mask)
             found |= encoder_outputs
         if self.decoder is None:
@@ -186,7 +186,7 @@ class T5Model(nn.Module):
         if decoder_tokens is None:
             decoder_tokens = rl.full((memory.shape[0], 1), self.padding_idx, device=memory.device)
         if decoder_padding_mask is None:
-            decoder_padding_mask = decoder_tokens == self.padding_idx
+            decoder_padding_mask = rl.eq(decoder_tokens, self.padding_idx)
             decoder_padding_mask[:, 0] = False  # padding begins every sequence
         outputs = self.decoder(
             self.token_embeddings(decoder_tokens),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import rushlight as rl
 from rushlight import nn
@@ -41,7 +42,7 @@ class T5Transform(nn.Module):
             return self.sp_model.EncodeAsIds(input)
         return [self.sp_model.EncodeAsIds(text) for text in input]
 
-    def decode(self, input: list[int] | list[list[int]]) -> str | list[str]:
+    def decode(self, input: Any) -> str | list[str]:
         """The text of ids, or each of a list of lists."""
         if input and isinstance(input[0], (list, tuple)):
             return [self.sp_model.DecodeIds(ids) for ids in input]
