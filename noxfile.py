@@ -151,6 +151,15 @@ def family(session: nox.Session) -> None:
 
 
 @nox.session
+def text_family(session: nox.Session) -> None:
+    """Tokenizers, models, generation, metrics and data sets of rushlight_text against transformers,
+    sentencepiece, sacrebleu, torchtext and others, which get an environment of their own in
+    .nox/text_oracle (some gigabytes) and are recorded anew."""
+    install(session, *TEST_TOOLS, folders=("core", "text"))
+    session.run("python", "ci/text_family.py", *session.posargs)
+
+
+@nox.session
 def onnx_files(session: nox.Session) -> None:
     """Real ONNX models of other packages, downloaded: the numbers of ONNX Runtime."""
     install(session, "onnx", "onnxruntime", folders=("core",))

@@ -87,7 +87,7 @@ def build_model(
     -------
     >>> model = build_model("gpt2", "causal-lm", n_layer=1, n_embd=8, n_head=2, vocab_size=20)
     >>> model(rl.tensor([[1, 2, 3]])).logits.shape
-    torch.Size([1, 3, 20])
+    rushlight.Size([1, 3, 20])
     """
     whole = completed(config, **changes)
     if head is None:

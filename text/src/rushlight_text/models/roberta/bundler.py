@@ -25,7 +25,7 @@ class RobertaBundle:
     -------
     >>> bundle = RobertaBundle(RobertaEncoderConf(12, 8, 16, 1, 20, 2, 1))
     >>> bundle.get_model(load_weights=False)(rl.tensor([[0, 5, 2]])).shape
-    torch.Size([1, 3, 8])
+    rushlight.Size([1, 3, 8])
     """
 
     _encoder_conf: RobertaEncoderConf

@@ -109,7 +109,7 @@ class RobertaModel(nn.Module):
     >>> conf = RobertaEncoderConf(vocab_size=20, num_encoder_layers=1, **sizes)
     >>> model = RobertaModel(conf, RobertaClassificationHead(num_classes=3, input_dim=8))
     >>> model(rl.tensor([[0, 5, 6, 2]])).shape
-    torch.Size([1, 3])
+    rushlight.Size([1, 3])
     """
 
     def __init__(

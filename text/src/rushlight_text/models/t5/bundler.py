@@ -38,7 +38,7 @@ class T5Bundle:
     >>> config = T5Conf(True, False, 8, 4, 2, 1, 1, 16, vocab_size=20)
     >>> model = T5Bundle(config).get_model(load_weights=False)
     >>> model(rl.tensor([[5, 6, 1]]))["encoder_output"].shape
-    torch.Size([1, 3, 8])
+    rushlight.Size([1, 3, 8])
     """
 
     _config: T5Conf

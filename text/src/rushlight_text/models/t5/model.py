@@ -84,7 +84,7 @@ class T5Model(nn.Module):
     >>> sizes = dict(embedding_dim=8, qkv_dim=4, num_attention_heads=2, ffn_dimension=16)
     >>> config = T5Conf(vocab_size=20, num_encoder_layers=1, num_decoder_layers=1, **sizes)
     >>> T5Model(config)(rl.tensor([[5, 6, 1]]))["decoder_output"].shape
-    torch.Size([1, 1, 8])
+    rushlight.Size([1, 1, 8])
     """
 
     def __init__(
