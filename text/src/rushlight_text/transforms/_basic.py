@@ -26,7 +26,9 @@ __all__ = [
 class Sequential(nn.Sequential):
     """Transforms one after the other.
 
-    >>> steps = Sequential(VocabTransform(vocab), Truncate(256), AddToken(0), ToTensor(1))
+    >>> vocab = Vocab(["<pad>", "<bos>", "a", "b"])
+    >>> Sequential(VocabTransform(vocab), Truncate(2), AddToken(1), ToTensor(0))(["a", "b", "a"])
+    tensor([1, 2, 3])
     """
 
     def forward(self, input: Any) -> Any:
