@@ -1,24 +1,48 @@
-"""Text for Rushlight: tokenizers, vocabularies, transforms, data sets and models."""
+"""Text for Rushlight: tokenizers, vocabularies, transforms, data sets, models and generation."""
 
 import importlib
+from typing import TYPE_CHECKING
 
-from rushlight_text import (
-    data,
-    datasets,
-    functional,
-    legacy,
-    models,
-    nn,
-    prototype,
-    tokenizers,
-    transforms,
-    utils,
-    vocab,
-)
+from rushlight_text import data, functional, tokenizers, transforms, utils, vocab
 from rushlight_text._version import __version__
 
-# Imported when they are asked for: programs of torchtext need none of them.
-_LATER = ("generation", "metrics", "pipelines")
+if TYPE_CHECKING:
+    from rushlight_text import (
+        datasets,
+        experimental,
+        generation,
+        legacy,
+        metrics,
+        models,
+        nn,
+        pipelines,
+        prototype,
+        zoo,
+    )
+
+__all__ = [
+    "__version__",
+    "data",
+    "datasets",
+    "disable_torchtext_deprecation_warning",
+    "experimental",
+    "functional",
+    "generation",
+    "legacy",
+    "metrics",
+    "models",
+    "nn",
+    "pipelines",
+    "prototype",
+    "tokenizers",
+    "transforms",
+    "utils",
+    "vocab",
+    "zoo",
+]
+
+# Imported when they are asked for: few programs need them all.
+_LATER = "datasets experimental generation legacy metrics models nn pipelines prototype zoo".split()
 
 
 def __getattr__(name: str):
@@ -28,22 +52,9 @@ def __getattr__(name: str):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
 def disable_torchtext_deprecation_warning() -> None:
     """Nothing: this package is not deprecated; torchtext's programs call it."""
-
-
-__all__ = [
-    "__version__",
-    "data",
-    "datasets",
-    "disable_torchtext_deprecation_warning",
-    "functional",
-    "legacy",
-    "models",
-    "nn",
-    "prototype",
-    "tokenizers",
-    "transforms",
-    "utils",
-    "vocab",
-]
