@@ -69,10 +69,10 @@ class CRF(nn.Module):
         if reduction == "none":
             return likelihood
         if reduction == "sum":
-            return likelihood.sum()
+            return rl.sum(likelihood)
         if reduction == "mean":
             return likelihood.mean()
-        return likelihood.sum().div(mask.sum())
+        return rl.sum(likelihood).div(rl.sum(mask))
 
     def decode(self, emissions: rl.Tensor, mask: rl.Tensor | None = None) -> list[list[int]]:
         """The most likely tags of each sequence (Viterbi 1967)."""
