@@ -20,6 +20,7 @@ SUBJECTS = (
     "tiny_models",
     "generated",
     "metrics",
+    "marian",
 )
 
 

@@ -8,6 +8,7 @@ from rushlight_text.tokenizers.bpe import ByteLevelBPETokenizer
 from rushlight_text.tokenizers.byte_letters import bytes_to_unicode
 from rushlight_text.tokenizers.char_bpe import CharBPE
 from rushlight_text.tokenizers.clip import CLIPBPETokenizer
+from rushlight_text.tokenizers.marian import MarianTokenizer
 from rushlight_text.tokenizers.pretrained import Tokenizer
 from rushlight_text.tokenizers.sentencepiece import SentencePieceModel
 from rushlight_text.tokenizers.tiktoken import from_tiktoken
@@ -18,6 +19,7 @@ __all__ = [
     "ByteLevelBPETokenizer",
     "CLIPBPETokenizer",
     "CharBPE",
+    "MarianTokenizer",
     "SentencePieceModel",
     "Tokenizer",
     "WordPieceTokenizer",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from rushlight_text.tokenizers import chat
+from rushlight_text.tokenizers.marian import MarianTokenizer
 
 if TYPE_CHECKING:
     import tokenizers
@@ -77,19 +78,22 @@ class Tokenizer:
         return cls(read_backend(path), **options)
 
     @classmethod
-    def from_folder(cls, folder: str | os.PathLike, **options: Any) -> Tokenizer:
+    def from_folder(cls, folder: str | os.PathLike, **options: Any) -> Any:
         """Read what stands in a folder of Hugging Face.
 
         ``tokenizer.json``; else ``vocab.txt``; else ``vocab.json`` with ``merges.txt``; else a
-        SentencePiece model. Names of special tokens, the longest sequence and the template of
-        conversations come from ``tokenizer_config.json`` and its neighbours; `options` as of the
-        class win.
+        SentencePiece model; ``source.spm`` and ``target.spm`` give a :class:`MarianTokenizer`.
+        Names of special tokens, the longest sequence and the template of conversations come from
+        ``tokenizer_config.json`` and its neighbours; `options` as of the class win.
 
         Raises FileNotFoundError naming the files where none is there.
         """
         from rushlight_text.tokenizers._folders import read_folder
 
-        backend, found = read_folder(Path(folder))
+        path = Path(folder)
+        if (path / "source.spm").is_file() and not (path / "tokenizer.json").is_file():
+            return MarianTokenizer(path)
+        backend, found = read_folder(path)
         return cls(backend, **{**found, **options})
 
     def save(self, folder: str | os.PathLike) -> None:
