@@ -58,10 +58,10 @@ class MarianTokenizer:
         return self.ids.get(token)
 
     def tokenize(self, text: str, *, target: bool = False) -> list[str]:
-        """The pieces of a source, or of a target. A mark such as ``>>fra<<`` at the beginning of a
-        source names the language to translate into, and is one piece."""
+        """The pieces of a source, or of a target. A mark such as ``>>fra<<`` at the beginning,
+        which names the language to translate into, is one piece."""
         mark: list[str] = []
-        if not target and text.startswith(">>") and "<<" in text:
+        if text.startswith(">>") and "<<" in text:
             head, _, text = text.partition("<<")
             mark = [f"{head}<<"]
         return [*mark, *(self.target if target else self.source).tokenize(text)]
