@@ -78,3 +78,27 @@ def test_what_is_not_read_says_so(models):
         SentencePieceModel(word)
     with pytest.raises(NotImplementedError, match="treat_whitespace_as_suffix"):
         SentencePieceModel(content + b"\x12\x03\xc0\x01\x01")
+
+
+def test_damaged_models_are_refused_or_work(models):
+    import random
+
+    pick = random.Random(0)
+    refused = 0
+    for _ in range(400):
+        data = bytearray(models[pick.choice(NAMES)][0])
+        for _ in range(pick.randint(1, 3)):
+            place = pick.randrange(len(data))
+            change = pick.random()
+            if change < 0.6:
+                data[place] = pick.randrange(256)
+            elif change < 0.8:
+                del data[place : place + pick.randint(1, 8)]
+            else:
+                data[place:place] = bytes(pick.randrange(256) for _ in range(3))
+        try:
+            model = SentencePieceModel(bytes(data))
+            model.decode(model.encode("the cat sees 日本"))
+        except (ValueError, NotImplementedError):
+            refused += 1
+    assert 0 < refused < 400
