@@ -99,6 +99,10 @@ CASES = {
         hf.LlamaConfig(**_LLAMA, rope_parameters=_ROPE3, tie_word_embeddings=True),
     ),
     "mistral": (hf.MistralForCausalLM, hf.MistralConfig(**_LLAMA, head_dim=4)),
+    "window": (
+        hf.MistralForCausalLM,
+        hf.MistralConfig(**_LLAMA, head_dim=4, sliding_window=3),
+    ),
     "qwen2": (hf.Qwen2ForCausalLM, hf.Qwen2Config(**_LLAMA)),
     "t5": (hf.T5ForConditionalGeneration, hf.T5Config(**_T5)),
     "flan": (

@@ -13,7 +13,7 @@ from rushlight_text.models.pretrained import build_model, config, load_model, sa
 NAMES = (
     "bert bert_masked bert_labels bert_tokens bert_spans roberta_masked roberta_labels xlmr "
     "electra electra_masked electra_labels distilbert distilbert_masked distilbert_labels gpt2 "
-    "llama llama3 mistral qwen2 t5 flan bart marian"
+    "llama llama3 mistral window qwen2 t5 flan bart marian"
 ).split()
 ENCODERS = ("bert", "roberta", "xlmr", "electra", "distilbert")
 
@@ -76,7 +76,7 @@ def test_saved_models_are_the_same(case, name, tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama", "mistral", "qwen2"])
+@pytest.mark.parametrize("name", ["gpt2", "llama", "mistral", "window", "qwen2"])
 @pytest.mark.parametrize("left", [False, True])
 def test_caches_give_the_same_logits(case, name, left):
     folder, inputs, _ = case(name)
@@ -291,19 +291,17 @@ def test_sequences_that_are_too_long():
         assert model(rl.zeros(1, 4, dtype=rl.long) + 5).last_hidden_state.shape == (1, 4, 8)
         with pytest.raises(ValueError, match="5 ids are more than the model's"):
             model(rl.zeros(1, 5, dtype=rl.long) + 5)
-    window = build_model(
-        {"model_type": "mistral"},
-        "causal-lm",
-        vocab_size=9,
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        intermediate_size=8,
-        sliding_window=3,
-    )
-    with pytest.raises(NotImplementedError, match="sliding window of 3"):
-        window(rl.zeros(1, 4, dtype=rl.long))
+    with pytest.raises(NotImplementedError, match="windows of some layers alone are not there"):
+        build_model({"model_type": "qwen2"}, use_sliding_window=True, **TINY_LLAMA)
+
+
+TINY_LLAMA = {
+    "vocab_size": 9,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 8,
+}
 
 
 def test_outputs_and_losses(case):

@@ -129,15 +129,21 @@ def causal_mask(
     attention_mask: rl.Tensor | None,
     dtype: rl.dtype,
     device: rl.device | None = None,
+    window: int | None = None,
 ) -> rl.Tensor | None:
-    """``[B or 1, 1, Q, K]`` to be added to scores: nothing after the query, no padding.
+    """``[B or 1, 1, Q, K]`` to be added to scores: nothing after the query, no padding, and
+    nothing that is `window` or more before it.
 
     The queries are the last of the keys. None where there is nothing to hide.
     """
-    if queries == 1 and attention_mask is None:
+    narrow = window is not None and keys > window
+    if queries == 1 and attention_mask is None and not narrow:
         return None
     place = rl.arange(keys, device=device)
-    allowed = (place[None, :] <= place[keys - queries :, None])[None, None]
+    before = place[keys - queries :, None] - place[None, :]
+    allowed = (before >= 0)[None, None]
+    if window is not None and narrow:
+        allowed = allowed & (before < window)[None, None]
     if attention_mask is not None:
         allowed = allowed & attention_mask.bool()[:, None, None, :]
     return _hidden(allowed, dtype)

@@ -144,9 +144,10 @@ class LlamaDecoderLayer(nn.Module):
 
 
 class LlamaModel(nn.Module):
-    """The decoder; `config` as of a ``config.json``.
+    """The decoder; `config` as of a ``config.json``, with a ``sliding_window`` or without.
 
-    A ``sliding_window`` is accepted where it is not shorter than the sequences.
+    Raises NotImplementedError where some layers have a window and others have none (Qwen2 with
+    ``use_sliding_window``).
     """
 
     def __init__(self, config: Config):
@@ -160,6 +161,14 @@ class LlamaModel(nn.Module):
         )
         self.norm = LlamaRMSNorm(config.hidden_size, config.rms_norm_eps)
         self.register_buffer("frequencies", rotary_frequencies(config), persistent=False)
+        self.window: int | None = None
+        if config.model_type == "mistral":
+            self.window = config.get("sliding_window")
+        elif config.get("use_sliding_window"):
+            raise NotImplementedError(
+                "windows of some layers alone are not there; pass use_sliding_window=False for "
+                "texts that are shorter than the window"
+            )
         initialize(self, config.initializer_range)
 
     def make_cache(self, batch: int, length: int) -> KeyValueCache:
@@ -184,11 +193,10 @@ class LlamaModel(nn.Module):
         """Decode ids; arguments and results as of :class:`GPT2Model`."""
         past = 0 if cache is None else cache.used
         length = input_ids.shape[1]
-        self._check_window(past + length)
         x = self.embed_tokens(input_ids)
         places = positions(length, past, attention_mask, input_ids.device)
         angles = self._angles(places, x.dtype)
-        mask = causal_mask(length, past + length, attention_mask, x.dtype, x.device)
+        mask = causal_mask(length, past + length, attention_mask, x.dtype, x.device, self.window)
         states = [x]
         for number, layer in enumerate(self.layers):
             states.append(layer(states[-1], angles, mask, cache, number))
@@ -201,13 +209,6 @@ class LlamaModel(nn.Module):
         turns = places.float()[:, :, None] * self.frequencies
         turns = rl.cat([turns, turns], dim=-1)[:, None]
         return turns.cos().to(dtype), turns.sin().to(dtype)
-
-    def _check_window(self, length: int) -> None:
-        window = self.config.get("sliding_window")
-        if self.config.get("use_sliding_window", True) and window and length > window:
-            raise NotImplementedError(
-                f"{length} ids are more than the sliding window of {window}: windows are not there"
-            )
 
 
 class LlamaForCausalLM(nn.Module):
