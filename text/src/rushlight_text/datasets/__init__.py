@@ -82,8 +82,9 @@ DATASETS = {
 
 for _name, _made in DATASETS.items():
     if hasattr(getattr(_legacy, _name, None), "splits"):
-        _made.splits = getattr(_legacy, _name).splits
-        _made.iters = getattr(getattr(_legacy, _name), "iters", None)
+        _class = getattr(_legacy, _name)
+        for _part in ("splits", "iters"):
+            setattr(_made, _part, getattr(_class, _part, None))
 
 # Classes of the API up to 0.8 that have no successor.
 _FORMER = (

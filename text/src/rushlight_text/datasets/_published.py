@@ -118,7 +118,8 @@ def published(
         functools.update_wrapper(made, items)
         parameters = list(inspect.signature(made, follow_wrapped=False).parameters.values())
         own = list(inspect.signature(items).parameters.values())[2 if splits else 1 :]
-        made.__signature__ = inspect.Signature(parameters[: 2 if splits else 1] + own)
+        signature = inspect.Signature(parameters[: 2 if splits else 1] + own)
+        setattr(made, "__signature__", signature)  # noqa: B010 - functions have no such slot
         return made
 
     return decorate

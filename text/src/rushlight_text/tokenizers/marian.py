@@ -123,11 +123,11 @@ class MarianTokenizer:
         return (text + self.target.decode_pieces(pieces)).replace("\u2581", " ").strip()
 
     def batch_decode(
-        self, rows: Iterable[Iterable[int]], *, skip_special_tokens: bool = False
+        self, rows: Iterable[Iterable[int]] | rl.Tensor, *, skip_special_tokens: bool = False
     ) -> list[str]:
         """The text of each row of ids."""
-        rows = rows.tolist() if isinstance(rows, rl.Tensor) else rows
-        return [self.decode(row, skip_special_tokens=skip_special_tokens) for row in rows]
+        listed: Any = rows.tolist() if isinstance(rows, rl.Tensor) else rows
+        return [self.decode(row, skip_special_tokens=skip_special_tokens) for row in listed]
 
     def __repr__(self) -> str:
         return f"MarianTokenizer({len(self)} tokens)"

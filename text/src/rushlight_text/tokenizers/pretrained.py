@@ -242,11 +242,11 @@ class Tokenizer:
         return _cleaned(text) if self.clean_up else text
 
     def batch_decode(
-        self, rows: Iterable[Iterable[int]], *, skip_special_tokens: bool = False
+        self, rows: Iterable[Iterable[int]] | rl.Tensor, *, skip_special_tokens: bool = False
     ) -> list[str]:
         """The text of each row of ids."""
-        rows = rows.tolist() if isinstance(rows, rl.Tensor) else rows
-        return [self.decode(row, skip_special_tokens=skip_special_tokens) for row in rows]
+        listed: Any = rows.tolist() if isinstance(rows, rl.Tensor) else rows
+        return [self.decode(row, skip_special_tokens=skip_special_tokens) for row in listed]
 
     # -- conversations ---------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ class PositionalEmbedding(nn.Module):
 
     def forward(self, input: rl.Tensor) -> rl.Tensor:
         """``[B, T, E]`` of ids ``[B, T]``."""
-        real = (input != self.pad_index).long()
+        real = input.ne(self.pad_index).long()
         return self.embedding(rl.cumsum(real, 1) * real + self.pad_index)
 
     def max_positions(self) -> int:
