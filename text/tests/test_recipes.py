@@ -35,6 +35,21 @@ def test_a_gpt_from_scratch(tmp_path):
     assert write("the cat sat on", max_new_tokens=5).startswith(" the")
 
 
+def test_translation(tmp_path):
+    words = {"one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "funf"}
+    pick = random.Random(0)
+    rows = [pick.choices(list(words), k=pick.randint(1, 4)) for _ in range(300)]
+    lines = [f"{' '.join(row)}\t{' '.join(words[w] for w in row)}\n" for row in rows]
+    (tmp_path / "train.tsv").write_text("".join(lines[:280]))
+    (tmp_path / "valid.tsv").write_text("".join(lines[280:]))
+    sizes = ["--vocab", 300, "--width", 32, "--layers", 1, "--tokens", 512]
+    schedule = ["--steps", 400, "--warmup", 60, "--lr", 0.01, "--out", "out"]
+    said = run(tmp_path, "translate", "train.tsv", "valid.tsv", *sizes, *schedule)
+    assert float(said.split("BLEU ")[1].split(",")[0]) > 80, said
+    translate = pipeline("translation", tmp_path / "out")
+    assert translate("two five", num_beams=2) == "zwei funf"
+
+
 @pytest.mark.parametrize("rank", [0, 4])
 def test_fine_tuning(tmp_path, rank):
     pick = random.Random(0)
