@@ -138,6 +138,39 @@ def test_own_processors_and_stops(models):
     assert stopped.shape == (1, 3)
 
 
+@pytest.mark.parametrize("name", ["gpt2", "t5"])
+@pytest.mark.parametrize("beams", [1, 3])
+def test_answers_from_a_list(models, name, beams):
+    ids = rl.tensor([[5, 9, 7], [4, 8, 6]])
+    prompt = 3 if name == "gpt2" else 1
+    choices = [[11, 12], [11, 13, 14], [3]]
+    chosen = processors.one_of(choices, prompt, end=2)
+    options = {"eos_token_id": 2, "pad_token_id": 0, "num_beams": beams, "max_new_tokens": 6}
+    found = generate(models[name], ids, processors=[chosen], **options)[:, prompt:].tolist()
+    for row in found:
+        assert row[: row.index(2)] in choices and set(row[row.index(2) + 1 :]) <= {0}
+    if beams > 1:  # all hypotheses are kept: the best answer is found
+        scores = [_likelihood(models[name], ids[:1], [*choice, 2]) for choice in choices]
+        best = choices[max(range(3), key=lambda place: scores[place])]
+        assert found[0][: found[0].index(2)] == best
+    with pytest.raises(ValueError, match="none may be empty"):
+        processors.one_of([[]], 1, 2)
+
+
+def _likelihood(model, ids, answer):
+    """Mean log probability of an answer among the allowed ids' own."""
+    total = 0.0
+    for place, token in enumerate(answer):
+        before = rl.tensor([answer[:place]], dtype=rl.long)
+        if model.is_encoder_decoder:
+            start = rl.zeros(1, 1, dtype=rl.long)
+            logits = model(ids, decoder_input_ids=rl.cat([start, before], 1)).logits
+        else:
+            logits = model(rl.cat([ids, before], 1)).logits
+        total += logits[0, -1].log_softmax(-1)[token].item()
+    return total / len(answer)
+
+
 def test_streams_are_the_same_ids(models):
     for name in ("gpt2", "t5"):
         ids = rl.tensor([[5, 9, 7], [4, 8, 6]])

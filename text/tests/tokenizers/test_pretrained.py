@@ -156,6 +156,9 @@ def test_sentencepiece_in_folders(name, recorded, tmp_path):
             assert tokenizer.decode(answer["ids"]).strip() == answer["decoded"].strip()
     assert checked > 20
     assert tokenizer.eos_token == "</s>" and tokenizer.unk_token_id == 0
+    if name == "t5":
+        assert tokenizer.token_to_id("<extra_id_0>") == len(tokenizer) - 1
+        assert tokenizer.tokenize("the<extra_id_7>")[-1] == "<extra_id_7>"
 
 
 def test_sentencepiece_with_ids_of_its_own(recorded, tmp_path):

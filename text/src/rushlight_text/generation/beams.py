@@ -54,7 +54,7 @@ def search(
     beams, batch = options.num_beams, len(input_ids)
     steps = Steps(model, input_ids, attention_mask, options, copies=beams)
     change = processors_of(options, steps.prompt)
-    sums = rl.full((batch, beams), NEVER)
+    sums = rl.full((batch, beams), NEVER, device=input_ids.device)
     sums[:, 0] = 0.0  # all beams are the same at first: one of them counts
     finished = [Finished(beams) for _ in range(batch)]
     for count in range(1, options.max_new_tokens + 1):
@@ -110,7 +110,12 @@ def _advance(
             rows.append(prompt * beams)
             chosen.append(options.pad_token_id or 0)
             sums.append(NEVER)
-    return rl.tensor(rows), rl.tensor(chosen), rl.tensor(sums).view(-1, beams)
+    device = steps.ids.device
+    return (
+        rl.tensor(rows, device=device),
+        rl.tensor(chosen, device=device),
+        rl.tensor(sums, device=device).view(-1, beams),
+    )
 
 
 def _stop(finished: list[Finished], sums: rl.Tensor, options: Options, count: int) -> None:

@@ -13,6 +13,7 @@ __all__ = [
     "min_length",
     "min_p",
     "no_repeat_ngrams",
+    "one_of",
     "processors_of",
     "repetition_penalty",
     "temperature",
@@ -77,7 +78,7 @@ def _without(scores: rl.Tensor, banned: list[list[int]]) -> rl.Tensor:
     hidden = rl.zeros(scores.shape, dtype=rl.bool, device=scores.device)
     for row, ids in enumerate(banned):
         if ids:
-            hidden[row, rl.tensor(ids)] = True
+            hidden[row, rl.tensor(ids, device=scores.device)] = True
     return scores.masked_fill(hidden, NEVER)
 
 
@@ -86,6 +87,33 @@ def min_length(length: int, ends: Sequence[int]) -> Processor:
 
     def process(ids: rl.Tensor, scores: rl.Tensor) -> rl.Tensor:
         return _without(scores, [list(ends)] * len(ids)) if ids.shape[1] < length else scores
+
+    return process
+
+
+def one_of(choices: Sequence[Sequence[int]], prompt: int, end: int) -> Processor:
+    """Let what follows `prompt` ids be one of some sequences, then the `end`; for beams, too.
+
+    Args:
+        choices: sequences of ids; ValueError without any, or with an empty one.
+        prompt: ids before the answer: of a decoder those of the (padded) prompt, of an
+            encoder-decoder 1.
+        end: the id that ends an answer.
+    """
+    if not choices or not all(len(choice) for choice in choices):
+        raise ValueError("one_of(): there must be choices, and none may be empty")
+    following: dict[tuple[int, ...], set[int]] = {}
+    for choice in choices:
+        whole = [*choice, end]
+        for place, token in enumerate(whole):
+            following.setdefault(tuple(whole[:place]), set()).add(token)
+
+    def process(ids: rl.Tensor, scores: rl.Tensor) -> rl.Tensor:
+        hidden = rl.ones(scores.shape, dtype=rl.bool, device=scores.device)
+        for row, answer in enumerate(ids[:, prompt:].tolist()):
+            allowed = sorted(following.get(tuple(answer), {end}))
+            hidden[row, rl.tensor(allowed, device=scores.device)] = False
+        return scores.masked_fill(hidden, NEVER)
 
     return process
 

@@ -105,6 +105,9 @@ def sentencepiece_backend(
     if file.special["pad"] >= 0:
         tokens.setdefault("pad_token", pieces[file.special["pad"]])
     _add_tokens(backend, file)
+    if kind.startswith("T5"):  # masks of T5's training, the first with the highest id
+        extra = settings.get("extra_ids", 100)
+        backend.add_special_tokens([f"<extra_id_{n}>" for n in reversed(range(extra))])
     _marks(backend, settings, tokens, llama=not kind.startswith("T5"))
     return backend
 
