@@ -26,7 +26,6 @@ NEIGHBOURS = (
     *("lmdb", "h5py", "av"),  # what files of some data sets are read with
     *("onnx", "onnxruntime"),
     *("jsonargparse[signatures]", "PyYAML", "matplotlib"),
-||||||| f15aa983
     *("mpi4py>=4.1", "mpich>=5"),  # several processes
 )
 
@@ -165,6 +164,15 @@ def lightning(session: nox.Session) -> None:
         wanted = ("torch==2.13.0+cpu", "lightning==2.6.6")
         session.run(str(python), "-m", "pip", "install", "--quiet", *wanted, external=True)
     session.run("python", "ci/lightning_checkpoints.py", "--theirs", str(python), *session.posargs)
+
+
+@nox.session
+def text_family(session: nox.Session) -> None:
+    """Tokenizers, models, generation, metrics and data sets of rushlight_text against transformers,
+    sentencepiece, sacrebleu, torchtext and others, which get an environment of their own in
+    .nox/text_oracle (some gigabytes) and are recorded anew."""
+    install(session, *TEST_TOOLS, folders=("core", "text"))
+    session.run("python", "ci/text_family.py", *session.posargs)
 
 
 @nox.session

@@ -1,4 +1,5 @@
-"""The wheel of rushlight-text, installed alone: a version, words to numbers, a gradient."""
+"""The wheel of rushlight-text, installed alone: a version, words to numbers, a gradient,
+the packaged model."""
 
 import sys
 
@@ -6,6 +7,7 @@ import rushlight as rl
 import rushlight_text
 from rushlight_text.data import collate_bags, get_tokenizer
 from rushlight_text.models import EmbeddingBagClassifier
+from rushlight_text.pipelines import pipeline
 from rushlight_text.vocab import build_vocab_from_iterator
 
 expected = sys.argv[1]
@@ -22,3 +24,5 @@ loss = rl.nn.functional.cross_entropy(model(ids, offsets), labels)
 loss.backward()
 if not all(parameter.grad is not None for parameter in model.parameters()):
     raise SystemExit("a parameter of the classifier got no gradient")
+if pipeline("sentiment")("A warm, wonderful film.")["label"] != "positive":
+    raise SystemExit("the packaged model of sentiment is wrong")

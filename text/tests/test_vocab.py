@@ -117,3 +117,11 @@ def test_ids_are_integers():
     for index in (0.9, "1", None):
         with pytest.raises(TypeError):
             made.lookup_tokens([index])
+
+
+def test_a_saved_vocabulary_loads_without_further_permission(tmp_path):
+    made = vocab({"a": 2, "b": 1}, specials=["<unk>"])
+    made.set_default_index(0)
+    rl.save(made, tmp_path / "vocab.pt")
+    loaded = rl.load(tmp_path / "vocab.pt")
+    assert loaded.get_itos() == ["<unk>", "a", "b"] and loaded(["b", "?"]) == [2, 0]

@@ -250,6 +250,24 @@ def test_safetensors_round_trip_and_errors(tmp_path):
         safetensors.save_file({"x": 1}, path)
 
 
+@pytest.mark.parametrize(
+    "text", ["a}b", "{", '{"labels": ["x", "{y}", "\\""]}', "\\", "w" * 1_000_000, "\u2028"]
+)
+def test_metadata_of_safetensors_hold_any_text(text):
+    official = pytest.importorskip("safetensors")
+    state = {"x": rushlight.arange(3)}
+    data = safetensors.save(state, metadata={"notes": text, "more": "}"})
+    assert rushlight.equal(safetensors.load(data)["x"], state["x"])
+    assert [name for name, _ in official.deserialize(data)] == ["x"]
+
+
+def test_metadata_of_many_strings_are_charged():
+    pairs = ",".join(f'"{i}":""' for i in range(900_000))
+    raw = ('{"__metadata__":{' + pairs + "}}").encode()
+    with pytest.raises(RuntimeError, match="lists more than a file of its size can hold"):
+        safetensors.load(len(raw).to_bytes(8, "little") + raw)
+
+
 @pytest.mark.parametrize("size", [3, 300])
 def test_safetensors_of_tensors_with_other_strides(size, tmp_path):
     path = tmp_path / "x.safetensors"

@@ -1,15 +1,60 @@
-"""Text for Rushlight: tokenizers, vocabularies, transforms, data sets and models."""
+"""Text for Rushlight: tokenizers, vocabularies, transforms, data sets, models and generation."""
 
-from rushlight_text import data, datasets, functional, models, tokenizers, transforms, vocab
+import importlib
+from typing import TYPE_CHECKING
+
+from rushlight_text import data, functional, tokenizers, transforms, utils, vocab
 from rushlight_text._version import __version__
+
+if TYPE_CHECKING:
+    from rushlight_text import (
+        datasets,
+        experimental,
+        generation,
+        legacy,
+        metrics,
+        models,
+        nn,
+        pipelines,
+        prototype,
+        zoo,
+    )
 
 __all__ = [
     "__version__",
     "data",
     "datasets",
+    "disable_torchtext_deprecation_warning",
+    "experimental",
     "functional",
+    "generation",
+    "legacy",
+    "metrics",
     "models",
+    "nn",
+    "pipelines",
+    "prototype",
     "tokenizers",
     "transforms",
+    "utils",
     "vocab",
+    "zoo",
 ]
+
+# Imported when they are asked for: few programs need them all.
+_LATER = "datasets experimental generation legacy metrics models nn pipelines prototype zoo".split()
+
+
+def __getattr__(name: str):
+    """The modules that are imported at their first use."""
+    if name in _LATER:
+        return importlib.import_module(f"rushlight_text.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
+def disable_torchtext_deprecation_warning() -> None:
+    """Nothing: this package is not deprecated; torchtext's programs call it."""

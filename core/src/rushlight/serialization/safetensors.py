@@ -31,8 +31,11 @@ _CODES = {
 _LONGEST_HEADER = 100_000_000  # the format's own limit
 _SPARE = 48 << 20  # bytes that a load may take beyond the file's, for the header
 _ENTRY = re.compile(r"\s*(\{[^{}]{0,100000}\})\s*")
+# The strings of metadata may hold braces, as other programs' JSON does, and be of any length.
+_METADATA = re.compile(r'\s*+(\{(?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+\})\s*')
 _FIELDS = {"dtype", "shape", "data_offsets"}
 _PER_TENSOR = 1200  # bytes of the objects that stand for a tensor
+_PER_QUOTE = 60
 
 
 def save(tensors, metadata=None) -> bytes:
@@ -156,12 +159,15 @@ def _header(text, budget):
         if text[at : at + 1] == "}" and not entries and not metadata:
             break
         name, at = scanstring(text, _token(text, at, '"'))
-        found = _ENTRY.match(text, _token(text, at, ":"))
+        pattern = _METADATA if name == "__metadata__" else _ENTRY
+        found = pattern.match(text, _token(text, at, ":"))
         if found is None:
             raise ValueError(f"the header's entry {shown(name)} is no JSON object")
         budget -= _PER_TENSOR
+        if pattern is _METADATA:  # four quotation marks a pair, which is two objects in a dict
+            budget -= _PER_QUOTE * found.group(1).count('"') + 4 * len(found.group(1))
         if budget < 0:
-            raise ValueError("its header lists more tensors than a file of its size can hold")
+            raise ValueError("its header lists more than a file of its size can hold")
         value, at = json.loads(found.group(1), object_pairs_hook=_unique), found.end()
         if name == "__metadata__" and not metadata:
             metadata = True

@@ -8,7 +8,7 @@ from itertools import accumulate
 import rushlight as rl
 from rushlight_text.functional import pad_sequence
 
-__all__ = ["collate_bags", "collate_padded"]
+__all__ = ["collate_bags", "collate_padded", "pad_ids"]
 
 Sample = tuple[Sequence[int] | rl.Tensor, int | float | rl.Tensor]
 
@@ -52,6 +52,48 @@ def collate_padded(
         rl.tensor([len(row) for row in rows], dtype=rl.int64),
         _labels(samples),
     )
+
+
+def pad_ids(
+    rows: Sequence[Sequence[int] | rl.Tensor],
+    pad_id: int = 0,
+    *,
+    side: str = "right",
+    multiple: int = 1,
+    max_length: int | None = None,
+) -> tuple[rl.Tensor, rl.Tensor]:
+    """Ids ``[B, T]`` int64 and their mask, 1 at ids and 0 at padding: the form of transformers.
+
+    Args:
+        rows: lists of ids, or tensors ``[T]``.
+        pad_id: id of padding.
+        side: ``"right"``, or ``"left"`` for generation.
+        multiple: make T a multiple of it.
+        max_length: cut longer rows; at the end, or at the beginning with padding on the left.
+
+    >>> pad_ids([[5, 6, 7], [8]], side="left")
+    (tensor([[5, 6, 7],
+            [0, 0, 8]]), tensor([[1, 1, 1],
+            [0, 0, 1]]))
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"pad_ids(): side must be 'left' or 'right', got {side!r}")
+    if not len(rows):
+        raise ValueError("pad_ids(): received an empty list of rows")
+    listed = [_row("pad_ids", row, place) for place, row in enumerate(rows)]
+    if max_length is not None:
+        listed = [r[-max_length:] if side == "left" else r[:max_length] for r in listed]
+    longest = -(-max(map(len, listed)) // multiple) * multiple
+    ids, mask = [], []
+    for row in listed:
+        fill, zeros, ones = (
+            [pad_id] * (longest - len(row)),
+            [0] * (longest - len(row)),
+            [1] * len(row),
+        )
+        ids.append([*fill, *row] if side == "left" else [*row, *fill])
+        mask.append([*zeros, *ones] if side == "left" else [*ones, *zeros])
+    return rl.tensor(ids, dtype=rl.int64), rl.tensor(mask, dtype=rl.int64)
 
 
 def _row(op: str, ids: Sequence[int] | rl.Tensor, place: int) -> list[int]:

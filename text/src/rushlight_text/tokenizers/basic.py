@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from rushlight_text.tokenizers._outside import OUTSIDE
+
 __all__ = ["basic_english", "get_tokenizer", "ngrams_iterator"]
 
 # What basic English does with a character once double quotes and <br /> are gone.
 _RULES = str.maketrans(
     {mark: f" {mark} " for mark in "'.,()!?"} | {separator: " " for separator in ";:"}
 )
-_OUTSIDE = ("spacy", "moses", "toktok", "revtok", "subword")
 
 
 def basic_english(line: str) -> list[str]:
@@ -42,14 +43,14 @@ def get_tokenizer(
     """The tokenizer of a name: a function from a line to its list of tokens.
 
     Args:
-        tokenizer: ``"basic_english"``; None to split at white space; a callable is returned as it
-            is.
-        language: only ``"en"`` is known to ``"basic_english"``.
+        tokenizer: ``"basic_english"``; None to split at white space; a callable, which is returned
+            as it is; or a name whose rules live in a library: ``"spacy"``, ``"moses"``
+            (sacremoses), ``"toktok"`` (nltk), ``"revtok"`` and ``"subword"`` (revtok).
+        language: ``"en"`` for basic English; spaCy's pipeline, Moses' language.
 
     Raises:
         ValueError: unknown name, or a language the tokenizer does not know.
-        NotImplementedError: a name whose rules live in another library; pass that library's
-            function instead.
+        ModuleNotFoundError: the library is not installed; the text names its package.
         TypeError: neither a string, a callable nor None.
     """
     if tokenizer is None:
@@ -67,14 +68,11 @@ def get_tokenizer(
             "get_tokenizer(): argument 'tokenizer' must be a string, a callable or None, "
             f"not {type(tokenizer).__name__}"
         )
-    if tokenizer in _OUTSIDE:
-        raise NotImplementedError(
-            f"get_tokenizer(): {tokenizer!r} is not part of rushlight-text; pass that library's "
-            "own function from a line to a list of tokens instead of the name"
-        )
+    if tokenizer in OUTSIDE:
+        return OUTSIDE[tokenizer](language)
     raise ValueError(
-        f"get_tokenizer(): unknown tokenizer {tokenizer!r}; known are 'basic_english', None "
-        "(split at white space), or any callable"
+        f"get_tokenizer(): unknown tokenizer {tokenizer!r}; known are 'basic_english', "
+        f"{', '.join(map(repr, OUTSIDE))}, None (split at white space), or any callable"
     )
 
 

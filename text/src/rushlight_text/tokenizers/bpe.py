@@ -49,7 +49,7 @@ class ByteLevelBPETokenizer:
                 f"ByteLevelBPETokenizer(): vocab and merges do not fit: {error}"
             ) from error
         self._backend = _pipeline(model, add_prefix_space)
-        self._add_special(special_tokens)
+        self.add_special_tokens(special_tokens)
 
     # -- making one ------------------------------------------------------------------------------
 
@@ -218,6 +218,11 @@ class ByteLevelBPETokenizer:
 
     # -- the vocabulary --------------------------------------------------------------------------
 
+    @property
+    def backend(self) -> tokenizers.Tokenizer:
+        """The library's tokenizer."""
+        return self._backend
+
     def __len__(self) -> int:
         return self._backend.get_vocab_size()
 
@@ -269,9 +274,12 @@ class ByteLevelBPETokenizer:
         _require_string("encode", text)
         return self._backend.encode(text)
 
-    def _add_special(self, tokens: Sequence[str]) -> None:
+    def add_special_tokens(self, tokens: Sequence[str]) -> int:
+        """Let tokens never be cut; those without an id get the next ones. Returns how many."""
+        before = len(self)
         if special := _special("ByteLevelBPETokenizer", tokens):
             self._backend.add_special_tokens(special)
+        return len(self) - before
 
     def _require_id(self, index: int) -> str:
         token = self._backend.id_to_token(index) if index >= 0 else None

@@ -1,0 +1,1 @@
+"""The former path of what became `rushlight_text.prototype`."""

@@ -1,0 +1,133 @@
+"""How text is generated: lengths, randomness, penalties, beams, ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import rushlight as rl
+
+__all__ = ["Options", "Processor"]
+
+Processor = Callable[[rl.Tensor, rl.Tensor], rl.Tensor]
+
+
+@dataclass
+class Options:
+    """What :func:`generate` may be told.
+
+    Args:
+        max_new_tokens: ids at most, besides the prompt.
+        min_new_tokens: ids before which the end is not allowed.
+        do_sample: draw ids at random; else the most likely.
+        temperature: divides the scores; below 1 is bolder. Acts with `do_sample`.
+        top_k: draw from the most likely so many.
+        top_p: draw from the most likely that together have this probability.
+        min_p: draw from those with this share of the highest probability.
+        repetition_penalty: divides positive scores of ids that are there, multiplies others.
+        no_repeat_ngram_size: no n-gram comes twice; 0 allows it.
+        bad_words: sequences of ids that must not come.
+        num_beams: search with so many hypotheses.
+        length_penalty: exponent of the length that divides a hypothesis' score.
+        early_stopping: stop once there are `num_beams` finished hypotheses.
+        num_return_sequences: for each prompt.
+        eos_token_id: the end, or several; default: the configuration's.
+        pad_token_id: after the end; default: the configuration's, else the end.
+        decoder_start_token_id: the first id of an encoder-decoder's target.
+        forced_bos_token_id, forced_eos_token_id: the id after the start, and the last one if there
+            are `max_new_tokens`; default: the configuration's.
+        processors: functions of the ids ``[B, T]`` and the scores ``[B, V]`` that give new scores.
+        stop: function of the ids ``[B, T]`` of which rows have ended, bool ``[B]``.
+        generator: of random numbers.
+
+    Raises ValueError naming the option where a value is outside its range.
+    """
+
+    max_new_tokens: int = 20
+    min_new_tokens: int = 0
+    do_sample: bool = False
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    repetition_penalty: float = 1.0
+    no_repeat_ngram_size: int = 0
+    bad_words: Sequence[Sequence[int]] = ()
+    num_beams: int = 1
+    length_penalty: float = 1.0
+    early_stopping: bool = False
+    num_return_sequences: int = 1
+    eos_token_id: int | Sequence[int] | None = None
+    pad_token_id: int | None = None
+    decoder_start_token_id: int | None = None
+    forced_bos_token_id: int | None = None
+    forced_eos_token_id: int | None = None
+    processors: Sequence[Processor] = ()
+    stop: Callable[[rl.Tensor], rl.Tensor] | None = None
+    generator: rl.Generator | None = None
+
+    def __post_init__(self) -> None:
+        for name, low in (
+            ("max_new_tokens", 1),
+            ("min_new_tokens", 0),
+            ("no_repeat_ngram_size", 0),
+            ("num_beams", 1),
+            ("num_return_sequences", 1),
+        ):
+            if getattr(self, name) < low:
+                raise ValueError(
+                    f"generate(): {name} must be at least {low}: {getattr(self, name)}"
+                )
+        for name in ("temperature", "repetition_penalty"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"generate(): {name} must be positive: {getattr(self, name)}")
+        for name in ("top_p", "min_p"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1:
+                raise ValueError(f"generate(): {name} must be from 0 to 1: {value}")
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"generate(): top_k must be at least 1: {self.top_k}")
+        if self.num_beams > 1 and self.do_sample:
+            raise NotImplementedError("generate(): beams are searched, not drawn: do_sample=False")
+        most = self.num_beams if not self.do_sample else self.num_return_sequences
+        if self.num_return_sequences > most:
+            raise ValueError(
+                f"generate(): {self.num_return_sequences} sequences are more than {most} beams; "
+                "pass num_beams or do_sample=True"
+            )
+
+    @classmethod
+    def of(cls, model: Any, options: dict[str, Any]) -> Options:
+        """The options, completed by a model's configuration; TypeError names an unknown one."""
+        known = {each.name for each in fields(cls)}
+        unknown = sorted(set(options) - known)
+        if unknown:
+            raise TypeError(f"generate(): no option is called {unknown}; there are {sorted(known)}")
+        made = cls(**options)
+        config = getattr(model, "config", {})
+        for name in _CONFIGURED:
+            if getattr(made, name) is None:
+                setattr(made, name, config.get(name))
+        ends = made.ends
+        if made.pad_token_id is None:
+            made.pad_token_id = ends[0] if ends else 0
+        return made
+
+    @property
+    def ends(self) -> list[int]:
+        """The ids that end a sequence."""
+        if self.eos_token_id is None:
+            return []
+        return (
+            [self.eos_token_id] if isinstance(self.eos_token_id, int) else list(self.eos_token_id)
+        )
+
+
+_CONFIGURED = (
+    "eos_token_id",
+    "pad_token_id",
+    "decoder_start_token_id",
+    "forced_bos_token_id",
+    "forced_eos_token_id",
+)

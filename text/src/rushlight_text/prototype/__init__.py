@@ -1,0 +1,5 @@
+"""What torchtext called prototypes: generation, vectors and vocabularies from files."""
+
+from rushlight_text.prototype import transforms
+
+__all__ = ["transforms"]
