@@ -55,7 +55,9 @@ NOT_DEFINITE = (
     differentiable=True,
     tested_by="tests/ops/test_factorization.py",
     sweep=(2, 3),
-    meta=square("linalg.cholesky", lambda A, *_: [(A.shape, dtype_of(A)), (A.shape[:-2], int32)]),
+    meta=square(
+        "linalg.cholesky", lambda A, *_, **__: [(A.shape, dtype_of(A)), (A.shape[:-2], int32)]
+    ),
     autocast="float32",
 )
 def linalg_cholesky_ex(input: Tensor, *, upper=False, check_errors=False):
@@ -436,7 +438,7 @@ def _symmetric(make):
     sweep=(2, 3),
     meta=square(
         "torch.linalg.ldl_factor_ex",
-        lambda A, *_: [(A.shape, dtype_of(A)), (A.shape[:-1], int32), (A.shape[:-2], int32)],
+        lambda A, *_, **__: [(A.shape, dtype_of(A)), (A.shape[:-1], int32), (A.shape[:-2], int32)],
     ),
 )
 def linalg_ldl_factor_ex(input: Tensor, *, hermitian=False, check_errors=False):
