@@ -155,6 +155,7 @@ class Trainer(TrainerProperties):
         self.kept_metrics = Views({}, {}, {})
         self.loggers = make_loggers(given["logger"], self.default_root_dir, bool(self.fast_dev_run))
         self.callbacks = default_callbacks(given)
+        self.takes_module_callbacks = True  # not in a trial, see tuner.snapshot
 
     def _reset_run(self) -> None:
         """Forget what belongs to one run: its module, data, optimizers."""

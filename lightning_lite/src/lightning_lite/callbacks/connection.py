@@ -76,7 +76,8 @@ def checkpoints_last(callbacks: list[Callback]) -> list[Callback]:
 
 def attach_module_callbacks(trainer: Any) -> None:
     """Add what the module's `configure_callbacks` gives; it replaces callbacks of the same type."""
-    brought = trainer.lightning_module.configure_callbacks()
+    taken = trainer.takes_module_callbacks
+    brought = trainer.lightning_module.configure_callbacks() if taken else None
     if not brought:
         return
     brought = list(brought) if isinstance(brought, list | tuple) else [brought]
