@@ -22,6 +22,7 @@ from lightning_lite.metrics import Results, Views
 from lightning_lite.module import LightningModule
 from lightning_lite.optimization import is_plain
 from lightning_lite.options import validation_batches
+from lightning_lite.removed_hooks import check_removed
 from lightning_lite.result_table import print_results
 from lightning_lite.signatures import StepSignature
 from lightning_lite.state import RunningStage, TrainerFn, TrainerStatus
@@ -91,10 +92,7 @@ def choose_model(trainer: Any, fn: TrainerFn, model: Any, ckpt_path: Any) -> tup
             raise TypeError(f"Trainer.{fn.value}: give a LightningModule; there was no run before")
         path = resolve(trainer, fn, ckpt_path, given_model=False)
         return trainer.lightning_module, path
-    if not isinstance(model, LightningModule):
-        raise TypeError(
-            f"Trainer.{fn.value}: model is a {type(model).__name__}; expected a LightningModule"
-        )
+    data_sources.check_module(model, f"Trainer.{fn.value}")
     return model, resolve(trainer, fn, ckpt_path, given_model=True)
 
 
@@ -102,7 +100,7 @@ def begin(trainer: Any, fn: TrainerFn, module: Any, datamodule: Any, loaders: An
     """Attach everything that belongs to this run."""
     state = trainer.state
     state.fn, state.stage, state.status = fn, STAGES[fn], TrainerStatus.RUNNING
-    trainer.interrupted = trainer.told_non_finite = False
+    trainer.interrupted = trainer.told_non_finite = trainer.told_skipped = False
     trainer.should_stop = False
     trainer.lightning_module = module
     module.trainer = trainer
@@ -143,6 +141,7 @@ def work(trainer: Any, path: str | None, weights_only: bool | None) -> Any:
     """Set up, run the loop, clean up."""
     module, fn = trainer.lightning_module, trainer.state.fn
     attach_module_callbacks(trainer)
+    check_removed(module, trainer.callbacks)
     trainer.hooks = make_hooks(trainer)
     set_up_hooks(trainer)
     saved = load_weights(trainer, path, weights_only)

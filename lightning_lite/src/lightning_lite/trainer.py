@@ -23,6 +23,7 @@ from lightning_lite.metrics import Results, Views
 from lightning_lite.options import (
     Limits,
     StoppingRule,
+    check_flags,
     choose_device,
     refuse_unsupported,
     validation_interval,
@@ -116,6 +117,7 @@ class Trainer(TrainerProperties):
         if barebones:
             given.update(BAREBONES)
         refuse_unsupported(given)
+        check_flags(given)
         check_clipping(gradient_clip_val, gradient_clip_algorithm)
         if not isinstance(accumulate_grad_batches, int) or accumulate_grad_batches < 1:
             raise ValueError(
@@ -152,6 +154,7 @@ class Trainer(TrainerProperties):
         self.state = TrainerState()
         self.interrupted = False
         self.told_non_finite = False  # of a loss in this fit
+        self.told_skipped = False  # of a step without a loss in this fit
         self.kept_metrics = Views({}, {}, {})
         self.loggers = make_loggers(given["logger"], self.default_root_dir, bool(self.fast_dev_run))
         self.callbacks = default_callbacks(given)

@@ -20,8 +20,10 @@ def default_callbacks(given: dict[str, Any]) -> list[Callback]:
     callbacks = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
     for callback in callbacks:
         if not isinstance(callback, Callback):
-            kind = type(callback).__name__
-            raise TypeError(f"Trainer(callbacks=...): {kind} is no Callback")
+            what = repr(callback)
+            if isinstance(callback, type):
+                what = f"the class {callback.__name__}; give {callback.__name__}(...)"
+            raise TypeError(f"Trainer(callbacks=...): expected a Callback, got {what}")
     _add(
         callbacks,
         given["enable_checkpointing"],
