@@ -88,7 +88,7 @@ class ClassificationInterpretation:
     def plot_confusion_matrix(self, normalize: bool = False, ax: Any = None) -> Any:
         """Draw the confusion matrix; matplotlib's axes. Needs the extra `plot`."""
         plt = _pyplot("plot_confusion_matrix")
-        ax = plt.subplots()[1] if ax is None else ax
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         matrix = self.confusion_matrix(normalize).tolist()
         ax.imshow(matrix, cmap="Blues")
         darkest = max(map(max, matrix))
@@ -109,11 +109,20 @@ class ClassificationInterpretation:
         """Draw the pictures of a data set with the largest losses, with what they are taken for,
         what they are, and the loss; matplotlib's figure. Items are `(picture, target)` with
         pictures `(C, H, W)` or `(H, W)`."""
+        if not hasattr(dataset, "__getitem__"):
+            raise TypeError(
+                f"plot_top_losses: dataset is a {type(dataset).__name__}; expected the data set of "
+                "the loader that was predicted, such as learn.valid_dl.dataset"
+            )
         plt = _pyplot("plot_top_losses")
         losses, positions = self.top_losses(min(k, len(self.losses)))
         rows = -(-len(positions) // columns)
         figure, axes = plt.subplots(
-            rows, columns, squeeze=False, figsize=(2.4 * columns, 2.6 * rows)
+            rows,
+            columns,
+            squeeze=False,
+            figsize=(2.4 * columns, 2.6 * rows),
+            layout="constrained",
         )
         for each in axes.flat:
             each.axis("off")

@@ -119,6 +119,11 @@ class Fabric:
     ) -> Any:
         """A module, ready for the device and the precision."""
         _check_new(module, "setup_module")
+        if not isinstance(module, rl.nn.Module):
+            raise TypeError(
+                f"setup: the first argument is a {type(module).__name__}; expected a Module, then "
+                "its optimizers"
+            )
         module = self._precision.convert_module(module)
         if move_to_device:
             module = module.to(self.device)
