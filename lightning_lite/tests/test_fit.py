@@ -188,6 +188,7 @@ def test_minus_one_from_batch_start_ends_the_epoch(model_class, loader, trainer)
     assert run.current_epoch == 2
 
 
+@pytest.mark.filterwarnings("ignore:training_step returned None")
 def test_none_from_training_step_skips_the_batch(model_class, loader, trainer):
     class Picky(model_class):
         def training_step(self, batch, batch_idx):

@@ -201,6 +201,11 @@ def check_module(model: Any, what: str) -> None:
     """Complain of something that is not a LightningModule."""
     if isinstance(model, LightningModule):
         return
+    if isinstance(getattr(model, "_orig_mod", None), LightningModule):
+        raise TypeError(
+            f"{what}: model is the result of compile; give the LightningModule, whose own parts "
+            "may be compiled: self.net = rushlight.compile(self.net)"
+        )
     kind = model.__name__ if isinstance(model, type) else type(model).__name__
     hint = f"; make one: {kind}(...)" if isinstance(model, type) else ""
     given = f"the class {kind}" if isinstance(model, type) else f"a {kind}"

@@ -233,7 +233,7 @@ def fit(trainer: Any, saved: Any) -> None:
         set_up_training_data(trainer)
     set_up_validation_data(trainer)
     trainer.feed.watch(trainer.interrupt)
-    module.train()
+    tell_evaluating(module)
     if trainer.resume_point is None:
         sanity_check(trainer)
     trainer.plain_steps = is_plain(trainer)
@@ -244,6 +244,18 @@ def fit(trainer: Any, saved: Any) -> None:
         if anomaly is not None:
             rl.autograd.set_detect_anomaly(False)
     trainer.hooks.call("on_fit_end")
+
+
+def tell_evaluating(module: Any) -> None:
+    """Warn of modules that are in eval mode before training; their modes stay, as in Lightning 2,
+    so that a frozen backbone keeps the statistics of its batch normalization."""
+    names = [name or type(module).__name__ for name, m in module.named_modules() if not m.training]
+    if names:
+        shown = ", ".join(names[:3]) + ", ..." * (len(names) > 3)
+        warn(
+            f"Trainer.fit: {len(names)} modules are in eval mode and stay in it: {shown}. If this "
+            "is not meant, call model.train() before"
+        )
 
 
 def set_up_optimizers(trainer: Any) -> None:
@@ -330,6 +342,8 @@ def tear_down_hooks(trainer: Any) -> None:
 
 def clean_up(trainer: Any, status: str) -> None:
     """Close what is open: iterators, loggers, checkpoint files; remove a profiler's instruments."""
+    if status != "success":
+        trainer.restore_module_modes()  # it may have ended inside a validation
     if trainer.instruments is not None:
         trainer.instruments.remove()
         trainer.instruments = None

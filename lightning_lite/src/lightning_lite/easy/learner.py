@@ -107,6 +107,7 @@ class Learner:
             set_values(self.opt, "lr", self._rates(lr))
         if wd is not None:
             set_values(self.opt, "weight_decay", wd)
+        self.module.train()
         trainer = self._trainer(n_epoch, [*self.cbs, *_as_list(cbs), self.recorder])
         trainer.fit(self.module, self.train_dl, self.valid_dl)
 
@@ -223,6 +224,7 @@ class Learner:
         trainer = self._trainer(1, list(self.cbs))
         kept = self.module.optimizer
         self.module.optimizer = None
+        self.module.train()
         try:
             test: Any = Tuner(trainer).lr_find(
                 self.module,
