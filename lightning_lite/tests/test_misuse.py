@@ -8,11 +8,13 @@ import warnings
 import pytest
 
 import lightning_lite as L
+import rushlight as rl
 from lightning_lite import callbacks
 from lightning_lite.combined_loader import CombinedLoader
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.removed_hooks import GATHERED, RENAMED
 from lightning_lite.tuner import Tuner
+from lightning_lite.utilities.model_summary import ModelSummary
 from rushlight import nn
 
 
@@ -118,3 +120,39 @@ def test_an_empty_list_of_loaders(model_class, loader, trainer):
     run = trainer()
     run.fit(model_class(), [], loader())
     assert run.global_step == 0
+
+
+BARE = [
+    {"logger": True},
+    {"enable_checkpointing": True},
+    {"enable_progress_bar": True},
+    {"enable_model_summary": True},
+    {"num_sanity_val_steps": 2},
+    {"log_every_n_steps": 5},
+    {"fast_dev_run": True},
+    {"detect_anomaly": True},
+    {"profiler": "simple"},
+]
+
+
+@pytest.mark.parametrize("given", BARE, ids=str)
+def test_barebones_with_what_it_switches_off(given):
+    ((name, value),) = given.items()
+    with pytest.raises(ValueError, match=re.escape(f"barebones=True, {name}={value!r}")):
+        L.Trainer(barebones=True, max_epochs=1, **given)
+
+
+@pytest.mark.parametrize("given", [{"logger": False}, {"num_sanity_val_steps": 0}], ids=str)
+def test_barebones_with_what_is_off(given):
+    assert L.Trainer(barebones=True, max_epochs=1, **given).barebones
+
+
+def test_attributes_that_a_class_sets(model_class):
+    class Sets(model_class):
+        example_input_array = rl.zeros(2, 4)
+        strict_loading = False
+
+    module = Sets()
+    assert module.example_input_array.shape == (2, 4) and not module.strict_loading
+    assert module.to_torchscript(method="trace")(rl.zeros(5, 4)).shape == (5, 1)
+    assert "[2, 4]" in str(ModelSummary(module))

@@ -35,14 +35,16 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
     rest. It is an ordinary `nn.Module` too, and works as one without a trainer.
     """
 
+    # In the class, so that a subclass may set them there.
+    example_input_array: Any = None
+    strict_loading: bool = True
+
     def __init__(self) -> None:
         super().__init__()
         self._trainer: Trainer | None = None
         self.fabric: Any = None
         self._automatic_optimization = True
         self._toggled: dict[Any, bool] = {}
-        self.example_input_array: Any = None
-        self.strict_loading = True
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold: everything but the trainer and the fabric."""

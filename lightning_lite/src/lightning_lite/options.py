@@ -183,6 +183,30 @@ def check_flags(given: dict[str, Any]) -> None:
     check_count(given["reload_dataloaders_every_n_epochs"], "reload_dataloaders_every_n_epochs", 0)
 
 
+# What `barebones` switches off: everything beside the training itself.
+BAREBONES = {
+    "enable_checkpointing": False,
+    "logger": False,
+    "enable_progress_bar": False,
+    "log_every_n_steps": 0,
+    "enable_model_summary": False,
+    "num_sanity_val_steps": 0,
+    "fast_dev_run": False,
+    "detect_anomaly": False,
+}
+
+
+def check_barebones(given: dict[str, Any]) -> None:
+    """Complain of options that `barebones` switches off and that somebody switched on."""
+    for name, off in {**BAREBONES, "profiler": None}.items():
+        value = given[name]
+        if value is not None and value is not False and value != off:
+            raise ValueError(
+                f"Trainer(barebones=True, {name}={value!r}): barebones switches {name} off; leave "
+                "one of them out"
+            )
+
+
 def refuse_unsupported(given: dict[str, Any]) -> None:
     """Name what to use instead of options that are not there yet."""
     if given["num_nodes"] != 1:

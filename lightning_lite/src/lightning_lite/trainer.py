@@ -21,8 +21,10 @@ from lightning_lite.loggers.connection import make_loggers
 from lightning_lite.loggers.logger import Logger
 from lightning_lite.metrics import Results, Views
 from lightning_lite.options import (
+    BAREBONES,
     Limits,
     StoppingRule,
+    check_barebones,
     check_flags,
     choose_device,
     refuse_unsupported,
@@ -36,17 +38,6 @@ from lightning_lite.state import Predictions, RunningStage, TrainerFn, TrainerSt
 from lightning_lite.trainer_properties import TrainerProperties
 
 __all__ = ["Trainer", "seed_everything"]
-
-BAREBONES = {
-    "enable_checkpointing": False,
-    "logger": False,
-    "enable_progress_bar": False,
-    "log_every_n_steps": 0,
-    "enable_model_summary": False,
-    "num_sanity_val_steps": 0,
-    "fast_dev_run": False,
-    "detect_anomaly": False,
-}
 
 
 class Trainer(TrainerProperties):
@@ -115,6 +106,7 @@ class Trainer(TrainerProperties):
     ) -> None:
         given = {name: value for name, value in locals().items() if name != "self"}
         if barebones:
+            check_barebones(given)
             given.update(BAREBONES)
         refuse_unsupported(given)
         check_flags(given)
