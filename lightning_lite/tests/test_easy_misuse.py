@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -99,3 +101,38 @@ def test_all_names_are_inside_the_picture(told):
 def test_top_losses_of_a_number(told):
     with pytest.raises(TypeError, match="dataset is a int; expected the data set"):
         told.plot_top_losses(4)
+
+
+def test_normalized_pictures_are_not_cut_off(told):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    pictures = [
+        rl.linspace(-2, 2, 48).reshape(3, 4, 4),
+        rl.linspace(0, 0.5, 48).reshape(3, 4, 4),
+        rl.full((3, 4, 4), 7.0),
+    ]
+    figure = told.plot_top_losses([(each, 0) for each in pictures], 3)
+    shown = {}
+    order = told.top_losses(3)[1].tolist()
+    for position, ax in zip(order, figure.axes, strict=False):
+        data = ax.get_images()[0].get_array()
+        shown[position] = float(data.min()), float(data.max())
+    assert shown[0] == pytest.approx((0.0, 1.0)) and shown[1] == pytest.approx((0.0, 0.5))
+    assert shown[2] == (0.0, 0.0)
+
+
+def test_rows_of_a_short_fabric_program_are_written(tmp_path):
+    program = (
+        "import lightning_lite as L\n"
+        "def main():\n"
+        f"    fabric = L.Fabric(loggers=L.loggers.CSVLogger({str(tmp_path)!r}, name=FABRIC))\n"
+        "    for step in range(3):\n"
+        "        fabric.log('loss', 0.5 + step, step=step)\n"
+        "    return fabric\n"
+    )
+    for name, end in (("collected", "main()"), ("kept", "fabric = main()")):
+        code = program.replace("FABRIC", repr(name)) + end
+        subprocess.run([sys.executable, "-c", code], check=True)
+        (path,) = (tmp_path / name).rglob("metrics.csv")
+        rows = path.read_text().split()
+        assert len(rows) == 4 and "2.5" in rows[-1]

@@ -131,12 +131,20 @@ class ClassificationInterpretation:
             picture = rl.as_tensor(dataset[position][0]).detach()
             if picture.ndim == 3:
                 picture = picture.permute(1, 2, 0) if picture.shape[0] > 1 else picture[0]
-            ax.imshow(picture.numpy(), cmap="gray" if picture.ndim == 2 else None)
+            ax.imshow(_shown(picture).numpy(), cmap="gray" if picture.ndim == 2 else None)
             taken = self.vocab[int(self.decoded[position])]
             real = self.vocab[int(self.targets[position])]
             ax.set_title(f"{taken} / {real} / {loss:.2f}", fontsize=9)
         figure.suptitle("predicted / actual / loss")
         return figure
+
+
+def _shown(picture: Any) -> Any:
+    """A picture whose numbers were normalized, spread over 0 to 1; others as they are."""
+    low, high = picture.min(), picture.max()
+    if not picture.is_floating_point() or (low >= 0 and high <= 1):
+        return picture
+    return (picture - low) / (high - low).clamp(min=1e-12)
 
 
 def _pyplot(what: str) -> Any:
