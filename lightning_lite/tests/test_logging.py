@@ -12,6 +12,9 @@ import rushlight as rl
 from lightning_lite.callbacks import Callback
 from lightning_lite.loggers import CSVLogger, Logger
 
+# Many modules here only log.
+pytestmark = pytest.mark.filterwarnings("ignore:training_step returned None")
+
 
 def rows_of(path):
     with open(path, newline="") as file:

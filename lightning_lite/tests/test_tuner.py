@@ -30,6 +30,7 @@ def everything(model, trainer, loader):
     }
 
 
+@pytest.mark.filterwarnings("ignore:Trainer.fit. 1 modules are in eval mode")
 def test_lr_find_leaves_no_trace_bit_for_bit(model_class, loader, trainer, same):
     data = loader(shuffle=True, generator=rl.Generator().manual_seed(5))
     model, run = model_class(), trainer(max_epochs=2)

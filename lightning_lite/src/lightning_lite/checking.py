@@ -11,7 +11,7 @@ from typing import Any
 from lightning_lite import running
 from lightning_lite.callbacks.callback import Callback
 from lightning_lite.combined_loader import batches_of
-from lightning_lite.data_sources import DataSources
+from lightning_lite.data_sources import DataSources, check_module
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.tuner.lr_finder import lr_find
 from lightning_lite.tuner.snapshot import quieten, untouched
@@ -92,6 +92,7 @@ class _Watch(Callback):
 
 def check(trainer: Any, module: Any, loaders: Any, datamodule: Any, steps: int) -> CheckReport:
     """See `Trainer.check`."""
+    check_module(module, "Trainer.check")
     given, datamodule = running.separate_datamodule({"train": loaders}, datamodule)
     watch = _Watch()
     with untouched(trainer, module, given["train"]):

@@ -40,7 +40,7 @@ class CombinedLoader:
         lengths = [len(loader) for loader in self.flattened]
         if self.mode == "sequential":
             return sum(lengths)
-        return min(lengths) if self.mode == "min_size" else max(lengths)
+        return (min if self.mode == "min_size" else max)(lengths, default=0)
 
     def __iter__(self) -> Iterator[tuple[Any, int, int]]:
         if self.mode == "sequential":

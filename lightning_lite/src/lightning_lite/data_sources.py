@@ -197,6 +197,21 @@ def check_evaluation(module: Any, sources: DataSources, kind: str, step: str) ->
         )
 
 
+def check_module(model: Any, what: str) -> None:
+    """Complain of something that is not a LightningModule."""
+    if isinstance(model, LightningModule):
+        return
+    if isinstance(getattr(model, "_orig_mod", None), LightningModule):
+        raise TypeError(
+            f"{what}: model is the result of compile; give the LightningModule, whose own parts "
+            "may be compiled: self.net = rushlight.compile(self.net)"
+        )
+    kind = model.__name__ if isinstance(model, type) else type(model).__name__
+    hint = f"; make one: {kind}(...)" if isinstance(model, type) else ""
+    given = f"the class {kind}" if isinstance(model, type) else f"a {kind}"
+    raise TypeError(f"{what}: model is {given}; expected a LightningModule{hint}")
+
+
 def check_datamodule(datamodule: Any) -> None:
     """Complain of something that is not a data module."""
     if datamodule is not None and not isinstance(datamodule, LightningDataModule):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 
@@ -19,6 +20,7 @@ class BarHandler(logging.StreamHandler):
             tqdm.write(self.format(record), file=sys.stderr)
 
 
+PACKAGE = os.path.dirname(__file__) + os.sep
 log = logging.getLogger("lightning_lite")
 log.setLevel(logging.INFO)
 if not log.handlers:
@@ -34,5 +36,8 @@ def info(message: str) -> None:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn the user, as seen from outside this package."""
-    warnings.warn(message, category, stacklevel=3)
+    """Warn the user, at the line of theirs that led here: the innermost outside this package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

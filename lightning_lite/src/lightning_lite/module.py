@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from lightning_lite.trainer import Trainer
 
 
+def refuse_name(name: Any) -> None:
+    """Complain of what cannot be the name of a logged value."""
+    if not isinstance(name, str):
+        raise TypeError(f"log({name!r}): the name is a {type(name).__name__}; expected a str")
+    raise MisconfigurationException(
+        f"log({name!r}): '/dataloader_idx_' in names is the trainer's own"
+    )
+
+
 class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHooks, rl.nn.Module):
     """A network that says what one step of training, validation, test or prediction is.
 
@@ -26,14 +35,16 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
     rest. It is an ordinary `nn.Module` too, and works as one without a trainer.
     """
 
+    # In the class, so that a subclass may set them there.
+    example_input_array: Any = None
+    strict_loading: bool = True
+
     def __init__(self) -> None:
         super().__init__()
         self._trainer: Trainer | None = None
         self.fabric: Any = None
         self._automatic_optimization = True
         self._toggled: dict[Any, bool] = {}
-        self.example_input_array: Any = None
-        self.strict_loading = True
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold: everything but the trainer and the fabric."""
@@ -205,10 +216,8 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
             )
         if hook in EPOCH_ONLY and on_step:
             raise MisconfigurationException(f"log({name!r}, on_step=True): {hook} has no steps")
-        if "/dataloader_idx_" in name:
-            raise MisconfigurationException(
-                f"log({name!r}): '/dataloader_idx_' in names is the trainer's own"
-            )
+        if not isinstance(name, str) or "/dataloader_idx_" in name:
+            refuse_name(name)
         step_default, epoch_default = DEFAULTS[hook]
         results = self._trainer.results
         options = LogOptions(

@@ -37,6 +37,17 @@ def split_output(output: Any, hook: str = "training_step") -> tuple[Any, dict[st
     )
 
 
+def tell_skipped(trainer: Any, batch_idx: int) -> None:
+    """Warn of the first batch of a fit for which `training_step` gave no loss."""
+    if trainer.told_skipped:
+        return
+    trainer.told_skipped = True
+    warn(
+        f"training_step returned None for batch {batch_idx}: nothing is learnt from it, and no "
+        "other is told. If this was not meant, end training_step with `return loss`"
+    )
+
+
 class Closure:
     """Loss and gradients of one batch, as a function that optimizers may call.
 
@@ -64,6 +75,7 @@ class Closure:
                 hooks.call("on_before_zero_grad", optimizer)
                 module.optimizer_zero_grad(trainer.current_epoch, self.batch_idx, optimizer)
             if loss is None:
+                tell_skipped(trainer, self.batch_idx)
                 self.outputs = {}
                 return None
             if factor != 1:
@@ -124,7 +136,9 @@ def plain_step(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict
     loss, rest = (output, {}) if isinstance(output, rl.Tensor) else split_output(output)
     optimizer.zero_grad()
     outputs: dict[str, Any] = {}
-    if loss is not None:
+    if loss is None:
+        tell_skipped(trainer, batch_idx)
+    else:
         watch_loss(trainer, loss, batch_idx, arguments)
         loss.backward()
         if hooks.uses("on_train_batch_end"):

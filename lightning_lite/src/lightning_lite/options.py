@@ -26,6 +26,26 @@ def batch_limit(value: Any, name: str) -> float:
     return int(value) if value > 1 else value
 
 
+def check_count(value: Any, name: str, least: int) -> None:
+    """Complain of something else than a whole number from `least` on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise MisconfigurationException(f"{name}={value!r}: expected {least} or more")
+
+
+# Arguments that are true or false, with the other values that they take.
+FLAGS: dict[str, tuple[Any, ...]] = {
+    "deterministic": (None, "warn"),
+    "benchmark": (None,),
+    "inference_mode": (),
+    "detect_anomaly": (),
+    "barebones": (),
+    "enable_checkpointing": (None,),
+    "enable_progress_bar": (None,),
+    "enable_model_summary": (None,),
+    "enable_autolog_hparams": (),
+}
+
+
 @dataclass(frozen=True)
 class Limits:
     """How many batches each kind of run uses."""
@@ -52,8 +72,7 @@ class Limits:
         }
         sanity = given["num_sanity_val_steps"]
         sanity = 2 if sanity is None else sanity
-        if sanity < -1:
-            raise MisconfigurationException(f"num_sanity_val_steps={sanity}: expected -1 or more")
+        check_count(sanity, "num_sanity_val_steps", -1)
         if fast:
             values = dict.fromkeys(values, fast)
             sanity = 0
@@ -76,9 +95,11 @@ class StoppingRule:
         """From the trainer's arguments."""
         max_epochs, max_steps = given["max_epochs"], given["max_steps"]
         for name in ("max_epochs", "max_steps"):
-            value = given[name]
-            if value is not None and (not isinstance(value, int) or value < -1):
-                raise MisconfigurationException(f"{name}={value!r}: expected -1 or more")
+            if given[name] is not None:
+                check_count(given[name], name, -1)
+        for name in ("min_epochs", "min_steps"):
+            if given[name] is not None:
+                check_count(given[name], name, 0)
         fast = int(given["fast_dev_run"])
         if fast:
             return StoppingRule(1, given["min_epochs"], fast, given["min_steps"])
@@ -147,6 +168,43 @@ def validation_batches(interval: float, every_n_epoch: int | None, num_batches: 
     if interval == 1.0:
         return INFINITE
     return max(1, int(num_batches * interval))
+
+
+def check_flags(given: dict[str, Any]) -> None:
+    """Complain of values that would be taken for true or false, or for a number."""
+    for name, others in FLAGS.items():
+        if not isinstance(given[name], bool) and given[name] not in others:
+            wanted = ", ".join(map(repr, others))
+            raise MisconfigurationException(
+                f"{name}={given[name]!r}: expected True, False{' or ' * bool(others)}{wanted}"
+            )
+    if given["log_every_n_steps"] is not None:
+        check_count(given["log_every_n_steps"], "log_every_n_steps", 0)
+    check_count(given["reload_dataloaders_every_n_epochs"], "reload_dataloaders_every_n_epochs", 0)
+
+
+# What `barebones` switches off: everything beside the training itself.
+BAREBONES = {
+    "enable_checkpointing": False,
+    "logger": False,
+    "enable_progress_bar": False,
+    "log_every_n_steps": 0,
+    "enable_model_summary": False,
+    "num_sanity_val_steps": 0,
+    "fast_dev_run": False,
+    "detect_anomaly": False,
+}
+
+
+def check_barebones(given: dict[str, Any]) -> None:
+    """Complain of options that `barebones` switches off and that somebody switched on."""
+    for name, off in {**BAREBONES, "profiler": None}.items():
+        value = given[name]
+        if value is not None and value is not False and value != off:
+            raise ValueError(
+                f"Trainer(barebones=True, {name}={value!r}): barebones switches {name} off; leave "
+                "one of them out"
+            )
 
 
 def refuse_unsupported(given: dict[str, Any]) -> None:

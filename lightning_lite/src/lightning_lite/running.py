@@ -22,6 +22,7 @@ from lightning_lite.metrics import Results, Views
 from lightning_lite.module import LightningModule
 from lightning_lite.optimization import is_plain
 from lightning_lite.options import validation_batches
+from lightning_lite.removed_hooks import check_removed
 from lightning_lite.result_table import print_results
 from lightning_lite.signatures import StepSignature
 from lightning_lite.state import RunningStage, TrainerFn, TrainerStatus
@@ -91,10 +92,7 @@ def choose_model(trainer: Any, fn: TrainerFn, model: Any, ckpt_path: Any) -> tup
             raise TypeError(f"Trainer.{fn.value}: give a LightningModule; there was no run before")
         path = resolve(trainer, fn, ckpt_path, given_model=False)
         return trainer.lightning_module, path
-    if not isinstance(model, LightningModule):
-        raise TypeError(
-            f"Trainer.{fn.value}: model is a {type(model).__name__}; expected a LightningModule"
-        )
+    data_sources.check_module(model, f"Trainer.{fn.value}")
     return model, resolve(trainer, fn, ckpt_path, given_model=True)
 
 
@@ -102,7 +100,7 @@ def begin(trainer: Any, fn: TrainerFn, module: Any, datamodule: Any, loaders: An
     """Attach everything that belongs to this run."""
     state = trainer.state
     state.fn, state.stage, state.status = fn, STAGES[fn], TrainerStatus.RUNNING
-    trainer.interrupted = trainer.told_non_finite = False
+    trainer.interrupted = trainer.told_non_finite = trainer.told_skipped = False
     trainer.should_stop = False
     trainer.lightning_module = module
     module.trainer = trainer
@@ -143,6 +141,7 @@ def work(trainer: Any, path: str | None, weights_only: bool | None) -> Any:
     """Set up, run the loop, clean up."""
     module, fn = trainer.lightning_module, trainer.state.fn
     attach_module_callbacks(trainer)
+    check_removed(module, trainer.callbacks)
     trainer.hooks = make_hooks(trainer)
     set_up_hooks(trainer)
     saved = load_weights(trainer, path, weights_only)
@@ -234,7 +233,7 @@ def fit(trainer: Any, saved: Any) -> None:
         set_up_training_data(trainer)
     set_up_validation_data(trainer)
     trainer.feed.watch(trainer.interrupt)
-    module.train()
+    tell_evaluating(module)
     if trainer.resume_point is None:
         sanity_check(trainer)
     trainer.plain_steps = is_plain(trainer)
@@ -245,6 +244,18 @@ def fit(trainer: Any, saved: Any) -> None:
         if anomaly is not None:
             rl.autograd.set_detect_anomaly(False)
     trainer.hooks.call("on_fit_end")
+
+
+def tell_evaluating(module: Any) -> None:
+    """Warn of modules that are in eval mode before training; their modes stay, as in Lightning 2,
+    so that a frozen backbone keeps the statistics of its batch normalization."""
+    names = [name or type(module).__name__ for name, m in module.named_modules() if not m.training]
+    if names:
+        shown = ", ".join(names[:3]) + ", ..." * (len(names) > 3)
+        warn(
+            f"Trainer.fit: {len(names)} modules are in eval mode and stay in it: {shown}. If this "
+            "is not meant, call model.train() before"
+        )
 
 
 def set_up_optimizers(trainer: Any) -> None:
@@ -331,6 +342,8 @@ def tear_down_hooks(trainer: Any) -> None:
 
 def clean_up(trainer: Any, status: str) -> None:
     """Close what is open: iterators, loggers, checkpoint files; remove a profiler's instruments."""
+    if status != "success":
+        trainer.restore_module_modes()  # it may have ended inside a validation
     if trainer.instruments is not None:
         trainer.instruments.remove()
         trainer.instruments = None

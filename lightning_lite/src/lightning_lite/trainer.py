@@ -21,8 +21,11 @@ from lightning_lite.loggers.connection import make_loggers
 from lightning_lite.loggers.logger import Logger
 from lightning_lite.metrics import Results, Views
 from lightning_lite.options import (
+    BAREBONES,
     Limits,
     StoppingRule,
+    check_barebones,
+    check_flags,
     choose_device,
     refuse_unsupported,
     validation_interval,
@@ -35,17 +38,6 @@ from lightning_lite.state import Predictions, RunningStage, TrainerFn, TrainerSt
 from lightning_lite.trainer_properties import TrainerProperties
 
 __all__ = ["Trainer", "seed_everything"]
-
-BAREBONES = {
-    "enable_checkpointing": False,
-    "logger": False,
-    "enable_progress_bar": False,
-    "log_every_n_steps": 0,
-    "enable_model_summary": False,
-    "num_sanity_val_steps": 0,
-    "fast_dev_run": False,
-    "detect_anomaly": False,
-}
 
 
 class Trainer(TrainerProperties):
@@ -114,8 +106,10 @@ class Trainer(TrainerProperties):
     ) -> None:
         given = {name: value for name, value in locals().items() if name != "self"}
         if barebones:
+            check_barebones(given)
             given.update(BAREBONES)
         refuse_unsupported(given)
+        check_flags(given)
         check_clipping(gradient_clip_val, gradient_clip_algorithm)
         if not isinstance(accumulate_grad_batches, int) or accumulate_grad_batches < 1:
             raise ValueError(
@@ -152,9 +146,11 @@ class Trainer(TrainerProperties):
         self.state = TrainerState()
         self.interrupted = False
         self.told_non_finite = False  # of a loss in this fit
+        self.told_skipped = False  # of a step without a loss in this fit
         self.kept_metrics = Views({}, {}, {})
         self.loggers = make_loggers(given["logger"], self.default_root_dir, bool(self.fast_dev_run))
         self.callbacks = default_callbacks(given)
+        self.takes_module_callbacks = True  # not in a trial, see tuner.snapshot
 
     def _reset_run(self) -> None:
         """Forget what belongs to one run: its module, data, optimizers."""

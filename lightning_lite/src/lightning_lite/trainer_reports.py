@@ -12,6 +12,7 @@ from lightning_lite.feeding import limited, loader_length
 
 def explained(trainer: Any, module: Any, training: Any, validation: Any, datamodule: Any) -> str:
     """The loop that a fit with these arguments would run."""
+    data_sources.check_module(module, "Trainer.explain")
     loaders = {"train": training, "val": validation}
     loaders, datamodule = running.separate_datamodule(loaders, datamodule)
     kept = trainer.callbacks, trainer.datamodule

@@ -20,8 +20,10 @@ def default_callbacks(given: dict[str, Any]) -> list[Callback]:
     callbacks = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
     for callback in callbacks:
         if not isinstance(callback, Callback):
-            kind = type(callback).__name__
-            raise TypeError(f"Trainer(callbacks=...): {kind} is no Callback")
+            what = repr(callback)
+            if isinstance(callback, type):
+                what = f"the class {callback.__name__}; give {callback.__name__}(...)"
+            raise TypeError(f"Trainer(callbacks=...): expected a Callback, got {what}")
     _add(
         callbacks,
         given["enable_checkpointing"],
@@ -76,7 +78,8 @@ def checkpoints_last(callbacks: list[Callback]) -> list[Callback]:
 
 def attach_module_callbacks(trainer: Any) -> None:
     """Add what the module's `configure_callbacks` gives; it replaces callbacks of the same type."""
-    brought = trainer.lightning_module.configure_callbacks()
+    taken = trainer.takes_module_callbacks
+    brought = trainer.lightning_module.configure_callbacks() if taken else None
     if not brought:
         return
     brought = list(brought) if isinstance(brought, list | tuple) else [brought]

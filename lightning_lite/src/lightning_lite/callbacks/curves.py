@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 340, 190, 52, 22, 8
+COLOR = "#d9480f"
 
 
 def ticks(low: float, high: float, count: int = 4) -> list[float]:
@@ -39,6 +40,10 @@ def picture(points: list[tuple[int, float]]) -> str:
         return TOP + (HEIGHT - TOP - BOTTOM) * (high - y) / (high - low)
 
     path = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in drawn)
+    line = f'<polyline points="{path}" fill="none" stroke="{COLOR}" stroke-width="1.6"/>'
+    if len(drawn) == 1:  # a line of one point is not seen
+        center = path.partition(",")
+        line += f'<circle cx="{center[0]}" cy="{center[2]}" r="3" fill="{COLOR}"/>'
     marks = [
         f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{down(y):.1f}" y2="{down(y):.1f}" '
         f'stroke="#ddd"/><text x="{LEFT - 5}" y="{down(y) + 4:.1f}" text-anchor="end">{y:g}</text>'
@@ -50,6 +55,5 @@ def picture(points: list[tuple[int, float]]) -> str:
     ]
     return (
         f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'font-size="11" fill="#555">{"".join(marks)}<polyline points="{path}" fill="none" '
-        'stroke="#d9480f" stroke-width="1.6"/></svg>'
+        f'font-size="11" fill="#555">{"".join(marks)}{line}</svg>'
     )

@@ -232,17 +232,14 @@ class BackboneFinetuning(BaseFinetuning):
         self.previous_backbone_lr = state_dict["previous_backbone_lr"]
         super().load_state_dict(state_dict)
 
-    def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
-        """Complain of a module without a backbone."""
+    def freeze_before_training(self, pl_module: Any) -> None:
+        """Freeze the backbone, but for its batch normalization. MisconfigurationException for a
+        module without one."""
         if not isinstance(getattr(pl_module, "backbone", None), rl.nn.Module):
             raise MisconfigurationException(
                 f"BackboneFinetuning: {type(pl_module).__name__} has no module in its attribute "
                 "'backbone'"
             )
-        super().on_fit_start(trainer, pl_module)
-
-    def freeze_before_training(self, pl_module: Any) -> None:
-        """Freeze the backbone, but for its batch normalization."""
         self.freeze(pl_module.backbone)
 
     def finetune_function(self, pl_module: Any, epoch: int, optimizer: Any) -> None:

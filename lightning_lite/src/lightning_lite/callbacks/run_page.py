@@ -188,7 +188,7 @@ def page(facts: dict[str, Any], curves: dict[str, list[tuple[int, float]]]) -> s
     figures = "".join(
         f"<figure><figcaption>{html.escape(name)}</figcaption>{picture(points)}</figure>"
         for name, points in sorted(curves.items())
-        if len(points) > 1 and name not in ("epoch", "step")
+        if points and name not in ("epoch", "step")
     )
     tables = "".join(
         f"<h2>{html.escape(name)}</h2>{_table(value)}"

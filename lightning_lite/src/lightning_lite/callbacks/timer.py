@@ -28,7 +28,13 @@ def duration_of(given: Any) -> timedelta | None:
     if given is None or isinstance(given, timedelta):
         return given
     if isinstance(given, dict):
-        return timedelta(**given)
+        try:
+            return timedelta(**given)
+        except TypeError as error:
+            raise MisconfigurationException(
+                f"Timer: duration {given!r}; expected numbers by the names of timedelta's "
+                "arguments, such as {'days': 1, 'hours': 2}"
+            ) from error
     parts = str(given).strip().split(":")
     if len(parts) != 4 or not all(part.isdigit() for part in parts):
         raise MisconfigurationException(f"Timer: duration {given!r}; expected 'DD:HH:MM:SS'")

@@ -88,7 +88,7 @@ class ClassificationInterpretation:
     def plot_confusion_matrix(self, normalize: bool = False, ax: Any = None) -> Any:
         """Draw the confusion matrix; matplotlib's axes. Needs the extra `plot`."""
         plt = _pyplot("plot_confusion_matrix")
-        ax = plt.subplots()[1] if ax is None else ax
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         matrix = self.confusion_matrix(normalize).tolist()
         ax.imshow(matrix, cmap="Blues")
         darkest = max(map(max, matrix))
@@ -109,11 +109,20 @@ class ClassificationInterpretation:
         """Draw the pictures of a data set with the largest losses, with what they are taken for,
         what they are, and the loss; matplotlib's figure. Items are `(picture, target)` with
         pictures `(C, H, W)` or `(H, W)`."""
+        if not hasattr(dataset, "__getitem__"):
+            raise TypeError(
+                f"plot_top_losses: dataset is a {type(dataset).__name__}; expected the data set of "
+                "the loader that was predicted, such as learn.valid_dl.dataset"
+            )
         plt = _pyplot("plot_top_losses")
         losses, positions = self.top_losses(min(k, len(self.losses)))
         rows = -(-len(positions) // columns)
         figure, axes = plt.subplots(
-            rows, columns, squeeze=False, figsize=(2.4 * columns, 2.6 * rows)
+            rows,
+            columns,
+            squeeze=False,
+            figsize=(2.4 * columns, 2.6 * rows),
+            layout="constrained",
         )
         for each in axes.flat:
             each.axis("off")
@@ -122,12 +131,20 @@ class ClassificationInterpretation:
             picture = rl.as_tensor(dataset[position][0]).detach()
             if picture.ndim == 3:
                 picture = picture.permute(1, 2, 0) if picture.shape[0] > 1 else picture[0]
-            ax.imshow(picture.numpy(), cmap="gray" if picture.ndim == 2 else None)
+            ax.imshow(_shown(picture).numpy(), cmap="gray" if picture.ndim == 2 else None)
             taken = self.vocab[int(self.decoded[position])]
             real = self.vocab[int(self.targets[position])]
             ax.set_title(f"{taken} / {real} / {loss:.2f}", fontsize=9)
         figure.suptitle("predicted / actual / loss")
         return figure
+
+
+def _shown(picture: Any) -> Any:
+    """A picture whose numbers were normalized, spread over 0 to 1; others as they are."""
+    low, high = picture.min(), picture.max()
+    if not picture.is_floating_point() or (low >= 0 and high <= 1):
+        return picture
+    return (picture - low) / (high - low).clamp(min=1e-12)
 
 
 def _pyplot(what: str) -> Any:

@@ -69,6 +69,9 @@ class Learner:
         self.train_dl, self.valid_dl = _loaders(dls)
         metrics = [] if metrics is None else metrics
         metrics = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
+        functions = {"loss_func": loss_func, "opt_func": opt_func, "splitter": splitter}
+        functions.update({f"metrics[{number}]": each for number, each in enumerate(metrics)})
+        _check_functions(functions)
         self.module = LearnerModule(model, loss_func, opt_func, splitter, metrics)
         self.model, self.lr, self.moms, self.train_bn = model, lr, moms, train_bn
         self.cbs = _as_list(cbs)
@@ -104,6 +107,7 @@ class Learner:
             set_values(self.opt, "lr", self._rates(lr))
         if wd is not None:
             set_values(self.opt, "weight_decay", wd)
+        self.module.train()
         trainer = self._trainer(n_epoch, [*self.cbs, *_as_list(cbs), self.recorder])
         trainer.fit(self.module, self.train_dl, self.valid_dl)
 
@@ -220,6 +224,7 @@ class Learner:
         trainer = self._trainer(1, list(self.cbs))
         kept = self.module.optimizer
         self.module.optimizer = None
+        self.module.train()
         try:
             test: Any = Tuner(trainer).lr_find(
                 self.module,
@@ -297,6 +302,13 @@ def _as_list(given: Any) -> list[Any]:
     if given is None:
         return []
     return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _check_functions(given: dict[str, Any]) -> None:
+    """Complain of what cannot be called."""
+    for name, each in given.items():
+        if not callable(each):
+            raise TypeError(f"Learner: {name} is {each!r}; expected a function")
 
 
 def _loaders(dls: Any) -> tuple[Any, Any]:

@@ -51,7 +51,7 @@ class Recorder(Callback):
             raise ModuleNotFoundError(
                 "plot_loss needs matplotlib: pip install rushlight-lightning-lite[plot]"
             ) from error
-        ax = plt.subplots()[1] if ax is None else ax
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         steps = range(skip_start, len(self.losses))
         ax.plot(steps, self.losses[skip_start:], label="train")
         validated = [row[1] for row in self.values]

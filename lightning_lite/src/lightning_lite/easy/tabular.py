@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import rushlight as rl
@@ -48,7 +49,7 @@ class TabularProcessor:
         """Learn from a table. KeyError for a column that it lacks."""
         for name in self.cont_names:
             column = list(table[name])
-            known = [float(value) for value in column if not is_missing(value)]
+            known = [_as_number(value, name) for value in column if not is_missing(value)]
             if not known:
                 raise ValueError(f"TabularProcessor: column {name!r} has no numbers")
             self.medians[name] = statistics.median(known)
@@ -65,7 +66,7 @@ class TabularProcessor:
         return self
 
     def _number(self, value: Any, name: str) -> float:
-        return self.medians[name] if is_missing(value) else float(value)
+        return self.medians[name] if is_missing(value) else _as_number(value, name)
 
     @property
     def embeddings(self) -> list[tuple[int, int]]:
@@ -89,6 +90,16 @@ class TabularProcessor:
     def _codes(self, name: str, column: list[Any]) -> list[int]:
         numbers = {value: number for number, value in enumerate(self.classes[name])}
         return [0 if is_missing(value) else numbers.get(value, 0) for value in column]
+
+
+def _as_number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"TabularProcessor: column {name!r} holds {value!r}; expected numbers, or name the "
+            "column in cat_names"
+        ) from error
 
 
 def _columns(columns: list[list[Any]], rows: int, dtype: Any) -> rl.Tensor:
@@ -169,6 +180,7 @@ def tabular_learner(
 
     `valid_pct` of the rows, drawn with `seed`, are for validation; `options` go to the Learner.
     """
+    _check_columns(table, (target, *cat_names, *cont_names))
     rows = len(list(table[target]))
     generator = None if seed is None else rl.Generator().manual_seed(seed)
     order = rl.randperm(rows, generator=generator).tolist()
@@ -179,7 +191,7 @@ def tabular_learner(
         for kind, picked in parts.items()
     }
     processor = TabularProcessor(cat_names, cont_names).fit(tables["train"])
-    targets, vocab = _targets(list(table[target]))
+    targets, vocab = _targets(list(table[target]), target)
     loaders: dict[str, Any] = {
         kind: DataLoader(
             TensorDataset(*processor.transform(tables[kind]), targets[rl.tensor(parts[kind])]),
@@ -197,14 +209,28 @@ def tabular_learner(
     return learn
 
 
+def _check_columns(table: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Complain of columns that are not there."""
+    there = list(table)
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise KeyError(f"tabular_learner: no columns {missing}; there are: {there}")
+
+
 def _picked(column: Any, rows: list[int]) -> list[Any]:
     values = list(column)
     return [values[row] for row in rows]
 
 
-def _targets(column: list[Any]) -> tuple[rl.Tensor, list[Any] | None]:
+def _targets(column: list[Any], name: str) -> tuple[rl.Tensor, list[Any] | None]:
     """Targets as numbers, and the names of classes (None for numbers)."""
-    if all(isinstance(value, float) for value in column):
-        return rl.tensor(column).reshape(-1, 1), None
+    empty = sum(map(is_missing, column))
+    if empty:
+        raise ValueError(
+            f"tabular_learner: {empty} cells of the target {name!r} are empty; leave their rows out"
+        )
+    numbers = all(isinstance(each, Real) and not isinstance(each, bool) for each in column)
+    if numbers and not all(isinstance(each, Integral) for each in column):
+        return rl.tensor([float(each) for each in column]).reshape(-1, 1), None
     vocab = sorted(set(column))
     return rl.tensor([vocab.index(value) for value in column]), vocab

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -56,6 +57,7 @@ class Fabric:
         self._precision = plug_in(self._strategy, plugins, precision, self.root_device.type)
         self._callbacks = _as_list(callbacks)
         self._loggers = _as_list(loggers)
+        weakref.finalize(self, _save_loggers, self._loggers)  # at exit, at the latest
         self._models_setup = 0
         self.lightning_module: Any = None
         self.optimizers: list[Any] = []
@@ -119,6 +121,11 @@ class Fabric:
     ) -> Any:
         """A module, ready for the device and the precision."""
         _check_new(module, "setup_module")
+        if not isinstance(module, rl.nn.Module):
+            raise TypeError(
+                f"setup: the first argument is a {type(module).__name__}; expected a Module, then "
+                "its optimizers"
+            )
         module = self._precision.convert_module(module)
         if move_to_device:
             module = module.to(self.device)
@@ -320,6 +327,13 @@ def _as_list(given: Any) -> list[Any]:
     if given is None:
         return []
     return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _save_loggers(loggers: list[Any]) -> None:
+    """Write the rows that loggers hold; no loop of the Trainer does it for a Fabric."""
+    for each in loggers:
+        if hasattr(each, "save"):
+            each.save()
 
 
 def _check_new(obj: Any, method: str) -> None:

@@ -73,7 +73,7 @@ class _LRFinder:
             raise ModuleNotFoundError(
                 "lr_find.plot needs matplotlib: pip install rushlight-lightning-lite[plot]"
             ) from error
-        figure, ax = plt.subplots() if ax is None else (ax.figure, ax)
+        figure, ax = plt.subplots(layout="constrained") if ax is None else (ax.figure, ax)
         ax.plot(self.results["lr"], self.results["loss"])
         if self.mode == "exponential":
             ax.set_xscale("log")

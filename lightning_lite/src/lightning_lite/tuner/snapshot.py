@@ -11,6 +11,7 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite import random_state
+from lightning_lite.callbacks.callback import Callback
 from lightning_lite.feeding import generators
 from lightning_lite.messages import log
 
@@ -48,10 +49,20 @@ def untouched(trainer: Any, module: Any, loaders: Any = None) -> Iterator[None]:
         log.setLevel(level)
 
 
+class _WithoutPlateau(Callback):
+    """Takes away the schedulers that follow a metric: a trial does not validate."""
+
+    def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
+        """Keep the others."""
+        found = trainer.lr_scheduler_configs
+        trainer.lr_scheduler_configs = [each for each in found if not each.reduce_on_plateau]
+
+
 def quieten(trainer: Any, steps: int, callbacks: list[Any]) -> None:
     """Let the trainer run `steps` steps with these callbacks only, write nothing and measure
     nothing; inside of :func:`untouched`."""
-    trainer.callbacks = callbacks
+    trainer.callbacks = [_WithoutPlateau(), *callbacks]
+    trainer.takes_module_callbacks = False
     trainer.loggers = []
     trainer.fit_loop = copy.copy(trainer.fit_loop)
     trainer.fit_loop.max_steps, trainer.fit_loop.max_epochs = steps, -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lightning_lite.data_sources import check_module
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.tuner.batch_size_scaling import Trial, scale_batch_size
 from lightning_lite.tuner.lr_finder import _LRFinder, lr_find
@@ -53,7 +54,16 @@ class Tuner:
         Raises MisconfigurationException for an unknown mode, or a method other than "fit".
         """
         if method != "fit":
-            raise MisconfigurationException(f"lr_find: method={method!r}; only 'fit' has rates")
+            raise MisconfigurationException(
+                f"lr_find: method={method!r}; only 'fit' has rates. A rule such as 'valley' is an "
+                "argument of the result's suggestion(method=...)"
+            )
+        check_module(model, "lr_find")
+        if not (num_training > 0 and 0 < min_lr < max_lr):
+            raise ValueError(
+                f"lr_find: num_training={num_training}, min_lr={min_lr}, max_lr={max_lr}; expected "
+                "one step or more, and rates 0 < min_lr < max_lr"
+            )
         self._check_callbacks("LearningRateFinder")
         if dataloaders is not None:
             raise MisconfigurationException("lr_find: give train_dataloaders, not dataloaders")
@@ -107,6 +117,7 @@ class Tuner:
                 "scale_batch_size: loaders were given, whose batch size is fixed; let the module "
                 "or a datamodule make them"
             )
+        check_module(model, "scale_batch_size")
         trial = Trial(self._trainer, model, method, {"datamodule": datamodule}, batch_arg_name)
         if self._trainer.fast_dev_run:
             return None
