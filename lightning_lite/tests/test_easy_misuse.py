@@ -136,3 +136,10 @@ def test_rows_of_a_short_fabric_program_are_written(tmp_path):
         (path,) = (tmp_path / name).rglob("metrics.csv")
         rows = path.read_text().split()
         assert len(rows) == 4 and "2.5" in rows[-1]
+
+
+def test_tensors_for_loaders(loader):
+    with pytest.raises(TypeError, match="dls is a pair with a tensor; expected a pair of loaders"):
+        easy.Learner((rl.zeros(4, 4), rl.zeros(4, 1)), nn.Linear(4, 1), nn.MSELoss())
+    with pytest.raises(TypeError, match="dls is a DataLoader; expected a pair of loaders"):
+        easy.Learner(loader(), nn.Linear(4, 1), nn.MSELoss())

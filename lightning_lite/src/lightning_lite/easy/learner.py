@@ -313,11 +313,12 @@ def _check_functions(given: dict[str, Any]) -> None:
 
 def _loaders(dls: Any) -> tuple[Any, Any]:
     """Training and validation loaders of what was given."""
-    if isinstance(dls, list | tuple) and len(dls) == 2:
+    pair = isinstance(dls, list | tuple) and len(dls) == 2
+    if pair and not any(isinstance(each, rl.Tensor) for each in dls):
         return dls[0], dls[1]
     if hasattr(dls, "train") and hasattr(dls, "valid"):
         return dls.train, dls.valid
+    given = "a pair with a tensor" if pair else f"a {type(dls).__name__}"
     raise TypeError(
-        f"Learner: dls is a {type(dls).__name__}; expected a pair of loaders, or an object with "
-        "train and valid"
+        f"Learner: dls is {given}; expected a pair of loaders, or an object with train and valid"
     )
