@@ -99,6 +99,7 @@ def main() -> None:
     rate = asked.lr or (1e-3 if asked.lora else 5e-5)
     steps = asked.epochs * len(loaders[0])
     trainer = L.Trainer(max_epochs=asked.epochs, gradient_clip_val=1.0, logger=False)
+    model.train()  # as loaded, it is in eval mode
     trainer.fit(Classifier(model, rate, steps), *loaders)
     if asked.lora:
         merge_lora(model)

@@ -61,7 +61,7 @@ _OF_DIM = {"max": _PAIR, "min": _PAIR, "median": _PAIR, "nanmedian": _PAIR}
 
 def result(name, args, kwargs):
     """The type of the result of an ATen op, by its arguments; with names of several results."""
-    kind = _result(name, args, kwargs)
+    kind = _result(name.removeprefix("sym_"), args, kwargs)
     fields = _fields(name) if kind.name == "Tuple" else ()
     return Type("Tuple", *kind.args, fields=fields) if fields else kind
 

@@ -152,6 +152,7 @@ def fit(
     module = TrainingModule(built(model, task, classes), made, chosen, stop_after)
     train, other = data_parts.loaders(data, val_data, made, chosen)
     trainer = _trainer(chosen, where, quiet)
+    module.train()  # a finished training leaves its network in eval mode
     trainer.fit(module, train, other, ckpt_path=checkpoint)
     if trainer.interrupted:
         raise KeyboardInterrupt(f"training was interrupted; resume={str(where / INTERRUPTED)!r}")
