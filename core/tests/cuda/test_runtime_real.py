@@ -273,9 +273,7 @@ def test_convolutions(found, monkeypatch, dtype, spatial, last):
     assert found.has_cudnn()
     for kind, (first, second, expected) in wanted.items():
         out = placed(np.zeros(expected.shape, dtype))
-        matters = [
-            Matter(a.shape, tuple(s // a.itemsize for s in a.strides)) for a in (first, second, out)
-        ]
+        matters = [Matter.of(a) for a in (first, second, out)]
         asked = Convolution(kind, np.dtype(dtype), *matters, *settings, False, True)
         places = [a.ctypes.data for a in (first, second, out)]
         for _ in range(2):
@@ -313,8 +311,7 @@ def test_attention_by_cudnn(found, monkeypatch, dtype, causal, heads):
     gradients = [np.zeros_like(a) for a in (q, k, v)]
 
     def run(kind, *arrays):
-        matters = [Matter(a.shape, tuple(s // a.itemsize for s in a.strides)) for a in arrays]
-        asked = Attention(kind, np.dtype(dtype), tuple(matters), causal, 0.3, True)
+        asked = Attention(kind, np.dtype(dtype), tuple(map(Matter.of, arrays)), causal, 0.3, True)
         assert found.run_cudnn(asked, [a.ctypes.data for a in arrays], 0)
 
     run("forward", q, k, v, found_out, found_sums)

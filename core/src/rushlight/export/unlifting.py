@@ -130,9 +130,8 @@ class InputGuard:
 
     def _check_size(self, expression, size, place, known):
         """A size that may differ: it fits those before, and is in its range."""
-        (name,) = expression.symbols()
-        start, step = (expression.value({name: n}) for n in (0, 1))
-        found, rest = divmod(size - start, step - start)
+        name, factor, offset = expression.line()
+        found, rest = divmod(size - offset, factor)
         other, where = known.setdefault(name, (found, place))
         if rest or other != found:
             raise AssertionError(

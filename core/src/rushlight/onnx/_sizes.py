@@ -12,8 +12,8 @@ import operator
 from rushlight.errors import shape_text
 from rushlight.export.decomposing import decomposed
 from rushlight.export.dynamic import sampling
-from rushlight.export.dynamic.export import declaration_of
-from rushlight.export.dynamic.expressions import SymInt
+from rushlight.export.dynamic.export import declaration_of, shapes_at
+from rushlight.export.dynamic.expressions import SymInt, simplest
 from rushlight.export.dynamic.fitting import Quantities
 from rushlight.machine import np
 from rushlight.onnx._exporter import OPSETS, Exporter
@@ -64,7 +64,8 @@ def exporter_of(program, *options, prepare=lambda exporter: None) -> Exporter:
 def _unified(program, declaration, samples, translated, reasons):
     """The exporter of the program by its models at some sizes, or None and a reason."""
     try:
-        made = [translated(_at(program, declaration, sample)) for sample in samples]
+        shapes = [shapes_at(program, declaration.sizes, sample) for sample in samples]
+        made = [translated(decomposed(program, {}, each)) for each in shapes]
         _Unifier(made, samples, declaration).write()
     except UnsupportedOperatorError:
         raise
@@ -75,15 +76,6 @@ def _unified(program, declaration, samples, translated, reasons):
         return None
     _describe(made[0], program)
     return made[0]
-
-
-def _at(program, declaration, sample):
-    """The program at fixed sizes."""
-    inputs = [node for node in program.graph.nodes if node.op == "placeholder"]
-    shapes = {place: list(inputs[place].meta["val"].shape) for place, _ in declaration.sizes}
-    for (place, dim), expression in declaration.sizes.items():
-        shapes[place][dim] = expression.value(sample)
-    return decomposed(program, {}, shapes)
 
 
 def _describe(exporter, program):
@@ -212,17 +204,16 @@ class _Unifier:
     def _symbol(self, expression):
         """A size of an input, or what one that is ``a * size + b`` comes from."""
         name = expression.parts[0]
-        order = sorted(self.declaration.sizes.items(), key=lambda item: item[1].length())
-        (place, dim), whole = next(item for item in order if name in item[1].symbols())
+        (place, dim), whole = simplest(self.declaration.sizes, name)
         nodes = [n for n in self.exporters[0].program.graph.nodes if n.op == "placeholder"]
         value = self.exporters[0].input_values[nodes[place].name]
         shape = self._node("Shape", [value.name])
         made = self._node("Gather", [shape, self._number(dim)], axis=0)
-        start, step = (whole.value({name: n}) for n in (0, 1))
-        if start:
-            made = self._node("Sub", [made, self._number(start)])
-        if step - start != 1:
-            made = self._node("Div", [made, self._number(step - start)])
+        _, factor, offset = whole.line()
+        if offset:
+            made = self._node("Sub", [made, self._number(offset)])
+        if factor != 1:
+            made = self._node("Div", [made, self._number(factor)])
         return made
 
     def _listed(self, name):

@@ -204,9 +204,8 @@ def limits_text(limits):
 
 def _root_of(dim, size, label):
     """The size of the Dim that another derives from."""
-    name = dim.root.__name__
-    start, step = (dim.expression.value({name: n}) for n in (0, 1))
-    found, rest = divmod(size - start, step - start)
+    name, factor, offset = dim.expression.line()
+    found, rest = divmod(size - offset, factor)
     if rest:
         raise ConstraintViolationError(
             f"the size {size} of {label} is not {dim} for any whole {name}"

@@ -95,11 +95,18 @@ def declaration_of(program) -> Declaration:
 
 def _solve(size, examples):
     """Note what the symbol of a size is; sizes of inputs are ``a * symbol + b``."""
-    names = size.expression.symbols()
-    if len(names) == 1 and not names & set(examples):
-        (name,) = names
-        start, step = (size.expression.value({name: n}) for n in (0, 1))
-        examples[name] = (int(size) - start) // (step - start)
+    if len(size.expression.symbols()) == 1:
+        name, factor, offset = size.expression.line()
+        examples.setdefault(name, (int(size) - offset) // factor)
+
+
+def shapes_at(program, sizes, sample) -> dict[int, list[int]]:
+    """Shapes of a program's placeholders by number, at the sizes that a sample gives."""
+    inputs = [node for node in program.graph.nodes if node.op == "placeholder"]
+    shapes = {place: list(inputs[place].meta["val"].shape) for place, _ in sizes}
+    for (place, dim), expression in sizes.items():
+        shapes[place][dim] = expression.value(sample)
+    return shapes
 
 
 def remade(program, make):
@@ -108,15 +115,7 @@ def remade(program, make):
     declaration = declaration_of(program)
     if not declaration.free:
         return make({})
-    inputs = [node for node in program.graph.nodes if node.op == "placeholder"]
-
-    def trace(sizes, sample):
-        shapes = {place: list(inputs[place].meta["val"].shape) for place, _ in sizes}
-        for (place, dim), expression in sizes.items():
-            shapes[place][dim] = expression.value(sample)
-        return make(shapes)
-
-    captures = Captures(trace, declaration)
+    captures = Captures(lambda sizes, sample: make(shapes_at(program, sizes, sample)), declaration)
     declaration, found = captures.settled()
     made = captures.at(declaration.sizes, found.sample)
     places = [node for node in made.graph.nodes if node.op == "placeholder"]

@@ -41,6 +41,12 @@ class Expression:
             return frozenset(self.parts)
         return self.parts[0].symbols() | self.parts[1].symbols()
 
+    def line(self) -> tuple[str, int, int]:
+        """Of ``factor * symbol + offset``: the symbol's name, factor, and offset."""
+        (name,) = self.symbols()
+        offset, next_one = (self.value({name: n}) for n in (0, 1))
+        return name, next_one - offset, offset
+
     def length(self) -> int:
         """How many symbols, numbers and operations it has."""
         if self.kind in ("number", "symbol"):
@@ -91,6 +97,12 @@ def symbol(name: str) -> Expression:
 def number(value: int) -> Expression:
     """A number."""
     return Expression("number", (int(value),))
+
+
+def simplest(sizes: dict, name: str) -> tuple:
+    """Of sizes by their key, the key and expression of the shortest that has a symbol."""
+    with_it = [item for item in sizes.items() if name in item[1].symbols()]
+    return min(with_it, key=lambda item: item[1].length())
 
 
 def add(left: Expression, right) -> Expression:

@@ -6,7 +6,7 @@ import math
 import operator
 
 from rushlight import symbolic_numbers
-from rushlight.export.dynamic.expressions import Expression, SymFloat, SymInt, add
+from rushlight.export.dynamic.expressions import Expression, SymFloat, SymInt, add, simplest
 from rushlight.export.dynamic.fitting import Quantities
 from rushlight.fx.node import Node
 from rushlight.library.operators import lookup
@@ -197,14 +197,13 @@ class _Writer:
     def _symbol(self, expression):
         """A size of an input; of one that is ``a * size + b``, what it comes from."""
         name = expression.parts[0]
-        order = sorted(self.sizes.items(), key=lambda item: item[1].length())
-        (node, dim), whole = next(item for item in order if name in item[1].symbols())
+        (node, dim), whole = simplest(self.sizes, name)
         made = self._at_start(self.ops.sym_size.int, (node, dim), whole)
-        start, step = (whole.value({name: n}) for n in (0, 1))
-        if start:
-            made = self._at_start(operator.sub, (made, start), add(whole, -start))
-        if step - start != 1:
-            made = self._at_start(operator.floordiv, (made, step - start), expression)
+        _, factor, offset = whole.line()
+        if offset:
+            made = self._at_start(operator.sub, (made, offset), add(whole, -offset))
+        if factor != 1:
+            made = self._at_start(operator.floordiv, (made, factor), expression)
         return made
 
     def _at_start(self, function, args, expression):

@@ -35,9 +35,10 @@ def serves(query, key, value, mask, dropout) -> bool:
 
 
 def _matter(array):
+    found = Matter.of(array)
     if array.ndim == 3:  # sums: (B, H, L) as (B, H, L, 1)
-        return Matter((*array.shape, 1), (*(s // array.itemsize for s in array.strides), 1))
-    return Matter(array.shape, tuple(s // array.itemsize for s in array.strides))
+        return Matter((*found.shape, 1), (*found.strides, 1))
+    return found
 
 
 def _run(kind, arrays, causal, scale) -> bool:

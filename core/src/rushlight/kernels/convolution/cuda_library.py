@@ -20,10 +20,6 @@ def _dense(array):
     return array if _is_channels_last(array) else array.contiguous()
 
 
-def _matter(array):
-    return Matter(array.shape, tuple(s // array.itemsize for s in array.strides))
-
-
 def _result(shape, like, channels_last):
     if not channels_last:
         return empty(shape, like.dtype, like.device)
@@ -40,7 +36,7 @@ def convolved(kind, first, second, shape, stride, padding, dilation):
     first, second = _dense(first), _dense(second.astype(first.dtype, copy=False))
     out = _result(tuple(shape), first, _is_channels_last(first))
     asked = Convolution(
-        kind, first.dtype, _matter(first), _matter(second), _matter(out), tuple(stride),
+        kind, first.dtype, Matter.of(first), Matter.of(second), Matter.of(out), tuple(stride),
         tuple(padding), tuple(dilation), bool(cudnn.allow_tf32),
         bool(cudnn.deterministic or determinism.asked[0]),
     )  # fmt: skip

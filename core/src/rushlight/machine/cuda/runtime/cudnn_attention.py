@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rushlight.machine.cuda.runtime.cudnn_graphs import DATA_TYPES, Matter, launcher, prepared
+from rushlight.machine.cuda.runtime.cudnn_graphs import (
+    DATA_TYPES,
+    Matter,
+    begun,
+    launcher,
+    prepared,
+    returned,
+)
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,7 @@ class _Plan:
         node, count = (_forward, 3) if asked.kind == "forward" else (_backward, 6)
         kinds = [kind] * len(asked.matters)
         kinds[4 if count == 3 else 5] = cudnn.data_type.FLOAT
-        self.graph = graph = cudnn.pygraph(
-            io_data_type=kind,
-            intermediate_data_type=cudnn.data_type.FLOAT,
-            compute_data_type=cudnn.data_type.FLOAT,
-            handle=handle,
-        )
+        self.graph = graph = begun(cudnn, kind, handle)
         given = list(zip(asked.matters, kinds, strict=True))
         self.operands = [
             graph.tensor(name=f"x{i}", dim=list(m.shape), stride=list(m.strides), data_type=k)
@@ -68,8 +70,7 @@ class _Plan:
         ]
         results = node(graph, self.operands, asked)
         for result, (m, k) in zip(results, given[count:], strict=True):
-            result.set_output(True).set_data_type(k)
-            result.set_dim(list(m.shape)).set_stride(list(m.strides))
+            returned(result, m, k)
         self.operands += results
         self.workspace = prepared(cudnn, graph, [])
         self.launch = launcher(graph, self.operands, handle)

@@ -27,6 +27,11 @@ class Matter:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
+    @classmethod
+    def of(cls, array) -> Matter:
+        """Those of an array."""
+        return cls(array.shape, tuple(s // array.itemsize for s in array.strides))
+
     def flat(self) -> Matter:
         """One spatial dim as two: cuDNN counts from two."""
         if len(self.shape) != 3:
@@ -58,6 +63,22 @@ class Convolution:
     def plan(self, cudnn, handle):
         """The graph, built."""
         return _Plan(cudnn, handle, self)
+
+
+def begun(cudnn, kind, handle):
+    """An empty graph over arrays of a type, which computes in float32."""
+    return cudnn.pygraph(
+        io_data_type=kind,
+        intermediate_data_type=cudnn.data_type.FLOAT,
+        compute_data_type=cudnn.data_type.FLOAT,
+        handle=handle,
+    )
+
+
+def returned(tensor, matter, kind):
+    """Make a tensor of a graph one of its results."""
+    tensor.set_output(True).set_data_type(kind)
+    tensor.set_dim(list(matter.shape)).set_stride(list(matter.strides))
 
 
 def prepared(cudnn, graph, unwanted) -> int:
@@ -98,20 +119,13 @@ class _Plan:
 
     def __init__(self, cudnn, handle, asked):
         kind = getattr(cudnn.data_type, DATA_TYPES[asked.dtype])
-        self.graph = graph = cudnn.pygraph(
-            io_data_type=kind,
-            intermediate_data_type=cudnn.data_type.FLOAT,
-            compute_data_type=cudnn.data_type.FLOAT,
-            handle=handle,
-        )
+        self.graph = graph = begun(cudnn, kind, handle)
         self.operands = [
             graph.tensor(name=name, dim=list(m.shape), stride=list(m.strides), data_type=kind)
             for name, m in (("first", asked.first.flat()), ("second", asked.second.flat()))
         ]
         self.operands.append(self._node(graph, asked, *self.operands))
-        result = asked.result.flat()
-        self.operands[2].set_output(True).set_data_type(kind)
-        self.operands[2].set_dim(list(result.shape)).set_stride(list(result.strides))
+        returned(self.operands[2], asked.result.flat(), kind)
         notes = []
         if asked.dtype == np.float32 and not asked.tf32:
             notes += [cudnn.numerical_note.TENSOR_CORE, cudnn.numerical_note.DOWN_CONVERT_INPUTS]
