@@ -52,6 +52,12 @@ def flat(tensor: Tensor) -> np.ndarray:
     return tensor._array.reshape(-1)
 
 
+def store_all(tensors, arrays) -> None:
+    """:func:`store` of several."""
+    for tensor, elements in zip(tensors, arrays, strict=True):
+        store(tensor, elements)
+
+
 def store(tensor: Tensor, elements: np.ndarray) -> None:
     """Write elements in order into a tensor; nothing where they are its own memory."""
     array = tensor._array

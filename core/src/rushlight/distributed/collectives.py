@@ -7,6 +7,8 @@ not belong to the group gets None, and nothing happens.
 
 from __future__ import annotations
 
+import functools
+
 from rushlight.distributed import buffers, debug
 from rushlight.distributed.buffers import check_dtypes, check_tensor, check_tensors, flat, fresh
 from rushlight.distributed.groups import resolved
@@ -143,23 +145,20 @@ def all_gather(tensor_list, tensor, group=None, async_op: bool = False):
                 f"all_gather: tensor_list[{place}] has shape {tuple(each.shape)}, expected "
                 f"{tuple(tensor.shape)} as `tensor` has; every rank's tensor has this shape"
             )
-    work = _gathered("all_gather", found, [fresh(t) for t in tensor_list], tensor, tensor_list)
+    wires = [fresh(t) for t in tensor_list]
+    finish = functools.partial(buffers.store_all, tensor_list, wires)
+    work = _gathered("all_gather", found, wires, tensor, finish, list(tensor_list))
     return finished(work, async_op)
 
 
-def _gathered(name, group, wires, tensor, outputs):
+def _gathered(name, group, wires, tensor, finish, result):
     sent = flat(tensor)
     # MPI forbids that what is sent and what is filled overlap; PyTorch's programs do it.
     if any(np.may_share_memory(sent, wire) for wire in wires):
         sent = sent.copy()
-
-    def finish():
-        for output, wire in zip(outputs, wires, strict=True):
-            buffers.store(output, wire)
-
     return started(
         group, name, None, (tensor,),
-        lambda: group.communicator.all_gather(wires, sent), finish, list(outputs),
+        lambda: group.communicator.all_gather(wires, sent), finish, result,
     )  # fmt: skip
 
 
@@ -183,15 +182,9 @@ def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=Fal
         return None
     _check_size(name, "output_tensor", output_tensor, "input_tensor", input_tensor, found)
     wire = fresh(output_tensor)
+    finish = functools.partial(buffers.store, output_tensor, wire)
     wires = np.split(wire, found.size())
-    sent = flat(input_tensor)
-    if np.may_share_memory(sent, wire):
-        sent = sent.copy()
-    work = started(
-        found, name, None, (input_tensor,),
-        lambda: found.communicator.all_gather(wires, sent),
-        lambda: buffers.store(output_tensor, wire), [output_tensor],
-    )  # fmt: skip
+    work = _gathered(name, found, wires, input_tensor, finish, [output_tensor])
     return finished(work, async_op)
 
 

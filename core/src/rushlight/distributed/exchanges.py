@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from rushlight.distributed import buffers
 from rushlight.distributed.buffers import check_dtypes, check_tensor, check_tensors, flat, fresh
 from rushlight.distributed.collectives import _check_list, finished, root_in, started
@@ -45,10 +47,7 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
     elif gather_list:
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
 
-    def finish():
-        for output, (wire, _) in zip(outputs, receives, strict=True):
-            buffers.store(output, wire)
-
+    finish = functools.partial(buffers.store_all, outputs, [wire for wire, _ in receives])
     sends = [(flat(tensor), root)]
     work = _exchanged(found, name, root, (tensor,), sends, receives, finish, outputs)
     return finished(work, async_op)
@@ -99,11 +98,8 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op: bool
     _check_list("all_to_all", "input_tensor_list", input_tensor_list, found)
     sends = [(flat(t), rank) for rank, t in enumerate(input_tensor_list)]
     receives = [(fresh(t), rank) for rank, t in enumerate(output_tensor_list)]
-
-    def finish():
-        for output, (wire, _) in zip(output_tensor_list, receives, strict=True):
-            buffers.store(output, wire)
-
+    wires = [wire for wire, _ in receives]
+    finish = functools.partial(buffers.store_all, output_tensor_list, wires)
     work = _exchanged(
         found, "all_to_all", None, (), sends, receives, finish, list(output_tensor_list)
     )

@@ -51,6 +51,20 @@ class Joinable(ABC):
         """Over which ranks counts are kept."""
 
 
+class GroupJoinable(Joinable):
+    """One whose counts are kept on the host by its own `process_group`."""
+
+    @property
+    def join_device(self):
+        """Where the counts of ranks are kept."""
+        return "cpu"
+
+    @property
+    def join_process_group(self):
+        """The ranks that are counted."""
+        return self.process_group
+
+
 class Join:
     """A context in which ranks may have different numbers of batches.
 

@@ -20,7 +20,7 @@ from rushlight.serialization.atomic import replacing
 from rushlight.serialization.safe_globals import find
 from rushlight.serialization.save import _Pickler
 
-__all__ = ["FileSystemReader", "FileSystemWriter"]
+__all__ = ["FileSystemReader", "FileSystemWriter", "storage"]
 _NAME = ".metadata"
 _PROTOCOL = 2
 
@@ -132,3 +132,16 @@ class FileSystemReader:
                 f"{info.offset}"
             )
         return load(io.BytesIO(part), weights_only=weights_only)
+
+
+def storage(operation, kind, given, checkpoint_id):
+    """The reader or writer (`kind`) that an operation was given, or that of a folder."""
+    if given is None:
+        if checkpoint_id is None:
+            raise RuntimeError(f"Cannot {operation}: pass checkpoint_id, the path of a folder")
+        return kind(checkpoint_id)
+    if not isinstance(given, kind):
+        raise NotImplementedError(
+            f"checkpoint.{operation}: a {type(given).__name__}; use {kind.__name__}"
+        )
+    return given

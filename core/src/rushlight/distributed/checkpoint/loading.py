@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.distributed.checkpoint import planning
-from rushlight.distributed.checkpoint.filesystem import FileSystemReader
+from rushlight.distributed.checkpoint.filesystem import FileSystemReader, storage
 from rushlight.distributed.checkpoint.flattening import flattened, put
 from rushlight.distributed.checkpoint.metadata import BytesStorageMetadata, MetadataIndex
 from rushlight.distributed.checkpoint.saving import resolve
@@ -48,7 +48,7 @@ def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, p
     """
     if planner is not None and not getattr(planner, "default", False):
         raise NotImplementedError("checkpoint.load: use DefaultLoadPlanner or leave planner out")
-    reader = _reader(checkpoint_id, storage_reader)
+    reader = storage("load", FileSystemReader, storage_reader, checkpoint_id)
     partial = getattr(planner, "allow_partial_load", False)
     own = resolve(state_dict)
     _fill(own, reader, partial)
@@ -57,18 +57,6 @@ def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, p
             value.load_state_dict(own[key])
         else:
             state_dict[key] = own[key]
-
-
-def _reader(checkpoint_id, storage_reader):
-    if storage_reader is None:
-        if checkpoint_id is None:
-            raise RuntimeError("Cannot load: pass checkpoint_id, the path of a folder")
-        return FileSystemReader(checkpoint_id)
-    if not isinstance(storage_reader, FileSystemReader):
-        raise NotImplementedError(
-            f"checkpoint.load: a {type(storage_reader).__name__}; use FileSystemReader"
-        )
-    return storage_reader
 
 
 def _fill(state_dict, reader, partial):

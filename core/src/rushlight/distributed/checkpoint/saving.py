@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from rushlight.distributed import objects
 from rushlight.distributed.checkpoint import planning
-from rushlight.distributed.checkpoint.filesystem import FileSystemWriter
+from rushlight.distributed.checkpoint.filesystem import FileSystemWriter, storage
 from rushlight.distributed.checkpoint.flattening import flattened, written_path
 from rushlight.distributed.checkpoint.metadata import Metadata, StorageMeta
 from rushlight.distributed.groups import default_group
@@ -80,7 +80,9 @@ def save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, p
     """
     _check_planner("save", planner)
     ranks = ranks_of(process_group, no_dist)
-    return _saved(resolve(state_dict), _writer(checkpoint_id, storage_writer), ranks)
+    own = resolve(state_dict)
+    writer = storage("save", FileSystemWriter, storage_writer, checkpoint_id)
+    return _saved(own, writer, ranks)
 
 
 def _check_planner(operation, planner):
@@ -88,18 +90,6 @@ def _check_planner(operation, planner):
         raise NotImplementedError(
             f"checkpoint.{operation}: planners of one's own are not available; leave planner out"
         )
-
-
-def _writer(checkpoint_id, storage_writer):
-    if storage_writer is None:
-        if checkpoint_id is None:
-            raise RuntimeError("Cannot save: pass checkpoint_id, the path of a folder")
-        return FileSystemWriter(checkpoint_id)
-    if not isinstance(storage_writer, FileSystemWriter):
-        raise NotImplementedError(
-            f"checkpoint.save: a {type(storage_writer).__name__}; use FileSystemWriter"
-        )
-    return storage_writer
 
 
 def _saved(state_dict, writer, ranks):
@@ -160,7 +150,7 @@ def async_save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=N
     _check_planner("async_save", planner)
     if async_stager is not None:
         raise NotImplementedError("checkpoint.async_save: leave async_stager out")
-    writer = _writer(checkpoint_id, storage_writer)
+    writer = storage("save", FileSystemWriter, storage_writer, checkpoint_id)
     # Collectives of two threads in one group would meet in different orders.
     ranks = ranks_of(process_group, no_dist)
     if isinstance(ranks, _Together):

@@ -6,7 +6,7 @@ import contextlib
 
 from rushlight.autograd.mode import is_grad_enabled, no_grad
 from rushlight.distributed import collectives, objects
-from rushlight.distributed.algorithms.join import Join, Joinable, JoinHook
+from rushlight.distributed.algorithms.join import GroupJoinable, Join, JoinHook
 from rushlight.distributed.ddp.reducer import Reducer
 from rushlight.distributed.groups import default_group
 from rushlight.distributed.reduce_op import ReduceOp
@@ -16,7 +16,7 @@ from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_leaves
 
 
-class DistributedDataParallel(Module, Joinable):
+class DistributedDataParallel(Module, GroupJoinable):
     """A module that is trained by several processes, each with its own part of the batch.
 
     Parameters and buffers become those of rank 0. Every backward averages the gradients over the
@@ -241,16 +241,6 @@ class DistributedDataParallel(Module, Joinable):
         self._divides_by_all = kwargs.get("divide_by_initial_world_size", True)
         self.reducer.divisor = self.process_group.size()
         return _Shadow(self)
-
-    @property
-    def join_device(self):
-        """Where the counts of ranks are kept."""
-        return "cpu"
-
-    @property
-    def join_process_group(self):
-        """The ranks that are counted."""
-        return self.process_group
 
 
 class _Shadow(JoinHook):

@@ -6,14 +6,14 @@ import copy
 
 from rushlight.autograd.mode import no_grad
 from rushlight.distributed import collectives, objects
-from rushlight.distributed.algorithms.join import Join, Joinable, JoinHook
+from rushlight.distributed.algorithms.join import GroupJoinable, Join, JoinHook
 from rushlight.distributed.groups import default_group
 from rushlight.optim.optimizer import Optimizer
 
 __all__ = ["ZeroRedundancyOptimizer"]
 
 
-class ZeroRedundancyOptimizer(Optimizer, Joinable):
+class ZeroRedundancyOptimizer(Optimizer, GroupJoinable):
     """Steps its share of the parameters and sends it to the other ranks.
 
     Args:
@@ -170,16 +170,6 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     def join_hook(self, **kwargs) -> JoinHook:
         """A rank without batches steps its share still."""
         return _Shadow(self)
-
-    @property
-    def join_device(self):
-        """Where the counts of ranks are kept."""
-        return "cpu"
-
-    @property
-    def join_process_group(self):
-        """The ranks that are counted."""
-        return self.process_group
 
 
 class _Shadow(JoinHook):
