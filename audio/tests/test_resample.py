@@ -11,8 +11,9 @@ import rushlight as rl
 from rushlight_audio import functional as F
 from rushlight_audio import transforms as T
 from rushlight_audio.functional import sinc_sums
-from rushlight_audio.functional.resample import reduced_rates
+from rushlight_audio.functional.resample import apply_kernel, reduced_rates, sinc_kernel
 from rushlight_audio.functional.sinc import SincFilter
+from rushlight_audio.functional.sinc_products import grouped_weights, resample_by_products
 
 
 def noise(*shape):
@@ -193,3 +194,68 @@ def test_bad_input():
         F.resample(x.to(rl.int16), 2, 3)
     with pytest.raises(TypeError, match="Resample.*must be a tensor, not list"):
         T.Resample(2, 3)([0.0])
+
+
+RATES = [
+    *[(2, 1), (1, 2), (3, 7), (441, 160), (160, 441), (147, 160), (5, 64)],
+    *[(50, 3), (1, 100), (100, 1), (97, 89)],
+]
+
+
+@pytest.mark.parametrize("rates", RATES)
+@pytest.mark.parametrize("length", [1, 20, 700])
+def test_products_are_the_convolution(rates, length):
+    """Grouped products of matrices give what the convolution by phases gives, gradients too."""
+    filters = SincFilter(*rates, 6, 0.99, "sinc_interp_hann", None, rl.float64)
+    kernel = sinc_kernel(filters)[0]
+    found = []
+    for way in ("convolution", "products"):
+        x = rl.from_numpy(noise(2, 3, length)).requires_grad_()
+        if way == "convolution":
+            out = apply_kernel(x, kernel, *rates)
+        else:
+            out = resample_by_products(x, filters, grouped_weights(filters, kernel))
+        (grad,) = rl.autograd.grad(out.square().sum(), x)
+        found.append([out.detach().numpy(), grad.numpy()])
+    for ours, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, expected, 1e-10, 1e-12)
+
+
+def test_second_derivative_of_products():
+    x = rl.from_numpy(noise(2, 30)).requires_grad_()
+    assert rl.autograd.gradgradcheck(lambda x: F.resample(x, 3, 2), (x,))
+
+
+def test_a_kernel_that_is_changed_is_used():
+    module = T.Resample(3, 2)
+    x = rl.randn(30)
+    first = module(x)
+    with rl.no_grad():
+        module.kernel *= 2
+    rl.testing.assert_close(module(x), 2 * first)
+    module.load_state_dict(T.Resample(3, 2).state_dict())
+    rl.testing.assert_close(module(x), first)
+    assert list(module.double()(x.double()).shape) == list(first.shape)
+    module.kernel = module.kernel.clone().requires_grad_()
+    module(x.double()).sum().backward()
+    assert module.kernel.grad.shape == module.kernel.shape
+
+
+@pytest.mark.parametrize("rates", [(3, 2), (10007, 9973)])
+def test_function_transforms(rates):
+    x = rl.from_numpy(noise(3, 2, 60))
+    call = lambda y: F.resample(y, *rates)  # noqa: E731
+    rl.testing.assert_close(rl.func.vmap(call)(x), call(x))
+    rl.testing.assert_close(rl.func.vmap(call, 1)(x), call(x).transpose(0, 1))
+    rl.testing.assert_close(rl.func.jvp(call, (x,), (x,))[1], call(x))
+    slope = rl.func.grad(lambda y: call(y).square().sum())
+    rl.testing.assert_close(rl.func.vmap(slope)(x), slope(x))
+    forward, reverse = (way(call)(x[0, 0]) for way in (rl.func.jacfwd, rl.func.jacrev))
+    rl.testing.assert_close(forward, reverse)
+    second = rl.func.hessian(lambda y: call(y).square().sum())(x[0, 0, :9])
+    rl.testing.assert_close(second, 2 * (lambda j: j.T @ j)(rl.func.jacrev(call)(x[0, 0, :9])))
+
+
+def test_meta_tensors_have_shapes():
+    assert F.resample(rl.zeros(2, 90, device="meta"), 3, 2).shape == (2, 60)
+    assert T.Resample(3, 2).to("meta")(rl.zeros(2, 90, device="meta")).shape == (2, 60)

@@ -32,8 +32,11 @@ def amplitude_to_DB(
     decibel = multiplier * (x.clamp(min=amin).log10() - db_multiplier)
     if top_db is None or decibel.numel() == 0:
         return decibel
-    kept = tuple(range(max(decibel.dim() - 3, 0), decibel.dim()))
-    return rl.maximum(decibel, decibel.amax(dim=kept, keepdim=True) - top_db)
+    if decibel.dim() > 2:
+        top = decibel.amax(dim=(-3, -2, -1), keepdim=True)
+    else:
+        top = decibel.amax(dim=(-2, -1), keepdim=True)
+    return rl.maximum(decibel, top - top_db)
 
 
 def DB_to_amplitude(x: rl.Tensor, ref: float, power: float) -> rl.Tensor:

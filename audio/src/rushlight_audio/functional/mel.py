@@ -7,7 +7,7 @@ import warnings
 
 import rushlight as rl
 
-__all__ = ["create_dct", "melscale_fbanks"]
+__all__ = ["create_dct", "linear_fbanks", "melscale_fbanks"]
 
 # Slaney's scale: linear to 1000 Hz, then 27 steps for each factor 6.4.
 _STEP = 200.0 / 3
@@ -63,11 +63,7 @@ def melscale_fbanks(
     frequencies = rl.linspace(0, sample_rate // 2, n_freqs, dtype=rl.float64)
     low, high = _hz_to_mel(f_min, mel_scale), _hz_to_mel(f_max, mel_scale)
     edges = _mel_to_hz(rl.linspace(low, high, n_mels + 2, dtype=rl.float64), mel_scale)
-    widths = edges[1:] - edges[:-1]
-    distance = edges.unsqueeze(0) - frequencies.unsqueeze(1)
-    rising = -distance[:, :-2] / widths[:-1]
-    falling = distance[:, 2:] / widths[1:]
-    filters = rl.minimum(rising, falling).clamp(min=0.0)
+    filters = _triangles(frequencies, edges)
     if norm == "slaney":
         filters = filters * (2.0 / (edges[2:] - edges[:-2]))
     if (filters.amax(dim=0) == 0).any():
@@ -77,6 +73,35 @@ def melscale_fbanks(
             stacklevel=2,
         )
     return filters.to(rl.float32)
+
+
+def linear_fbanks(
+    n_freqs: int, f_min: float, f_max: float, n_filter: int, sample_rate: int
+) -> rl.Tensor:
+    """Triangular filters, evenly spaced in Hz, as a matrix from frequencies to bands.
+
+    Args:
+        n_freqs: frequencies of the spectrogram, evenly spaced from 0 to ``sample_rate // 2``.
+        f_min: where the first filter begins, in Hz.
+        f_max: where the last one ends.
+        n_filter: number of filters.
+        sample_rate: samples per second.
+
+    Returns:
+        ``[n_freqs, n_filter]`` float32, computed in float64.
+    """
+    frequencies = rl.linspace(0, sample_rate // 2, n_freqs, dtype=rl.float64)
+    edges = rl.linspace(f_min, f_max, n_filter + 2, dtype=rl.float64)
+    return _triangles(frequencies, edges).to(rl.float32)
+
+
+def _triangles(frequencies: rl.Tensor, edges: rl.Tensor) -> rl.Tensor:
+    """Filters ``[frequencies, edges - 2]`` that rise from an edge to the next and fall again."""
+    widths = edges[1:] - edges[:-1]
+    distance = edges.unsqueeze(0) - frequencies.unsqueeze(1)
+    rising = -distance[:, :-2] / widths[:-1]
+    falling = distance[:, 2:] / widths[1:]
+    return rl.minimum(rising, falling).clamp(min=0.0)
 
 
 def _hz_to_mel(hz: float, mel_scale: str) -> float:

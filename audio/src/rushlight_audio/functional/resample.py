@@ -9,9 +9,10 @@ import rushlight as rl
 import rushlight.nn.functional as F
 from rushlight_audio.functional.checks import require_waveform
 from rushlight_audio.functional.sinc import SincFilter
+from rushlight_audio.functional.sinc_products import grouped_weights, resample_by_products
 from rushlight_audio.functional.sinc_sums import resample_by_sums
 
-__all__ = ["resample", "sinc_kernel"]
+__all__ = ["apply_kernel", "reduced_rates", "resample", "sinc_kernel"]
 
 
 def resample(
@@ -53,7 +54,20 @@ def resample(
     )
     if filters.is_large:
         return resample_by_sums(waveform, filters)
-    return apply_kernel(waveform, filters, sinc_kernel(filters)[0])
+    if orig == new:
+        return waveform
+    if not waveform.numel():
+        return _empty(waveform, filters)
+    return resample_by_products(waveform, filters, _weights(filters, str(waveform.device)))
+
+
+@functools.lru_cache(maxsize=16)
+def _weights(filters: SincFilter, device: str) -> list[rl.Tensor]:
+    return [each.to(device) for each in grouped_weights(filters, sinc_kernel(filters)[0])]
+
+
+def _empty(waveform: rl.Tensor, filters: SincFilter) -> rl.Tensor:
+    return waveform.new_zeros((*waveform.shape[:-1], filters.target(waveform.shape[-1])))
 
 
 def reduced_rates(orig_freq: int, new_freq: int) -> tuple[int, int]:
@@ -67,19 +81,20 @@ def reduced_rates(orig_freq: int, new_freq: int) -> tuple[int, int]:
     return int(orig_freq) // divisor, int(new_freq) // divisor
 
 
-def apply_kernel(waveform: rl.Tensor, filters: SincFilter, kernel: rl.Tensor) -> rl.Tensor:
-    """Convolve ``[..., T]`` with the phases ``[new, 1, K]`` and interleave what they give."""
-    orig, width = filters.orig, filters.width
-    if orig == filters.new:
+def apply_kernel(waveform: rl.Tensor, kernel: rl.Tensor, orig: int, new: int) -> rl.Tensor:
+    """Convolve ``[..., T]`` with the phases ``[new, 1, 2 * width + orig]`` and interleave the
+    results: where the phases have gradients, and in scripts."""
+    if orig == new:
         return waveform
-    length = waveform.shape[-1]
-    target = filters.target(length)
+    length, width = waveform.shape[-1], (kernel.shape[-1] - orig) // 2
+    target = -(-new * length // orig)
+    sizes = list(waveform.shape[:-1]) + [target]
     if waveform.numel() == 0:
-        return waveform.new_zeros((*waveform.shape[:-1], target))
+        return waveform.new_zeros(sizes)
     rows = F.pad(waveform.reshape(-1, 1, length), (width, width + orig))
     phases = F.conv1d(rows, kernel.to(rows.device), stride=orig)
     out = phases.transpose(1, 2).reshape(rows.shape[0], -1)[:, :target]
-    return out.reshape(*waveform.shape[:-1], target)
+    return out.reshape(sizes)
 
 
 @functools.lru_cache(maxsize=16)

@@ -13,7 +13,7 @@ from typing import Any
 import rushlight as rl
 from rushlight_audio.functional.sinc import SincFilter
 
-__all__ = ["resample_by_sums"]
+__all__ = ["of_examples", "resample_by_sums"]
 
 # Weights of a block, and samples of all rows that they meet.
 BLOCK = 1 << 18
@@ -43,20 +43,40 @@ def _blocks(filters: SincFilter, length: int, rows: int) -> Iterator[tuple[int, 
             yield first, number, weights
 
 
+def of_examples(function: Any, dim: int, rows: rl.Tensor, rest: tuple[Any, ...]) -> rl.Tensor:
+    """A function of rows, of those of all examples of :func:`rushlight.func.vmap`."""
+    rows = rows.movedim(dim, 0)
+    found = function.apply(rows.flatten(0, 1), *rest)
+    return found.unflatten(0, rows.shape[:2])
+
+
 class _Sums(rl.autograd.Function):
     """``[rows, length]`` to ``[rows, target]``."""
 
     @staticmethod
-    def forward(ctx: Any, rows: rl.Tensor, filters: SincFilter) -> rl.Tensor:
-        ctx.filters, ctx.length = filters, rows.shape[1]
+    def forward(rows: rl.Tensor, filters: SincFilter) -> rl.Tensor:
+        length = rows.shape[1]
         wide = rl.promote_types(rows.dtype, rl.float32)
-        out = rl.zeros(rows.shape[0], filters.target(ctx.length), dtype=wide, device=rows.device)
-        for first, number, weights in _blocks(filters, ctx.length, rows.shape[0]):
+        out = rl.zeros(rows.shape[0], filters.target(length), dtype=wide, device=rows.device)
+        for first, number, weights in _blocks(filters, length, rows.shape[0]):
             samples = rows.index_select(1, number.flatten().to(rows.device))
             samples = samples.reshape(rows.shape[0], *number.shape)
             sums = (samples.to(wide) * weights.to(rows.device, wide)).sum(-1)
             out[:, first : first + number.shape[0]] += sums
         return out.to(rows.dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: rl.Tensor) -> None:
+        rows, ctx.filters = inputs
+        ctx.length = rows.shape[1]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, rows: rl.Tensor, *rest: Any) -> tuple[rl.Tensor, int]:
+        return of_examples(_Sums, in_dims[0], rows, rest), 0
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: rl.Tensor, *_: None) -> rl.Tensor:
+        return _Sums.apply(tangent, ctx.filters)
 
     @staticmethod
     def backward(ctx: Any, grad: rl.Tensor) -> tuple[Any, None]:
@@ -67,8 +87,7 @@ class _Spread(rl.autograd.Function):
     """The transpose of `_Sums`: ``[rows, target]`` to ``[rows, length]``."""
 
     @staticmethod
-    def forward(ctx: Any, grad: rl.Tensor, filters: SincFilter, length: int) -> rl.Tensor:
-        ctx.filters = filters
+    def forward(grad: rl.Tensor, filters: SincFilter, length: int) -> rl.Tensor:
         wide = rl.promote_types(grad.dtype, rl.float32)
         out = rl.zeros(grad.shape[0], length, dtype=wide, device=grad.device)
         for first, number, weights in _blocks(filters, length, grad.shape[0]):
@@ -76,6 +95,18 @@ class _Spread(rl.autograd.Function):
             shares = (part * weights.to(grad.device, wide)).flatten(1)
             out.index_add_(1, number.flatten().to(grad.device), shares)
         return out.to(grad.dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: rl.Tensor) -> None:
+        _, ctx.filters, ctx.length = inputs
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, grad: rl.Tensor, *rest: Any) -> tuple[rl.Tensor, int]:
+        return of_examples(_Spread, in_dims[0], grad, rest), 0
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: rl.Tensor, *_: None) -> rl.Tensor:
+        return _Spread.apply(tangent, ctx.filters, ctx.length)
 
     @staticmethod
     def backward(ctx: Any, grad: rl.Tensor) -> tuple[Any, None, None]:

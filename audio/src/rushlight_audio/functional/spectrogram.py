@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import rushlight as rl
 import rushlight.nn.functional as F
-from rushlight_audio.functional.checks import require_waveform
+from rushlight_audio.functional.checks import from_rows, in_rows, require_waveform
 
-__all__ = ["spectrogram"]
+__all__ = ["inverse_spectrogram", "spectrogram"]
 
 NORMALIZATIONS = ("window", "frame_length")
 
@@ -59,19 +57,17 @@ def spectrogram(
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     _require_sizes(window, n_fft, hop_length, win_length)
-    by_length = normalized == "frame_length"
-    if isinstance(normalized, str) and normalized not in NORMALIZATIONS:
-        raise ValueError(
-            f"spectrogram(): normalized must be a bool or one of {NORMALIZATIONS}, "
-            f"got {normalized!r}"
-        )
+    by_window, by_length = _normalization("spectrogram", normalized)
     if pad > 0:
         waveform = F.pad(waveform, (pad, pad))
     _require_samples(waveform, n_fft, center, pad_mode)
     # Nothing to reflect where there are no waveforms, which stft refuses: any other padding does.
     pad_mode = pad_mode if waveform.numel() else "constant"
+    leading = waveform.shape[:-1]
+    if len(leading) > 1:
+        waveform = in_rows(waveform)
     spectrum = rl.stft(
-        waveform.reshape(math.prod(waveform.shape[:-1]), waveform.shape[-1]),
+        waveform,
         n_fft,
         hop_length,
         win_length,
@@ -82,15 +78,83 @@ def spectrogram(
         onesided=onesided,
         return_complex=True,
     )
-    spectrum = spectrum.reshape(*waveform.shape[:-1], *spectrum.shape[-2:])
-    if normalized and not by_length:
+    if len(leading) > 1:
+        spectrum = from_rows(spectrum, leading)
+    if by_window:
         spectrum = spectrum / window.pow(2).sum().sqrt()
     if power is None:
         return spectrum
     if power == 2:
-        return rl.view_as_real(spectrum).square().sum(-1)
+        return spectrum.abs().square()
     magnitude = spectrum.abs()
     return magnitude if power == 1 else magnitude.pow(power)
+
+
+def inverse_spectrogram(
+    spectrogram: rl.Tensor,
+    length: int | None,
+    pad: int,
+    window: rl.Tensor,
+    n_fft: int,
+    hop_length: int,
+    win_length: int,
+    normalized: bool | str,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    onesided: bool = True,
+) -> rl.Tensor:
+    """The waveform ``[..., T]`` of a complex spectrogram ``[..., frequencies, frames]``.
+
+    Args:
+        spectrogram: what :func:`spectrogram` gives with ``power=None`` and the same arguments.
+        length: samples of the waveform; None for as many as the frames give.
+        pad: zeros that were put before and after the waveform; cut where `length` is given.
+        window: ``[win_length]``.
+        n_fft: length of a frame.
+        hop_length: distance between frames.
+        win_length: length of the window.
+        normalized: how the spectrogram was normalized.
+        center: whether frame t is around sample ``t * hop_length``.
+        pad_mode: unused, as in torchaudio.
+        onesided: whether mirrored frequencies were left out.
+
+    Raises:
+        ValueError: the spectrogram is not complex.
+    """
+    if not spectrogram.is_complex():
+        raise ValueError(
+            f"inverse_spectrogram(): the spectrogram must be complex, got {spectrogram.dtype}"
+        )
+    by_window, by_length = _normalization("inverse_spectrogram", normalized)
+    if by_window:
+        spectrogram = spectrogram * window.pow(2).sum().sqrt()
+    leading = spectrogram.shape[:-2]
+    waveform = rl.istft(
+        in_rows(spectrogram, 2),
+        n_fft,
+        hop_length,
+        win_length,
+        window,
+        center,
+        by_length,
+        onesided,
+        length + 2 * pad if length is not None else None,
+        return_complex=False,
+    )
+    if length is not None and pad > 0:
+        waveform = waveform[:, pad:-pad]
+    return from_rows(waveform, leading)
+
+
+def _normalization(op: str, normalized: bool | str) -> tuple[bool, bool]:
+    """Whether to divide by the root of the window's squares, and by that of the frame's length."""
+    if not isinstance(normalized, str):
+        return bool(normalized), False
+    if normalized not in NORMALIZATIONS:
+        raise ValueError(
+            f"{op}(): normalized must be a bool or one of {NORMALIZATIONS}, got {normalized!r}"
+        )
+    return normalized == "window", normalized == "frame_length"
 
 
 def _require_samples(waveform: rl.Tensor, n_fft: int, center: bool, pad_mode: str) -> None:
@@ -117,7 +181,7 @@ def _require_sizes(window: rl.Tensor, n_fft: int, hop_length: int, win_length: i
         raise ValueError(
             f"spectrogram(): win_length must not exceed n_fft={n_fft}, got {win_length}"
         )
-    if tuple(window.shape) != (win_length,):
+    if list(window.shape) != [win_length]:
         raise ValueError(
             f"spectrogram(): window must have shape [{win_length}] for win_length={win_length}, "
             f"got {list(window.shape)}"

@@ -28,7 +28,7 @@ class AmplitudeToDB(nn.Module):
         if top_db is not None and top_db < 0:
             raise ValueError(f"AmplitudeToDB(): top_db must not be negative, got {top_db}")
         self.stype = stype
-        self.top_db = top_db
+        self.top_db = None if top_db is None else float(top_db)  # as scripts declare it
         self.multiplier = 10.0 if stype == "power" else 20.0
         self.amin = 1e-10
         self.ref_value = 1.0
