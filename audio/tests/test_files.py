@@ -12,6 +12,7 @@ import soundfile
 
 import rushlight as rl
 import rushlight_audio as ra
+from rushlight_audio.io.formats import _CONTAINERS, most_channels
 
 RATE = 16000
 
@@ -259,22 +260,24 @@ def test_load_arguments(stereo):
         ra.load(stereo, frame_offset=800)
     with pytest.raises(ValueError, match="frame_offset"):
         ra.load(stereo, frame_offset=-1)
-    with pytest.raises(ValueError, match="only backend is 'soundfile', got 'sox'"):
-        ra.load(stereo, backend="sox")
+    with pytest.raises(ValueError, match="one of .'soundfile', 'ffmpeg'., got 'sax'"):
+        ra.load(stereo, backend="sax")
 
 
 def test_save_arguments(tmp_path):
     path = tmp_path / "a.wav"
     with pytest.raises(TypeError, match="'src' must be a tensor, not list"):
         ra.save(path, [0.0], RATE)
-    with pytest.raises(ValueError, match=r"2 dimensions.*got shape \[800\]"):
-        ra.save(path, noise()[0], RATE)
+    with pytest.raises(ValueError, match=r"2 dimensions.*got shape \[1, 2, 800\]"):
+        ra.save(path, noise()[None], RATE)
     with pytest.raises(ValueError, match=r"holds no samples, its shape is \[2, 0\]"):
         ra.save(path, rl.zeros(2, 0), RATE)
     with pytest.raises(TypeError, match="must be uint8.*got rushlight.int64"):
         ra.save(path, rl.zeros(1, 4, dtype=rl.int64), RATE)
     with pytest.raises(ValueError, match="sample_rate must be a positive integer, got 0.5"):
         ra.save(path, noise(), 0.5)
+    with pytest.raises(ValueError, match="got 4294967296; files hold less than 2"):
+        ra.save(path, noise(), 2**32)
     with pytest.raises(ValueError, match="a.xyz: unknown format 'xyz'"):
         ra.save(tmp_path / "a.xyz", noise(), RATE)
     with pytest.raises(ValueError, match="wav has no encoding='PCM_U' with bits_per_sample=16"):
@@ -285,7 +288,7 @@ def test_save_arguments(tmp_path):
         ra.save(tmp_path / "a.flac", noise(), RATE, bits_per_sample=32)
     with pytest.raises(ValueError, match="ogg takes no bits_per_sample"):
         ra.save(tmp_path / "a.ogg", noise(), RATE, bits_per_sample=16)
-    with pytest.raises(NotImplementedError, match="compression"):
+    with pytest.raises(ValueError, match="wav is not compressed; compression must be None"):
         ra.save(path, noise(), RATE, compression=5)
     with pytest.raises(FileNotFoundError, match="no such folder.*absent"):
         ra.save(tmp_path / "absent" / "a.wav", noise(), RATE)
@@ -324,3 +327,23 @@ def test_a_wav_of_a_compressed_type_is_normalized_only(tmp_path):
     ra.save(path, noise(), RATE, encoding="ULAW")
     with pytest.raises(ValueError, match="mu.wav: a WAV of ULAW has no plain type"):
         ra.load(path, normalize=False)
+
+
+@pytest.mark.parametrize("name", _CONTAINERS)
+def test_more_channels_than_a_format_holds(tmp_path, name):
+    most = most_channels(name)
+    ra.save(tmp_path / f"most.{name}", rl.zeros(most, 50), RATE)
+    assert ra.info(tmp_path / f"most.{name}").num_channels == most
+    with pytest.raises(ValueError, match=rf"{name} holds up to {most} channels.*channels_first"):
+        ra.save(tmp_path / f"more.{name}", rl.zeros(most + 1, 50), RATE)
+    assert not (tmp_path / f"more.{name}").exists()
+
+
+@pytest.mark.parametrize("rate", [np.int64(RATE), np.int16(RATE), rl.tensor(RATE)])
+def test_rates_and_offsets_that_count_as_integers(tmp_path, rate):
+    path = tmp_path / "a.wav"
+    ra.save(path, noise(), rate)
+    samples, found = ra.load(path, np.int64(10), np.int32(5))
+    assert (found, samples.shape[-1]) == (RATE, 5)
+    with pytest.raises(TypeError, match="frame_offset must be an integer, got 1.5"):
+        ra.load(path, 1.5)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["AudioMetaData", "format_of", "holds_nan", "metadata_names", "seekable", "subtype_for"]
+__all__ = [
+    "AudioMetaData",
+    "format_of",
+    "holds_nan",
+    "known_formats",
+    "metadata_names",
+    "most_channels",
+    "seekable",
+    "subtype_for",
+]
 
 # libsndfile's subtype: bits of a sample (0: compressed), name of the encoding.
 _ENCODINGS = {
@@ -19,6 +28,8 @@ _ENCODINGS = {
     "ALAW": (8, "ALAW"),
     "VORBIS": (0, "VORBIS"),
     "OPUS": (0, "OPUS"),
+    "MPEG_LAYER_I": (0, "MP1"),
+    "MPEG_LAYER_II": (0, "MP2"),
     "MPEG_LAYER_III": (0, "MP3"),
 }
 _BY_DTYPE = {
@@ -28,30 +39,55 @@ _BY_DTYPE = {
     "float32": "FLOAT",
     "float64": "DOUBLE",
 }
-_WAV = {
+# (encoding, bits) of torchaudio: libsndfile's subtype.
+_PCM = {
     ("PCM_S", 16): "PCM_16",
     ("PCM_S", 24): "PCM_24",
     ("PCM_S", 32): "PCM_32",
     ("PCM_S", None): "PCM_32",
-    ("PCM_U", 8): "PCM_U8",
-    ("PCM_U", None): "PCM_U8",
-    ("PCM_F", 32): "FLOAT",
-    ("PCM_F", 64): "DOUBLE",
-    ("PCM_F", None): "FLOAT",
-    ("ULAW", 8): "ULAW",
-    ("ULAW", None): "ULAW",
-    ("ALAW", 8): "ALAW",
-    ("ALAW", None): "ALAW",
-    (None, 8): "PCM_U8",
     (None, 16): "PCM_16",
     (None, 24): "PCM_24",
     (None, 32): "PCM_32",
 }
+_FLOATS = {("PCM_F", 32): "FLOAT", ("PCM_F", 64): "DOUBLE", ("PCM_F", None): "FLOAT"}
+_LAWS = {(law, bits): law for law in ("ULAW", "ALAW") for bits in (8, None)}
+_UNSIGNED = {key: "PCM_U8" for key in (("PCM_U", 8), ("PCM_U", None), (None, 8))}
+_SIGNED = {key: "PCM_S8" for key in (("PCM_S", 8), (None, 8))}
+# What a container without compression holds; its default for a dtype that it does not hold.
+_PLAIN = {
+    "WAV": _PCM | _FLOATS | _LAWS | _UNSIGNED,
+    "RF64": _PCM | _FLOATS | _LAWS | _UNSIGNED,
+    "W64": _PCM | _FLOATS | _LAWS | _UNSIGNED,
+    "AIFF": _PCM | _FLOATS | _LAWS | _SIGNED | _UNSIGNED,
+    "AU": _PCM | _FLOATS | _LAWS | _SIGNED,
+    "CAF": _PCM | _FLOATS | _LAWS | _SIGNED,
+    "NIST": _PCM | _LAWS | _SIGNED,
+    "HTK": {("PCM_S", 16): "PCM_16", ("PCM_S", None): "PCM_16", (None, 16): "PCM_16"},
+}
 _FLAC = {8: "PCM_S8", 16: "PCM_16", 24: "PCM_24", None: "PCM_16"}
 _COMPRESSED = {"ogg": "VORBIS", "vorbis": "VORBIS", "opus": "OPUS", "mp3": "MPEG_LAYER_III"}
-_CONTAINERS = {"wav": "WAV", "flac": "FLAC", "mp3": "MP3"} | dict.fromkeys(
-    ("ogg", "vorbis", "opus"), "OGG"
-)
+_CONTAINERS = {
+    "wav": "WAV",
+    "flac": "FLAC",
+    "mp3": "MP3",
+    "ogg": "OGG",
+    "vorbis": "OGG",
+    "opus": "OGG",
+    "rf64": "RF64",
+    "w64": "W64",
+    "aif": "AIFF",
+    "aiff": "AIFF",
+    "au": "AU",
+    "snd": "AU",
+    "caf": "CAF",
+    "sph": "NIST",
+    "sphere": "NIST",
+    "nis": "NIST",
+    "nist": "NIST",
+    "htk": "HTK",
+}
+# How many channels libsndfile writes; asked for more, its Vorbis encoder ends the process.
+_CHANNELS = {"flac": 8, "mp3": 2, "ogg": 255, "vorbis": 255, "opus": 255, "htk": 1}
 
 
 @dataclass(frozen=True)
@@ -64,7 +100,7 @@ class AudioMetaData:
         num_channels: channels.
         bits_per_sample: bits of a stored sample; 0 where the file is compressed.
         encoding: ``PCM_S``, ``PCM_U``, ``PCM_F``, ``ULAW``, ``ALAW``, ``FLAC``, ``VORBIS``,
-            ``OPUS``, ``MP3`` or ``UNKNOWN``.
+            ``OPUS``, ``MP3``, what FFmpeg calls another codec, in capitals, or ``UNKNOWN``.
     """
 
     sample_rate: int
@@ -89,32 +125,33 @@ def seekable(subtype: str) -> bool:
     return _ENCODINGS.get(subtype, (0, ""))[0] > 0
 
 
+def most_channels(name: str) -> int:
+    """How many channels a file of a format holds."""
+    return _CHANNELS.get(name, 1024)
+
+
 def holds_nan(subtype: str) -> bool:
     """Whether an encoding has a value for NaN."""
     return subtype in ("FLOAT", "DOUBLE")
 
 
-def format_of(extension: str, where: object) -> tuple[str, str]:
-    """The format's name and libsndfile's container for a file extension or `format` argument."""
+def format_of(extension: str) -> tuple[str, str] | None:
+    """The format's name and libsndfile's container for a file extension or `format` argument;
+    None where libsndfile does not write it."""
     name = extension.lower().lstrip(".")
-    if name not in _CONTAINERS:
-        raise ValueError(
-            f"save(): {where}: unknown format {name!r}; known are {sorted(_CONTAINERS)}"
-        )
-    return name, _CONTAINERS[name]
+    return (name, _CONTAINERS[name]) if name in _CONTAINERS else None
+
+
+def known_formats() -> list[str]:
+    """The names that :func:`format_of` knows."""
+    return sorted(_CONTAINERS)
 
 
 def subtype_for(name: str, dtype: str, encoding: str | None, bits: int | None) -> str:
     """libsndfile's subtype for a format and the arguments of :func:`rushlight_audio.save`."""
-    if name == "wav":
-        if encoding is None and bits is None:
-            return _BY_DTYPE[dtype]
-        if (encoding, bits) in _WAV:
-            return _WAV[encoding, bits]
-        raise ValueError(
-            f"save(): wav has no encoding={encoding!r} with bits_per_sample={bits}; it has "
-            "PCM_S with 16, 24 or 32, PCM_U with 8, PCM_F with 32 or 64, ULAW and ALAW with 8"
-        )
+    container = _CONTAINERS[name]
+    if container in _PLAIN:
+        return _plain(name, _PLAIN[container], dtype, encoding, bits)
     if encoding is not None:
         raise ValueError(f"save(): {name} takes no encoding, got {encoding!r}")
     if name == "flac":
@@ -124,3 +161,25 @@ def subtype_for(name: str, dtype: str, encoding: str | None, bits: int | None) -
     if bits is not None:
         raise ValueError(f"save(): {name} takes no bits_per_sample, got {bits}")
     return _COMPRESSED[name]
+
+
+def _plain(
+    name: str,
+    table: dict[tuple[str | None, int | None], str],
+    dtype: str,
+    encoding: str | None,
+    bits: int | None,
+) -> str:
+    if encoding is None and bits is None:
+        own = _BY_DTYPE[dtype]
+        return own if own in table.values() else "PCM_16"
+    if (encoding, bits) in table:
+        return table[encoding, bits]
+    pairs: dict[str, list[int]] = {}
+    for known, size in table:
+        if known is not None:
+            pairs.setdefault(known, []).extend([size] if size else [])
+    listed = ", ".join(f"{key} with {' or '.join(map(str, sizes))}" for key, sizes in pairs.items())
+    raise ValueError(
+        f"save(): {name} has no encoding={encoding!r} with bits_per_sample={bits}; it has {listed}"
+    )

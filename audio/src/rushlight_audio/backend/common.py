@@ -1,0 +1,5 @@
+"""`AudioMetaData` by torchaudio's former path."""
+
+from rushlight_audio.io.formats import AudioMetaData
+
+__all__ = ["AudioMetaData"]

@@ -1,0 +1,5 @@
+"""`info`, `load` and `save` by torchaudio's former path `backend.soundfile_backend`."""
+
+from rushlight_audio.io.files import info, load, save
+
+__all__ = ["info", "load", "save"]
