@@ -1,0 +1,250 @@
+"""One frame of a beam search over CTC's outputs, as flashlight's decoders do it (Collobert et al.,
+Wav2Letter, 2016; Kahn et al., Flashlight, 2022): free, or over the words of a lexicon. All that may
+follow the hypotheses of a beam is computed as arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rushlight_audio.models.decoder._beam import Beam, Candidates, Options
+from rushlight_audio.models.decoder._language_model import Scorer
+from rushlight_audio.models.decoder._lexicon import Trie
+
+__all__ = ["FreeSearch", "LexiconSearch", "Search"]
+
+# A history with a token more comes from the history alone, that before a blank or behind one, and
+# from itself with the token said once more.
+SAME = 4
+
+
+class Search:
+    """What both searches share; `sizes` are the numbers of nodes and of tokens."""
+
+    def __init__(
+        self, options: Options, scorer: Scorer, sil: int, blank: int, sizes: tuple[int, int]
+    ):
+        self.options = options
+        self.sizes = sizes
+        self.scorer = scorer
+        self.sil = sil
+        self.blank = blank
+        self.beam = self.begun()
+
+    def begun(self) -> Beam:
+        """A beam before the first frame."""
+        self.beam = Beam(self.options, self.scorer.start(), self.sil, self.sizes)
+        return self.beam
+
+    def step(self, emission: np.ndarray) -> None:
+        """Go on by a frame with the scores `emission` of all tokens."""
+        self.beam.add(self._following(self.beam.last, emission, self._tokens(emission)))
+
+    def _tokens(self, emission: np.ndarray) -> np.ndarray:
+        """The best tokens of a frame."""
+        size = self.options.beam_size_token
+        if size >= len(emission):
+            return np.arange(len(emission))
+        return np.sort(np.argpartition(-emission, size - 1)[:size])
+
+    def finish(self) -> None:
+        """Let the sentence end."""
+        last = self.beam.last
+        rows = self._complete(last)
+        chosen = last.at(rows)
+        ends = [self.scorer.finish(state) for state in chosen.state.tolist()]
+        score = chosen.score + self.options.lm_weight * np.array([each for _, each in ends])
+        ended = Candidates(
+            score,
+            np.array([state for state, _ in ends], np.int64),
+            chosen.node,
+            np.full(len(rows), self.sil),
+            np.zeros(len(rows), bool),
+            rows,
+            np.full(len(rows), -1),
+        )
+        self.beam.add(ended)
+
+    def _complete(self, last: Candidates) -> np.ndarray:
+        """The hypotheses that may end here."""
+        return np.arange(len(last.score))
+
+    def _following(self, last: Candidates, emission: np.ndarray, tokens: np.ndarray) -> Candidates:
+        raise NotImplementedError("a subclass says what may follow")
+
+    def _scored(self, states: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The language model's next states and scores."""
+        score = self.scorer.score
+        found = [score(*pair) for pair in zip(states.tolist(), labels.tolist(), strict=True)]
+        after = np.array([state for state, _ in found], np.int64)
+        return after, np.array([each for _, each in found], float)
+
+    def _heard(self, emission: np.ndarray) -> np.ndarray:
+        """Scores of tokens, silence with its own."""
+        heard = emission.astype(float)
+        heard[self.sil] += self.options.sil_score
+        return heard
+
+
+class FreeSearch(Search):
+    """Any tokens may follow each other; the language model is of tokens."""
+
+    def _following(self, last: Candidates, emission: np.ndarray, tokens: np.ndarray) -> Candidates:
+        heard = self._heard(emission)
+        blank = tokens == self.blank
+        held = (tokens == last.token[:, None]) & ~last.blank[:, None]
+        new = ~(blank | held)  # the pairs of a hypothesis and a token that the model has a word in
+        score = last.score[:, None] + heard[tokens]
+        row = getattr(self.scorer, "row", None)
+        if row is not None:
+            scores = np.stack([row(state) for state in last.state.tolist()])
+            score += self.options.lm_weight * np.where(new, scores[:, tokens], 0.0)
+        parent, column = self._reaching(score, row is not None)
+        new = new[parent, column]
+        state, token = last.state[parent], tokens[column]
+        state[new], scores = self._scored(state[new], token[new])
+        score = score[parent, column]
+        if row is None:
+            score[new] += self.options.lm_weight * scores
+        zeros = np.zeros(len(parent), np.int64)
+        return Candidates(score, state, zeros, token, blank[column], parent, zeros - 1)
+
+    def _reaching(self, score: np.ndarray, final: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs that can reach the next beam: all until their scores are `final`.
+
+        As the best of those that merge counts, and as no more than SAME merge, SAME times the beam
+        is enough.
+        """
+        if not final or score.size == 0:
+            return _positions(np.ones(score.shape, bool))
+        least = score.max() - self.options.beam_threshold
+        most = SAME * self.options.beam_size
+        if score.size > most and not self.options.log_add:
+            least = max(least, np.partition(score, -most, axis=None)[-most])
+        return _positions(score >= least)
+
+
+class LexiconSearch(Search):
+    """Only words of a lexicon follow each other; the language model is of words."""
+
+    def __init__(
+        self,
+        options: Options,
+        scorer: Scorer,
+        sil: int,
+        blank: int,
+        sizes: tuple[int, int],
+        trie: Trie,
+        unknown: int,
+    ):
+        super().__init__(options, scorer, sil, blank, sizes)
+        self.trie = trie
+        self.unknown = unknown
+
+    def _complete(self, last: Candidates) -> np.ndarray:
+        """Those between two words, if there are any."""
+        between = np.flatnonzero(last.node == 0)
+        return between if len(between) else np.arange(len(last.score))
+
+    def _following(self, last: Candidates, emission: np.ndarray, tokens: np.ndarray) -> Candidates:
+        heard = self._heard(emission)
+        parts = self._spelled(last, heard, tokens)
+        parts += [self._held(last, heard), self._silent(last, heard)]
+        return Candidates.joined(parts)
+
+    def _spelled(self, last: Candidates, heard: np.ndarray, tokens: np.ndarray) -> list[Candidates]:
+        """Hypotheses with a token more: inside of a word, at the end of one, or of an unknown."""
+        trie, options = self.trie, self.options
+        parent, entry = _expanded(trie.starts, last.node)
+        if options.beam_size_token < len(heard):
+            tried = np.zeros(len(heard), bool)
+            tried[tokens] = True
+            allowed = tried[trie.tokens[entry]]
+            parent, entry = parent[allowed], entry[allowed]
+        token, node = trie.tokens[entry], trie.nodes[entry]
+        score = last.score[parent] + heard[token]
+        before = np.where(last.node == 0, 0.0, trie.best[last.node])[parent]
+        new = last.blank[parent] | (token != last.token[parent])
+        rows = np.flatnonzero(trie.inner[node] & new)
+        found = [
+            _candidates(
+                score[rows] + options.lm_weight * (trie.best[node[rows]] - before[rows]),
+                last.state[parent[rows]],
+                node[rows],
+                token[rows],
+                parent[rows],
+            )
+        ]
+        # A word of one token needs a blank before it is said again.
+        again = (last.node == 0)[parent] & (last.token[parent] == token)
+        rows, label_entry = _expanded(trie.label_starts, node)
+        label = trie.labels[label_entry]
+        fresh = ~again[rows]
+        rows, label = rows[fresh], label[fresh]
+        found.append(self._worded(last, score, before, parent, token, rows, label, True))
+        if options.unk_score > -np.inf:
+            counts = trie.label_starts[node + 1] - trie.label_starts[node]
+            rows = np.flatnonzero(counts == 0)
+            label = np.full(len(rows), self.unknown)
+            found.append(self._worded(last, score, before, parent, token, rows, label, False))
+        return found
+
+    def _worded(
+        self,
+        last: Candidates,
+        score: np.ndarray,
+        before: np.ndarray,
+        parent: np.ndarray,
+        token: np.ndarray,
+        rows: np.ndarray,
+        label: np.ndarray,
+        known: bool,
+    ) -> Candidates:
+        """Hypotheses in which the word `label` ended."""
+        options = self.options
+        state, scores = self._scored(last.state[parent[rows]], label)
+        extra = options.word_score if known else options.unk_score
+        total = score[rows] + options.lm_weight * (scores - before[rows]) + extra
+        root = np.zeros(len(rows), np.int64)
+        return _candidates(total, state, root, token[rows], parent[rows])._replace(word=label)
+
+    def _held(self, last: Candidates, heard: np.ndarray) -> Candidates:
+        """Hypotheses with the same token once more, or silence between words."""
+        rows = np.flatnonzero(~last.blank | (last.node == 0))
+        token = np.where(last.node[rows] == 0, self.sil, last.token[rows])
+        score = last.score[rows] + heard[token]
+        return _candidates(score, last.state[rows], last.node[rows], token, rows)
+
+    def _silent(self, last: Candidates, heard: np.ndarray) -> Candidates:
+        """Hypotheses with a blank more."""
+        rows = np.arange(len(last.score))
+        token = np.full(len(rows), self.blank)
+        score = last.score + heard[self.blank]
+        found = _candidates(score, last.state, last.node, token, rows)
+        return found._replace(blank=np.ones(len(rows), bool))
+
+
+def _positions(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns where a matrix is true."""
+    rows, columns = np.nonzero(chosen)
+    return rows, columns
+
+
+def _candidates(
+    score: np.ndarray,
+    state: np.ndarray,
+    node: np.ndarray,
+    token: np.ndarray,
+    parent: np.ndarray,
+) -> Candidates:
+    """Hypotheses that end with no blank and in which no word ended."""
+    none = np.full(len(score), -1)
+    return Candidates(score, state, node, token, np.zeros(len(score), bool), parent, none)
+
+
+def _expanded(starts: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each entry of each of `nodes`: which of them it belongs to, and its number."""
+    first = starts[nodes]
+    counts = starts[nodes + 1] - first
+    owner = np.repeat(np.arange(len(nodes)), counts)
+    inside = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return owner, np.repeat(first, counts) + inside
