@@ -1,5 +1,7 @@
-"""Signal processing: window functions."""
+"""Signal processing: window functions, filters with feedback, alignment of sequences."""
 
+from rushlight.ops.losses.aligned_sequences import ctc_alignment, transducer_loss
 from rushlight.signal import windows
+from rushlight.signal.filters import recursive_filter, varying_feedback
 
-__all__ = ["windows"]
+__all__ = ["ctc_alignment", "recursive_filter", "transducer_loss", "varying_feedback", "windows"]

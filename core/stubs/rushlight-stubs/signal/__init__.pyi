@@ -1,0 +1,15 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from rushlight._words import _float
+from rushlight._words import _int
+from rushlight._words import _str
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+
+def ctc_alignment(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = ...) -> Tensor: ...
+def recursive_filter(x: Tensor, feedback: Tensor, forward: Tensor) -> Any: ...
+def transducer_loss(logits: Tensor, targets: Tensor, logit_lengths: Tensor, target_lengths: Tensor, blank: _int = ..., clamp: _float = ..., reduction: _str = ..., fused_log_softmax: _bool = ...) -> Tensor: ...
+def varying_feedback(x: Tensor, gains: Tensor, delays: Tensor) -> Any: ...
+from rushlight.signal import windows as windows
