@@ -1,0 +1,215 @@
+"""Functions and methods as lines of stubs: by ATen's schemas where there are any, else by what
+their signatures, annotations and names say."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import keyword
+import typing
+
+from rushlight.library.schema import REQUIRED
+from rushlight.ops.reduction.sums_and_extremes import ValuesIndices
+from stub_writer import hints
+
+_EMPTY = inspect.Parameter.empty
+_VARIABLE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+# ATen's own, which Python's functions do not have.
+_LEFT_OUT = frozenset(("out", "names", "path"))
+# Functions whose schemas do not say what Python takes.
+BY_SIGNATURE = frozenset("tensor size stride numel item tolist split chunk dropout to type".split())
+
+
+# Composites whose results are values and where they are.
+_WITH_PLACES = frozenset(
+    "max min sort topk kthvalue mode median nanmedian cummax cummin msort".split()
+)
+# Calls that ATen has no schema for.
+MORE = {
+    "where": ["def where(condition: Tensor) -> tuple[Tensor, ...]: ..."],
+    "sub": ["def sub(input: Number, other: Tensor, *, alpha: Number = ...) -> Tensor: ..."],
+}
+
+
+def schemas_of(function) -> list:
+    """ATen's schemas of what a function runs; those that write to `out` are left out."""
+    op = getattr(function, "op", None)
+    name = getattr(function, "__name__", "")
+    if name in BY_SIGNATURE or (op is None and not _is_open(function)):
+        return []
+    if op is not None and op.kind == "composite" and not _is_aten(op):
+        return []  # what would be derived are guesses
+    called = name if op is None else op.name
+    found = importlib.import_module("rushlight.library.aten_schemas").schemas_of(called)
+    return [s for key, s in found.items() if "out" not in key.split("_") and key != "vec"]
+
+
+def _is_aten(op) -> bool:
+    """Whether a composite is an op of ATen, by its declaration."""
+    named = [text.partition("(")[0].partition(".")[0] for text in op.options.get("schemas", ())]
+    return op.name in named or "aten" in op.options
+
+
+def _is_open(function) -> bool:
+    """Whether a function passes on arguments that its signature does not name."""
+    kinds = {p.kind for p in parameters(function)}
+    return inspect.Parameter.VAR_KEYWORD in kinds
+
+
+def hints_of(function) -> dict:
+    """The annotations of a function, evaluated where that is possible."""
+    try:
+        return typing.get_type_hints(inspect.unwrap(function))
+    except Exception:  # names that exist for type checkers alone
+        return {}
+
+
+def by_schemas(
+    name: str, function, schemas: list, written, method: bool, result: str | None = None
+) -> list[str]:
+    """The overloads of an op; `result` is the type of all of them, where they have one."""
+    every = parameters(function)
+    own = [p for p in every if p.kind is p.POSITIONAL_OR_KEYWORD]
+    out, lines = takes_out(function), []
+    for schema in schemas:
+        gives = result or _gives(function, schema, written)
+        lines.append(_line(name, schema, own, every, method, gives, out))
+        lines += _variadic(name, schema, method, gives)
+    lines = list(dict.fromkeys([*lines, *([] if method else MORE.get(name, []))]))
+    if len(lines) == 1:
+        return lines
+    return [part for line in lines for part in ("@overload", line)]
+
+
+def _gives(function, schema, written) -> str:
+    """What a schema returns; results with names by the class that has them."""
+    op = getattr(function, "op", None)
+    kind = None if op is None else op.options.get("result")
+    if getattr(function, "__name__", "") in _WITH_PLACES:
+        kind = ValuesIndices
+    fields = getattr(kind, "_fields", ())
+    if fields and len(fields) == len(schema.returns):
+        name = kind.__name__ if kind.__name__[0].isupper() else f"{kind.__name__}_result"
+        written.named[name] = fields
+        return name
+    return hints.returned(schema.returns)
+
+
+def takes_out(function) -> bool:
+    """Whether a function writes its result into `out`."""
+    op = getattr(function, "op", None)
+    return (
+        op is not None
+        and op.kind in ("elementwise", "op")
+        and "_out" in str(op.options.get("aten"))
+    )
+
+
+def _line(name, schema, own, every, method, gives, out):
+    words, starred = [], False
+    known, is_open = {p.name for p in every}, not every or any(p.kind in _VARIABLE for p in every)
+    for place, argument in enumerate(schema.arguments):
+        if argument.name in _LEFT_OUT:
+            continue
+        label = argument.name
+        if label == "self" or (place < len(own) and label == own[place].name):
+            label = own[place].name if place < len(own) else "input"
+        if keyword.iskeyword(label):  # ATen's `from`
+            label += "_"
+        if place == 0 and method:
+            words.append("self")
+            continue
+        if argument.keyword_only and not starred:
+            words.append("*")
+            starred = True
+        if argument.default is not REQUIRED and label not in known and not is_open:
+            continue  # ATen's alone
+        default = "" if argument.default is REQUIRED else " = ..."
+        words.append(f"{label}: {_type_of(argument, label)}{default}")
+    named = {word.partition(":")[0] for word in words}
+    more = [p for p in every if p.kind is p.KEYWORD_ONLY and p.name not in named]
+    more = [f"{p.name}: {hints.by_name(p.name, p.default)} = ..." for p in more]
+    if out and not method and not any(w.startswith("out:") for w in more):
+        more.append("out: Tensor | None = ...")
+    if more and not starred:
+        words.append("*")
+    words += more
+    if words and words[-1] == "*":
+        words.pop()
+    return f"def {name}({', '.join(words)}) -> {gives}: ..."
+
+
+def _type_of(argument, label) -> str:
+    """The type of an argument; of names that say it themselves, whatever was derived for them."""
+    if label in ("dtype", "layout", "device", "generator", "memory_format") and (
+        argument.type in ("Scalar", "number")
+    ):
+        return f"{hints.NAMED[label]} | None"
+    return hints.aten(argument)
+
+
+def _variadic(name, schema, method, gives) -> list[str]:
+    """A method that takes sizes one by one: ``x.view(2, 3)``."""
+    sizes, *rest = schema.arguments[1:] or (None,)
+    if not method or sizes is None or sizes.type not in ("SymInt", "int"):
+        return []
+    if "[" not in sizes.shape or any(a.default is REQUIRED for a in rest):
+        return []
+    more = [f"{a.name}: {hints.aten(a)} = ..." for a in rest if a.keyword_only]
+    return [f"def {name}({', '.join(['self', f'*{sizes.name}: int', *more])}) -> {gives}: ..."]
+
+
+def parameters(function) -> list[inspect.Parameter]:
+    """The parameters of a function; none where it has no signature."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def by_signature(
+    name, function, written, method=False, gives=None, first=None, of_tensors=True
+) -> str:
+    """A function by its signature; `gives` is its type where it has no annotation of one."""
+    known = hints_of(function)
+    found = parameters(function)
+    words, keywords, optional = [], False, False
+    for place, parameter in enumerate(found):
+        if place == 0 and (method or first):
+            words.append(first or "self")
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not keywords:
+            if not any(p.kind is p.VAR_POSITIONAL for p in found):
+                words.append("*")
+            keywords = True
+        words.append(_word(parameter, known, written, of_tensors))
+        optional = optional or parameter.default is not _EMPTY
+        if optional and parameter.default is _EMPTY and parameter.kind in _BY_POSITION:
+            words[-1] += " = ..."  # as Python's `__new__` of some classes has it
+        if parameter.kind is parameter.POSITIONAL_ONLY and (
+            place + 1 == len(found) or found[place + 1].kind is not parameter.POSITIONAL_ONLY
+        ):
+            words.append("/")
+    if not found and method:
+        words = ["self", "*args: Any", "**kwargs: Any"]
+    result = written.text(known["return"]) if "return" in known else (gives or "Any")
+    return f"def {name}({', '.join(words)}) -> {result}: ..."
+
+
+def _word(parameter, known, written, of_tensors):
+    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    if stars:
+        is_size = parameter.name in ("size", "sizes", "shape", "dims")
+        kind = "int | Sequence[int]" if is_size else "Any"
+        return f"{stars}{parameter.name}: {kind}"
+    required = parameter.default is _EMPTY
+    default = _EMPTY if required else parameter.default
+    if type(default) is object:  # a mark for "not given"
+        default = None
+    kind = written.text(known[parameter.name]) if parameter.name in known else None
+    if kind in (None, "Any"):
+        kind = hints.by_name(parameter.name, default, of_tensors)
+    if default is None and "None" not in kind and kind != "Any":
+        kind += " | None"
+    return f"{parameter.name}: {kind}{'' if required else ' = ...'}"

@@ -1,0 +1,243 @@
+"""Modules as stubs: every public name, where it is found at run time.
+
+A class is described where it is defined, so that it is one class under all of its names; functions
+are described wherever they are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import types
+
+from stub_writer import classes, functions, tensors
+from stub_writer.hints import Written
+
+_HEAD = """\
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+"""
+_TENSOR = "rushlight.tensor.tensor"
+WORDS = "rushlight._words"
+# Where the words of annotations come from; those with a line in front stand for what other names of
+# a module may hide: `rushlight.float` is a dtype, `Tensor.int` a method.
+_PLACES = {
+    **dict.fromkeys(
+        "Callable Hashable Iterable Iterator Mapping MutableMapping Sequence".split(),
+        "collections.abc",
+    ),
+    **dict.fromkeys("Any Literal NamedTuple Self TypeAlias overload".split(), "typing"),
+    **dict.fromkeys(
+        "_int _float _bool _complex _str _dtype _layout _device _memory_format DeviceLike "
+        "Number".split(),
+        WORDS,
+    ),
+    "Generator": "rushlight.ops.random.generators",
+    "Size": "rushlight.tensor.shape",
+    "Tensor": _TENSOR,
+    "Parameter": _TENSOR,
+    "Module": "rushlight.nn.module",
+    "Optimizer": "rushlight.optim.optimizer",
+    "ParamsT": "rushlight.optim.optimizer",
+}
+# Modules whose classes annotations name everywhere.
+HOMES = tuple(
+    f"rushlight.{name}"
+    for name in "tensor.tensor tensor.layout tensor.memory_format tensor.shape devices dtypes "
+    "ops.random.generators nn.module optim.optimizer".split()
+)
+OPEN_TEXT = (
+    _HEAD
+    + """
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...
+"""
+)
+WORDS_TEXT = (
+    _HEAD
+    + """
+from typing import TypeAlias
+
+from rushlight.devices import device
+from rushlight.dtypes import dtype
+from rushlight.tensor.layout import layout
+from rushlight.tensor.memory_format import memory_format
+
+_int: TypeAlias = int
+_float: TypeAlias = float
+_bool: TypeAlias = bool
+_complex: TypeAlias = complex
+_str: TypeAlias = str
+_dtype: TypeAlias = dtype
+_layout: TypeAlias = layout
+_device: TypeAlias = device
+_memory_format: TypeAlias = memory_format
+Number: TypeAlias = int | float | bool | complex
+DeviceLike: TypeAlias = device | str | int
+"""
+)
+_TYPES = r"(int|float|bool|complex|str|dtype|layout|device|memory_format)\b"
+_HIDDEN = re.compile(
+    rf"(?<=-> ){_TYPES}|(?<=[:|\[,(] ){_TYPES}(?!\s*[:(.])|(?<=[\[(]){_TYPES}(?!\s*[:(.])"
+)
+
+
+def public_modules(package: str) -> list[str]:
+    """The modules of a package that programs import: the package itself, what is in it, and what is
+    in the parts of it that are made of modules."""
+    root = importlib.import_module(package)
+    found = [package]
+    for info in pkgutil.walk_packages(root.__path__, package + "."):
+        parts = info.name.split(".")[1:]
+        if any(p.startswith("_") for p in parts) or parts[0] in _INNER:
+            continue
+        if len(parts) == 1 or info.ispkg or parts[0] in _OPEN:
+            found.append(info.name)
+    return found
+
+
+# Folders behind the public names: what is in them is described where it is public.
+_INNER = frozenset(
+    "machine kernels ops fastpath compiler prebuilt compat chains refusals directory listings "
+    "inspection settings warmup legacy_types symbolic_numbers streams foreach".split()
+)
+_OPEN = frozenset("nn optim autograd utils cuda amp distributions func".split())
+
+
+def public_names(module) -> list[str]:
+    """The public names of a module, those that are loaded late too."""
+    named = getattr(module, "__all__", None)
+    found = (
+        set(named)
+        if named is not None
+        else {n for n, v in vars(module).items() if _is_own(module, v)}
+    )
+    if module.__name__ == "rushlight":
+        found |= {n for n in dir(module)}
+    return sorted(n for n in found if not n.startswith("_") and n.isidentifier())
+
+
+def _private_bases(module) -> list[str]:
+    """Private classes of a module that its public ones derive from, bases first."""
+    own = [v for n, v in vars(module).items() if isinstance(v, type) and _is_own(module, v)]
+    found: dict[str, None] = {}
+    for cls in own:
+        for base in reversed(cls.__mro__[1:]):
+            if base.__module__ == module.__name__ and base.__name__.startswith("_"):
+                found[base.__name__] = None
+    return list(found)
+
+
+def _is_own(module, value) -> bool:
+    return getattr(value, "__module__", None) == module.__name__
+
+
+def described_by(names: list[str]) -> dict[str, str]:
+    """The stubs of modules and of those in which their classes are defined."""
+    texts: dict[str, str] = {}
+    bases: dict[str, set[str]] = {}
+    left = list(names)
+    while left:
+        name = left.pop(0)
+        written = Written()
+        texts[name] = text_of(name, written, bases.get(name, set()))
+        for home, word in sorted(written.imports):
+            wanted = bases.setdefault(home, set())
+            is_new = word.startswith("_") and word not in wanted
+            wanted.add(word.partition(" as ")[0])
+            if (home not in texts or is_new) and home not in left:
+                left.append(home)
+    return texts
+
+
+def text_of(name: str, written: Written, more: set[str]) -> str:
+    """The stub of a module: its public names, and those `more` that others need of it."""
+    module = importlib.import_module(name)
+    lines: list[str] = []
+    hidden = _private_bases(module)
+    for public in [*hidden, *sorted({*public_names(module), *more} - set(hidden))]:
+        try:
+            value = getattr(module, public)
+        except Exception:  # what needs a library that is not here
+            lines.append(f"{public}: Any")
+            continue
+        lines += _named(module, public, value, written)
+    return _joined(name, lines, written)
+
+
+def _named(module, public, value, written) -> list[str]:
+    if isinstance(value, types.ModuleType):
+        inner = value.__name__ == f"{module.__name__}.{public}" and not public.startswith("_")
+        if inner and getattr(value, "__file__", None) is None:
+            return [f"{public}: Any"]  # made when the package is imported
+        return [f"from {module.__name__} import {public} as {public}"] if inner else []
+    if isinstance(value, type):
+        return _class(module, public, value, written)
+    if callable(value) and not _is_constant(value):
+        schemas = functions.schemas_of(value)
+        if schemas:
+            return functions.by_schemas(public, value, schemas, written, False)
+        gives = "Tensor" if _makes_tensors(module.__name__, value) else None
+        return [functions.by_signature(public, value, written, gives=gives)]
+    return [f"{public}: {written.text(type(value))}"]
+
+
+def _is_constant(value) -> bool:
+    """Objects that can be called and are no functions, such as `ops`."""
+    return (
+        type(value).__module__.startswith("rushlight")
+        and not inspect.isroutine(value)
+        and (getattr(value, "op", None) is None)
+    )
+
+
+def _makes_tensors(module, value) -> bool:
+    homes = ("rushlight.ops", "rushlight.nn.functional", "rushlight.nn.native_calls")
+    return str(getattr(value, "__module__", "")).startswith(homes) or module in (
+        "rushlight.fft", "rushlight.linalg", "rushlight.special", "rushlight.nn.functional",
+    )  # fmt: skip
+
+
+def _class(module, public, value, written) -> list[str]:
+    home = value.__module__
+    if home == module.__name__ and value.__name__ != public:
+        named = {*public_names(module), *_private_bases(module)}
+        if value.__name__ in named:
+            return [f"{public} = {value.__name__}"]
+        return classes.lines_of(value, written, public)
+    if home == module.__name__:
+        lines = tensors if value.__qualname__ == "Tensor" and home == _TENSOR else classes
+        return lines.lines_of(value, written)
+    if home.startswith("rushlight."):
+        found = getattr(importlib.import_module(home), value.__name__, None)
+        if found is not value:  # made by a function
+            return classes.lines_of(value, written, public)
+        written.imports.add((home, value.__name__))
+        return [f"from {home} import {value.__name__} as {public}"]
+    return [f"from {home} import {value.__qualname__} as {public}"] if home != "builtins" else [
+        f"{public} = {value.__name__}"
+    ]  # fmt: skip
+
+
+def _joined(name, lines, written) -> str:
+    """The text of a stub: what it imports, then its lines."""
+    shown = [line if "import " in line else _HIDDEN.sub(r"_\g<0>", line) for line in lines]
+    for kind, fields in sorted(written.named.items()):
+        shown.insert(
+            0, f"class {kind}(NamedTuple):\n" + "".join(f"    {f}: Tensor\n" for f in fields)
+        )
+    body = "\n".join(shown)
+    here = {
+        m[1] for m in re.finditer(r"^(?:class|def) (\w+)|^from .* as (\w+)$", body, re.M) if m[1]
+    }
+    here |= {m[1] for m in re.finditer(r"^from \S+ import \w+ as (\w+)$", body, re.M)}
+    used = set(re.findall(r"\b\w+\b", body))
+    needed = {(home, word) for word, home in _PLACES.items() if word in used}
+    needed |= {(home, word) for home, word in written.imports if word not in _PLACES}
+    imports = sorted(
+        f"from {home} import {word}" for home, word in needed if home != name and word not in here
+    )
+    return "\n".join([_HEAD, *imports, "", body, ""])

@@ -1,0 +1,113 @@
+"""The stub of `Tensor`: its ops by their schemas, its operators, and what is written by hand."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+from stub_writer import functions
+
+_NUMBER = "Tensor | Number"
+_ARITHMETIC = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+_COMPARISONS = "lt le gt ge".split()
+_OPERATORS = [
+    *(f"def __{n}__(self, other: {_NUMBER}) -> Tensor: ..." for n in _ARITHMETIC),
+    *(f"def __r{n}__(self, other: {_NUMBER}) -> Tensor: ..." for n in _ARITHMETIC),
+    *(f"def __i{n}__(self, other: {_NUMBER}) -> Self: ..." for n in _ARITHMETIC),
+    *(f"def __{n}__(self, other: {_NUMBER}) -> Tensor: ..." for n in _COMPARISONS),
+    "def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]",
+    "def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]",
+    "def __hash__(self) -> int: ...",
+    *(f"def __{n}__(self) -> Tensor: ..." for n in ("neg", "pos", "abs", "invert")),
+    "def __getitem__(self, index: Any) -> Tensor: ...",
+    "def __setitem__(self, index: Any, value: Any) -> None: ...",
+    "def __len__(self) -> int: ...",
+    "def __iter__(self) -> Iterator[Tensor]: ...",
+    "def __contains__(self, item: object) -> bool: ...",
+    "def __bool__(self) -> bool: ...",
+    "def __int__(self) -> int: ...",
+    "def __float__(self) -> float: ...",
+    "def __complex__(self) -> complex: ...",
+    "def __index__(self) -> int: ...",
+    "def __array__(self, dtype: Any = ..., copy: bool | None = ...) -> Any: ...",
+]
+_BY_HAND = [
+    "def __init__(self, *args: Any, **kwargs: Any) -> None: ...",
+    "dtype: _dtype",
+    "device: _device",
+    "shape: Size",
+    "layout: _layout",
+    "grad: Tensor | None",
+    "grad_fn: Any",
+    "data: Tensor",
+    "requires_grad: bool",
+    "is_leaf: bool",
+    "ndim: int",
+    "itemsize: int",
+    "nbytes: int",
+    "names: Any",
+    "output_nr: int",
+    "retains_grad: bool",
+    *(f"is_{n}: bool" for n in "cuda cpu meta sparse sparse_csr quantized nested mps xpu".split()),
+    *(f"{n}: Tensor" for n in "T mT H mH real imag".split()),
+    "@overload\ndef size(self, dim: None = ...) -> Size: ...",
+    "@overload\ndef size(self, dim: int) -> int: ...",
+    "@overload\ndef stride(self, dim: None = ...) -> tuple[int, ...]: ...",
+    "@overload\ndef stride(self, dim: int) -> int: ...",
+    "@overload\ndef to(self, dtype: _dtype, non_blocking: bool = ..., copy: bool = ..., *, "
+    "memory_format: memory_format | None = ...) -> Tensor: ...",
+    "@overload\ndef to(self, device: DeviceLike | None = ..., dtype: _dtype | None = ..., "
+    "non_blocking: bool = ..., copy: bool = ..., *, memory_format: memory_format | None = ...) "
+    "-> Tensor: ...",
+    "@overload\ndef to(self, other: Tensor, non_blocking: bool = ..., copy: bool = ...) "
+    "-> Tensor: ...",
+    "def item(self) -> Any: ...",
+    "def tolist(self) -> Any: ...",
+    "def numpy(self, *, force: bool = ...) -> Any: ...",
+    "@overload\ndef type(self, dtype: None = ..., non_blocking: bool = ...) -> str: ...",
+    "@overload\ndef type(self, dtype: _dtype | str, non_blocking: bool = ...) -> Tensor: ...",
+    "def split(self, split_size: int | Sequence[int], dim: int = ...) -> tuple[Tensor, ...]: ...",
+    "def chunk(self, chunks: int, dim: int = ...) -> tuple[Tensor, ...]: ...",
+    "def backward(self, gradient: Tensor | None = ..., retain_graph: bool | None = ..., "
+    "create_graph: bool = ..., inputs: Any = ...) -> None: ...",
+    "def requires_grad_(self, requires_grad: bool = ...) -> Self: ...",
+    "def detach(self) -> Tensor: ...",
+    "def detach_(self) -> Self: ...",
+    "def clone(self, *, memory_format: memory_format | None = ...) -> Tensor: ...",
+    "def cpu(self) -> Tensor: ...",
+    "def cuda(self, device: DeviceLike | None = ..., non_blocking: bool = ...) -> Tensor: ...",
+    "@overload\ndef view(self, dtype: _dtype) -> Tensor: ...",
+    "@overload\ndef view(self, size: Sequence[int]) -> Tensor: ...",
+    "@overload\ndef view(self, *size: int) -> Tensor: ...",
+]
+
+
+def lines_of(cls, written) -> list[str]:
+    """The stub of the class."""
+    body = [part for text in _BY_HAND for part in text.split("\n")] + _OPERATORS
+    given = {part.split("(")[0].removeprefix("def ") for part in body if part.startswith("def ")}
+    given |= {part.split(":")[0] for part in body if not part.startswith(("def", "@"))}
+    for name in sorted(dir(cls)):
+        if not name.startswith("_") and name not in given:
+            body += _member(cls, name, written)
+    return ["class Tensor:", *("    " + line for line in body)]
+
+
+def _member(cls, name, written) -> list[str]:
+    value = inspect.getattr_static(cls, name)
+    if isinstance(value, property) or not callable(value):
+        return [f"{name}: Any"]
+    if isinstance(value, (staticmethod, classmethod)):
+        return [f"def {name}(self, *args: Any, **kwargs: Any) -> Any: ..."]
+    result = "Self" if name.endswith("_") and not name.endswith("__") else None
+    schemas = functions.schemas_of(value) or _of_written(name)
+    if schemas and name not in functions.BY_SIGNATURE:
+        return functions.by_schemas(name, value, schemas, written, True, result)
+    gives = result or ("bool" if name.startswith("is_") else "Tensor")
+    return [functions.by_signature(name, value, written, method=True, gives=gives)]
+
+
+def _of_written(name) -> list:
+    """The schemas of a method that writes in place, whose function is not the op's."""
+    found = importlib.import_module("rushlight.library.aten_schemas").schemas_of(name)
+    return [s for key, s in found.items() if "out" not in key.split("_")]

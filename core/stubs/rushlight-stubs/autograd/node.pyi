@@ -1,0 +1,59 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from collections.abc import Sequence
+from rushlight._words import _bool
+from rushlight._words import _int
+from rushlight._words import _str
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+from typing import Self
+
+class _Edge(tuple[Any, ...]):
+    def __new__(cls, node: Any, output_nr: Any, ownership_token: Any = ...) -> Self: ...
+    node: Any
+    output_nr: Any
+    ownership_token: Any
+class AccumulateGrad:
+    def __init__(self, variable: Any) -> None: ...
+    next_functions: Any
+    def name(self) -> _str: ...
+    def register_prehook(self, hook: Any) -> Any: ...
+    def register_hook(self, hook: Any) -> Any: ...
+    variable: Any
+class GradientEdge(_Edge):
+    requires_grad: _bool
+LEAF: _Marker
+class Node:
+    hooks: Any
+    pre_hooks: Any
+    tensor_hooks: Any
+    numbers: Any
+    shapes: Any
+    dtypes: Any
+    values: Any
+    versions: Any
+    packed: _bool
+    def __init__(self, op: Any, edges: Any, numbers: Any, outputs: _int = ...) -> None: ...
+    def name(self) -> _str: ...
+    def __call__(self, *grads: Any) -> Any: ...
+    @property
+    def next_functions(self) -> Any: ...
+    def register_hook(self, hook: Any) -> Any: ...
+    def register_prehook(self, hook: Any) -> Any: ...
+    @property
+    def metadata(self) -> dict[Any, Any]: ...
+    def __getattr__(self, name: _str) -> Any: ...
+    edges: Any
+    op: Any
+    outputs: Any
+    plan: Any
+    saved: Any
+    sequence: Any
+STALE: _Marker
+class _Marker:
+    def __init__(self, name: _str) -> None: ...
+    name: Any
+def as_function(edge: Any) -> Any: ...
+def edges_of(tensors: Sequence[Tensor]) -> Any: ...
+def gradient_edge(tensor: Tensor) -> Any: ...

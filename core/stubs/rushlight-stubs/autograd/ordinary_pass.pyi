@@ -1,0 +1,9 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from typing import Any
+
+def deliver(pending: Any, owned: Any, node: Any, number: Any, piece: Any, create: _bool = ...) -> Any: ...
+def formulas(node: Any, used: Any) -> Any: ...
+def ordinary_pass(root: Any, retain: Any, taken: Any = ...) -> Any: ...

@@ -1,0 +1,18 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from collections.abc import Sequence
+from rushlight._words import _str
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+from typing import Self
+
+class DebugLevel:
+    OFF: DebugLevel
+    INFO: DebugLevel
+    DETAIL: DebugLevel
+    def __new__(cls, value: Tensor) -> Self: ...
+def check(group: Any, name: _str, op: Any, tensors: Sequence[Tensor]) -> None: ...
+def get_debug_level() -> DebugLevel: ...
+def set_debug_level(level: DebugLevel) -> None: ...
+def set_debug_level_from_env() -> None: ...

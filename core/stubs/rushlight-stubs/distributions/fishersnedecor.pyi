@@ -1,0 +1,20 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from rushlight.distributions.distribution import Distribution
+from typing import Any
+
+class FisherSnedecor(Distribution):
+    arg_constraints: Any
+    support: Any
+    has_rsample: _bool
+    def __init__(self, df1: Any, df2: Any, validate_args: Any = ...) -> None: ...
+    @property
+    def mean(self) -> Any: ...
+    @property
+    def mode(self) -> Any: ...
+    @property
+    def variance(self) -> Any: ...
+    def rsample(self, sample_shape: Any = ...) -> Any: ...
+    def log_prob(self, value: Any) -> Any: ...

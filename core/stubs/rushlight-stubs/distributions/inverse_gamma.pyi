@@ -1,0 +1,23 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from rushlight.distributions.transformed_distribution import TransformedDistribution
+from typing import Any
+
+class InverseGamma(TransformedDistribution):
+    arg_constraints: Any
+    support: Any
+    has_rsample: _bool
+    def __init__(self, concentration: Any, rate: Any, validate_args: Any = ...) -> None: ...
+    @property
+    def concentration(self) -> Any: ...
+    @property
+    def rate(self) -> Any: ...
+    @property
+    def mean(self) -> Any: ...
+    @property
+    def mode(self) -> Any: ...
+    @property
+    def variance(self) -> Any: ...
+    def entropy(self) -> Any: ...

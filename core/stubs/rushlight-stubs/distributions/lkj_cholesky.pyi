@@ -1,0 +1,14 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _float
+from rushlight._words import _int
+from rushlight.distributions.distribution import Distribution
+from typing import Any
+
+class LKJCholesky(Distribution):
+    arg_constraints: Any
+    support: Any
+    def __init__(self, dim: _int, concentration: _float = ..., validate_args: Any = ...) -> None: ...
+    def sample(self, sample_shape: Any = ...) -> Any: ...
+    def log_prob(self, value: Any) -> Any: ...

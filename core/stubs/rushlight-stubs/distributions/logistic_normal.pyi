@@ -1,0 +1,16 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from rushlight.distributions.transformed_distribution import TransformedDistribution
+from typing import Any
+
+class LogisticNormal(TransformedDistribution):
+    arg_constraints: Any
+    support: Any
+    has_rsample: _bool
+    def __init__(self, loc: Any, scale: Any, validate_args: Any = ...) -> None: ...
+    @property
+    def loc(self) -> Any: ...
+    @property
+    def scale(self) -> Any: ...

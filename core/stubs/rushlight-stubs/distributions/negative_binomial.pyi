@@ -1,0 +1,19 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight.distributions.distribution import Distribution
+from rushlight.distributions.probabilities import BinaryProbabilities
+from typing import Any
+
+class NegativeBinomial(BinaryProbabilities, Distribution):
+    arg_constraints: Any
+    support: Any
+    def __init__(self, total_count: Any, probs: Any = ..., logits: Any = ..., validate_args: Any = ...) -> None: ...
+    @property
+    def mean(self) -> Any: ...
+    @property
+    def mode(self) -> Any: ...
+    @property
+    def variance(self) -> Any: ...
+    def sample(self, sample_shape: Any = ...) -> Any: ...
+    def log_prob(self, value: Any) -> Any: ...

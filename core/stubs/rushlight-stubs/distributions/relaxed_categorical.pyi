@@ -1,0 +1,27 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from rushlight._words import _float
+from rushlight.distributions.distribution import Distribution
+from rushlight.distributions.relaxed import Relaxed
+from typing import Any
+
+class ExpRelaxedCategorical(Distribution):
+    arg_constraints: Any
+    support: Any
+    has_rsample: _bool
+    def __init__(self, temperature: _float, probs: Any = ..., logits: Any = ..., validate_args: Any = ...) -> None: ...
+    def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
+    @property
+    def param_shape(self) -> Any: ...
+    @property
+    def logits(self) -> Any: ...
+    @property
+    def probs(self) -> Any: ...
+    def rsample(self, sample_shape: Any = ...) -> Any: ...
+    def log_prob(self, value: Any) -> Any: ...
+class RelaxedOneHotCategorical(Relaxed):
+    arg_constraints: Any
+    support: Any
+    def __init__(self, temperature: _float, probs: Any = ..., logits: Any = ..., validate_args: Any = ...) -> None: ...

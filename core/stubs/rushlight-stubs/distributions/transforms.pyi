@@ -1,0 +1,24 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+
+from rushlight.distributions.elementwise_transforms import AbsTransform as AbsTransform
+from rushlight.distributions.elementwise_transforms import AffineTransform as AffineTransform
+from rushlight.distributions.vector_transforms import CatTransform as CatTransform
+from rushlight.distributions.transform import ComposeTransform as ComposeTransform
+from rushlight.distributions.vector_transforms import CorrCholeskyTransform as CorrCholeskyTransform
+from rushlight.distributions.elementwise_transforms import CumulativeDistributionTransform as CumulativeDistributionTransform
+from rushlight.distributions.elementwise_transforms import ExpTransform as ExpTransform
+from rushlight.distributions.transform import IndependentTransform as IndependentTransform
+from rushlight.distributions.vector_transforms import LowerCholeskyTransform as LowerCholeskyTransform
+from rushlight.distributions.vector_transforms import PositiveDefiniteTransform as PositiveDefiniteTransform
+from rushlight.distributions.elementwise_transforms import PowerTransform as PowerTransform
+from rushlight.distributions.transform import ReshapeTransform as ReshapeTransform
+from rushlight.distributions.elementwise_transforms import SigmoidTransform as SigmoidTransform
+from rushlight.distributions.vector_transforms import SoftmaxTransform as SoftmaxTransform
+from rushlight.distributions.elementwise_transforms import SoftplusTransform as SoftplusTransform
+from rushlight.distributions.vector_transforms import StackTransform as StackTransform
+from rushlight.distributions.vector_transforms import StickBreakingTransform as StickBreakingTransform
+from rushlight.distributions.elementwise_transforms import TanhTransform as TanhTransform
+from rushlight.distributions.transform import Transform as Transform
+identity_transform: ComposeTransform

@@ -1,0 +1,17 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight.distributions.transformed_distribution import TransformedDistribution
+from typing import Any
+
+class Weibull(TransformedDistribution):
+    arg_constraints: Any
+    support: Any
+    def __init__(self, scale: Any, concentration: Any, validate_args: Any = ...) -> None: ...
+    @property
+    def mean(self) -> Any: ...
+    @property
+    def mode(self) -> Any: ...
+    @property
+    def variance(self) -> Any: ...
+    def entropy(self) -> Any: ...

@@ -1,0 +1,19 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from rushlight._words import _int
+from rushlight._words import _str
+from rushlight.nn.module import Module
+from typing import Any
+
+from rushlight.export.dynamic.dims import Dim as Dim
+from rushlight.export.graph_signature import ExportGraphSignature as ExportGraphSignature
+from rushlight.export.exported_program import ExportedProgram as ExportedProgram
+from rushlight.export.exported_program import ModuleCallEntry as ModuleCallEntry
+from rushlight.export.exported_program import ModuleCallSignature as ModuleCallSignature
+from rushlight.export.dynamic.dims import ShapesCollection as ShapesCollection
+def dims(*names: Any, min: _int | None = ..., max: _int | None = ...) -> tuple[Dim, ...]: ...
+def export(mod: Module, args: tuple[Any, ...], kwargs: dict[_str, Any] | None = ..., *, dynamic_shapes: Any = ..., strict: _bool = ..., preserve_module_call_signature: tuple[_str, ...] = ..., prefer_deferred_runtime_asserts_over_guards: _bool = ...) -> ExportedProgram: ...
+def load(f: Any, *, extra_files: Any = ..., expected_opset_version: Any = ...) -> Any: ...
+def save(ep: Any, f: Any, *, extra_files: Any = ..., opset_version: Any = ..., pickle_protocol: _int = ...) -> None: ...

@@ -1,0 +1,19 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from rushlight._words import _str
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import Node
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+from typing import Self
+
+class Match(tuple[Any, ...]):
+    def __new__(cls, anchor: Tensor, nodes_map: Any) -> Self: ...
+    anchor: Any
+    nodes_map: Any
+class ReplacedPatterns:
+    def __init__(self, anchor: Node, nodes_map: dict[Node, Node], replacements: list[Node]) -> None: ...
+def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]: ...
+def replace_pattern_with_filters(gm: GraphModule, pattern: Any, replacement: Any = ..., match_filters: Any = ..., ignore_literals: _bool = ..., replacement_callback: Any = ..., node_name_match: _str = ...) -> list[ReplacedPatterns]: ...

@@ -1,0 +1,10 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+
+class TracerWarning(Warning):
+    ...
+class TracingCheckError(Exception):
+    ...
+def is_tracing() -> _bool: ...

@@ -1,0 +1,13 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _int
+from rushlight.nn.module import Module
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+
+class DataParallel(Module):
+    def __init__(self, module: Module, device_ids: Any = ..., output_device: Any = ..., dim: _int = ...) -> None: ...
+    def forward(self, *inputs: Any, **kwargs: Any) -> Tensor: ...
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Tensor: ...
+def data_parallel(module: Module, inputs: Any, device_ids: Any = ..., output_device: Any = ..., dim: _int = ..., module_kwargs: Any = ...) -> Any: ...

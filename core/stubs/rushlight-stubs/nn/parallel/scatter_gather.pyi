@@ -1,0 +1,9 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _int
+from typing import Any
+
+def gather(outputs: Any, target_device: Any, dim: _int = ...) -> Any: ...
+def scatter(inputs: Any, target_gpus: Any, dim: _int = ...) -> list[Any]: ...
+def scatter_kwargs(inputs: Any, kwargs: Any, target_gpus: Any, dim: _int = ...) -> tuple[tuple[Any, ...], tuple[Any, ...]]: ...

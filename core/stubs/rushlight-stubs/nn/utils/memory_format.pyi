@@ -1,0 +1,9 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _memory_format
+from rushlight.nn.module import Module
+from typing import Any
+
+def convert_conv2d_weight_memory_format(module: Module, memory_format: _memory_format) -> Any: ...
+def convert_conv3d_weight_memory_format(module: Module, memory_format: _memory_format) -> Any: ...

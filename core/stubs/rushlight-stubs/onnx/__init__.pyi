@@ -1,0 +1,31 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from rushlight._words import _bool
+from rushlight._words import _int
+from rushlight._words import _str
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+from typing import Self
+
+from rushlight.onnx._program import ONNXProgram as ONNXProgram
+from rushlight.onnx.errors import OnnxExporterError as OnnxExporterError
+class OperatorExportTypes:
+    ONNX: Any
+    ONNX_ATEN: Any
+    ONNX_ATEN_FALLBACK: Any
+    ONNX_FALLTHROUGH: Any
+    def __new__(cls, value: Tensor) -> Self: ...
+class TrainingMode:
+    EVAL: Any
+    PRESERVE: Any
+    TRAINING: Any
+    def __new__(cls, value: Tensor) -> Self: ...
+from rushlight.onnx import errors as errors
+def export(model: Any, args: tuple[Any, ...] = ..., f: Any = ..., *, kwargs: dict[_str, Any] | None = ..., verbose: _bool | None = ..., input_names: Sequence[_str] | None = ..., output_names: Sequence[_str] | None = ..., opset_version: _int | None = ..., dynamo: _bool = ..., external_data: _bool = ..., dynamic_shapes: Any = ..., custom_translation_table: dict[Callable[..., Any], Callable[..., Any]] | None = ..., report: _bool = ..., optimize: _bool = ..., verify: _bool = ..., profile: _bool = ..., dump_exported_program: _bool = ..., artifacts_dir: _str | Any = ..., export_params: _bool = ..., keep_initializers_as_inputs: _bool = ..., dynamic_axes: Mapping[_str, Any] | None = ..., training: TrainingMode = ..., operator_export_type: OperatorExportTypes = ..., do_constant_folding: _bool = ..., custom_opsets: Mapping[_str, _int] | None = ..., export_modules_as_functions: _bool = ..., autograd_inlining: _bool = ...) -> Any: ...
+def is_in_onnx_export() -> _bool: ...
+def load(model: Any, trainable: _bool = ...) -> Any: ...
+def supported_ops() -> list[_str]: ...

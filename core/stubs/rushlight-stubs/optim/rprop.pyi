@@ -1,0 +1,11 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from rushlight._words import _float
+from rushlight.optim.elementwise import FormulaOptimizer
+from rushlight.optim.optimizer import ParamsT
+from typing import Any
+
+class Rprop(FormulaOptimizer):
+    def __init__(self, params: ParamsT, lr: _float = ..., etas: Any = ..., step_sizes: Any = ..., *, capturable: _bool = ..., foreach: Any = ..., maximize: _bool = ..., differentiable: _bool = ...) -> None: ...

@@ -1,0 +1,25 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight.ops.random.generators import Generator
+from typing import Any
+
+from rushlight.utils.data.sampler import BatchSampler as BatchSampler
+from rushlight.utils.data.dataset import ChainDataset as ChainDataset
+from rushlight.utils.data.dataset import ConcatDataset as ConcatDataset
+from rushlight.utils.data.loader import DataLoader as DataLoader
+from rushlight.utils.data.dataset import Dataset as Dataset
+from rushlight.utils.data.distributed import DistributedSampler as DistributedSampler
+from rushlight.utils.data.dataset import IterableDataset as IterableDataset
+from rushlight.utils.data.sampler import RandomSampler as RandomSampler
+from rushlight.utils.data.sampler import Sampler as Sampler
+from rushlight.utils.data.sampler import SequentialSampler as SequentialSampler
+from rushlight.utils.data.dataset import StackDataset as StackDataset
+from rushlight.utils.data.dataset import Subset as Subset
+from rushlight.utils.data.sampler import SubsetRandomSampler as SubsetRandomSampler
+from rushlight.utils.data.dataset import TensorDataset as TensorDataset
+from rushlight.utils.data.sampler import WeightedRandomSampler as WeightedRandomSampler
+def default_collate(batch: Any) -> Any: ...
+def default_convert(data: Any) -> Any: ...
+def get_worker_info() -> Any: ...
+def random_split(dataset: Any, lengths: Any, generator: Generator | None = ...) -> Any: ...

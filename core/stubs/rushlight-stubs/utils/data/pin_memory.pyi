@@ -1,0 +1,9 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import DeviceLike
+from typing import Any
+
+def pin_memory(data: Any, device: DeviceLike | None = ...) -> Any: ...
+def rebuilt_mapping(old: Any, values: Any) -> Any: ...
+def rebuilt_sequence(old: Any, values: Any) -> Any: ...

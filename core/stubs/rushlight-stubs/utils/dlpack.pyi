@@ -1,0 +1,8 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+
+def from_dlpack(ext_tensor: Any) -> Tensor: ...
+def to_dlpack(tensor: Tensor) -> Any: ...
