@@ -41,6 +41,8 @@ class dtype:  # noqa: N801 - PyTorch's public name
         """The complex type with parts of this precision."""
         if self.category == INTEGER and self.code >= FIRST_LIMITED:
             raise RuntimeError(f"to_complex: there is no complex type for {self}")
+        if self in EIGHT_BITS:
+            raise RuntimeError(f"to_complex: there is no complex type for {self}")
         return _COMPLEX.get(self, complex64)
 
     def __repr__(self):
@@ -72,14 +74,46 @@ uint16 = dtype(12, "uint16", "u16", 2, INTEGER, False)
 uint32 = dtype(13, "uint32", "u32", 4, INTEGER, False)
 uint64 = dtype(14, "uint64", "u64", 8, INTEGER, False)
 complex32 = dtype(15, "complex32", "c32", 4, COMPLEX)
+# Eight bits: sign, exponent and fraction as the names tell; fn: without infinities, uz: with one
+# zero and one NaN; e8m0fnu: powers of two without sign (Micikevicius et al., 2022, "FP8 formats for
+# deep learning"; Open Compute Project, 2023, "Microscaling formats").
+float8_e4m3fn = dtype(16, "float8_e4m3fn", "f8e4m3", 1, FLOAT)
+float8_e5m2 = dtype(17, "float8_e5m2", "f8e5m2", 1, FLOAT)
+float8_e4m3fnuz = dtype(18, "float8_e4m3fnuz", "f8e4m3z", 1, FLOAT)
+float8_e5m2fnuz = dtype(19, "float8_e5m2fnuz", "f8e5m2z", 1, FLOAT)
+float8_e8m0fnu = dtype(20, "float8_e8m0fnu", "f8e8m0", 1, FLOAT, False)
 
+EIGHT_BITS = (float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu)
 ALL = (
     bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64,
-    complex128, uint16, uint32, uint64, complex32,
+    complex128, uint16, uint32, uint64, complex32, *EIGHT_BITS,
 )  # fmt: skip
 # Codes from here on are dtypes that few ops compute in: they are stored, moved, compared for
 # equality and multiplied, and little else (:mod:`rushlight.ops._table.limited` has the lists).
 FIRST_LIMITED = uint16.code
+TITLES = {  # in error messages and in names of types such as FloatTensor
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+    "bool": "Bool",
+    "complex32": "ComplexHalf",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+    "float8_e4m3fn": "Float8_e4m3fn",
+    "float8_e5m2": "Float8_e5m2",
+    "float8_e4m3fnuz": "Float8_e4m3fnuz",
+    "float8_e5m2fnuz": "Float8_e5m2fnuz",
+    "float8_e8m0fnu": "Float8_e8m0fnu",
+}
 _REAL = {complex32: float16, complex64: float32, complex128: float64}
 _COMPLEX = {
     float16: complex32, complex32: complex32, float64: complex128, complex128: complex128,
@@ -106,6 +140,8 @@ def _promote(a: dtype, b: dtype) -> dtype | None:
     """PyTorch's rule for two dtypes of equal standing; None for a pair that it refuses."""
     if a is b:
         return a
+    if a in EIGHT_BITS or b in EIGHT_BITS:
+        return None
     high, low = (a, b) if a.category >= b.category else (b, a)
     if any(d.category == INTEGER and d.code >= FIRST_LIMITED for d in (a, b)):
         return high if high.category == FLOAT else None
@@ -151,6 +187,11 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 def refuse_promotion(type1: dtype, type2: dtype):
     """The error for a pair that no dtype holds."""
+    if type1 in EIGHT_BITS or type2 in EIGHT_BITS:
+        raise RuntimeError(
+            f"Promotion for Float8 Types is not supported, attempted to promote {type1.name} and "
+            f"{type2.name}: convert the first to the other dtype"
+        )
     raise RuntimeError(
         f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
         f"{type1.name} and {type2.name}: convert one of them first, for example to int64"
@@ -160,7 +201,7 @@ def refuse_promotion(type1: dtype, type2: dtype):
 def refuse_limited(name: str, dtype: dtype) -> None:
     """Raise NotImplementedError for the dtypes that few ops compute in."""
     if dtype.code >= FIRST_LIMITED:
-        wide = complex64 if dtype.category == COMPLEX else int64
+        wide = {COMPLEX: complex64, FLOAT: float32}.get(dtype.category, int64)
         raise NotImplementedError(
             f'"{name}" not implemented for dtype {dtype}: compute in {wide.name} and convert the '
             "result"
@@ -209,6 +250,11 @@ class finfo:  # noqa: N801 - PyTorch's public name
         "bfloat16": (16, 2.0**-7, 3.3895313892515355e38, 2.0**-126, 1e-2),
         "float32": (32, 2.0**-23, 3.4028234663852886e38, 2.0**-126, 1e-6),
         "float64": (64, 2.0**-52, 1.7976931348623157e308, 2.0**-1022, 1e-15),
+        "float8_e4m3fn": (8, 0.125, 448.0, 2.0**-6, 1.0),
+        "float8_e5m2": (8, 0.25, 57344.0, 2.0**-14, 1.0),
+        "float8_e4m3fnuz": (8, 0.125, 240.0, 2.0**-7, 1.0),
+        "float8_e5m2fnuz": (8, 0.125, 57344.0, 2.0**-15, 1.0),
+        "float8_e8m0fnu": (8, 1.0, 2.0**127, 2.0**-127, 1.0),
     }
 
     def __init__(self, type: dtype | None = None):
@@ -218,6 +264,8 @@ class finfo:  # noqa: N801 - PyTorch's public name
         self.dtype = type.name
         self.bits, self.eps, self.max, self.tiny, self.resolution = self._LIMITS[type.name]
         self.min, self.smallest_normal = -self.max, self.tiny
+        if type is float8_e8m0fnu:  # which has no sign
+            self.min = self.tiny
 
     def __repr__(self):
         fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
@@ -251,7 +299,7 @@ def held(value, dtype: dtype):
     return int(value) if dtype.is_signed else int(value) % (limits.max + 1)
 
 
-_ANY_FLOAT = 65504.0  # the largest of float16, the narrowest
+_ANY_FLOAT = 65504.0  # the largest of float16, the narrowest whose limits are looked at
 
 
 def _held_by_floats(value, dtype):
@@ -261,7 +309,8 @@ def _held_by_floats(value, dtype):
         parts = value.real, value.imag
     else:
         parts = (value,)
-    largest = math.inf if dtype.name == "complex32" else finfo(dtype).max  # not asked in PyTorch
+    asked = dtype is not complex32 and dtype not in EIGHT_BITS  # of these PyTorch asks nothing
+    largest = finfo(dtype).max if asked else math.inf
     for part in parts:
         if abs(part) > largest and not math.isinf(part):
             raise _beyond(dtype)

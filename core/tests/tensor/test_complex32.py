@@ -93,6 +93,8 @@ def _operands(home, name):
 def test_operands_of_every_dtype(function):
     """Tensors, 0-d tensors and Python numbers meet as in PyTorch, errors included."""
     for other, places in itertools.product(NAMES, itertools.product((0, 1), repeat=3)):
+        if function != "result_type" and dtypes.NAMES[other] in dtypes.EIGHT_BITS:
+            continue  # test_float8.py has what computes with them
         left, right, turned = places
 
         def call(home, other=other, left=left, right=right, turned=turned):
@@ -264,8 +266,9 @@ def test_dlpack_both_ways(name):
     assert again.data_ptr() == here.data_ptr()
     empty = rushlight.from_dlpack(torch.empty(0, 2, dtype=getattr(torch, name)))
     assert empty.shape == (0, 2)
-    with pytest.raises(BufferError, match="no dtype has elements"):
-        rushlight.from_dlpack(torch.ones(2).to(torch.float8_e5m2))
+    pairs = torch.zeros(2, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+    with pytest.raises((BufferError, RuntimeError), match="no dtype has elements|lanes"):
+        rushlight.from_dlpack(pairs)
 
 
 def test_views_share_memory():

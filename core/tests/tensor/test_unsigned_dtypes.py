@@ -37,10 +37,10 @@ def name_of(value):
 
 
 def plain(value):
-    """A result as nested lists with its dtype."""
+    """A result as nested lists with its dtype; as text, in which NaN are equal."""
     if isinstance(value, (tuple, list)):
         return [plain(v) for v in value]
-    return (name_of(value), value.tolist()) if hasattr(value, "tolist") else value
+    return (name_of(value), repr(value.tolist())) if hasattr(value, "tolist") else value
 
 
 def same(function):
@@ -96,6 +96,8 @@ def _operands(home, name):
 def test_operands_of_every_dtype(name, function):
     """Tensors, 0-d tensors and Python numbers meet as in PyTorch, errors included."""
     for other, places in itertools.product(NAMES, itertools.product((0, 1), repeat=3)):
+        if function != "result_type" and dtypes.NAMES[other] in dtypes.EIGHT_BITS:
+            continue  # test_float8.py has what computes with them
         left, right, turned = places
 
         def call(home, other=other, left=left, right=right, turned=turned):
@@ -190,6 +192,8 @@ def test_conversions_both_ways(name, other):
     if dtypes.NAMES[other].category >= dtypes.FLOAT:
         given = _FLOATS + ([4e9] if name == "uint32" else [1e19] if name == "uint64" else [])
         given = given if dtypes.NAMES[other].itemsize > 2 else _FLOATS
+        if dtypes.NAMES[other] in dtypes.EIGHT_BITS:  # in which other numbers become NaN
+            given = [0.0, 1.0, 2.0, 16.0, 100.0]
         same(lambda home: home.tensor(given, dtype=getattr(home, other)).to(getattr(home, name)))
     elif other not in UNSIGNED and other != "bool":
         given = [0, 1, 100, -1, -100] if other != "uint8" else [0, 1, 255]
