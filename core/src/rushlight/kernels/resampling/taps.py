@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk
+from rushlight.kernels.resampling.byte_taps import resample_bytes
 from rushlight.machine import np, threads
 from rushlight.machine.memory import empty
 from rushlight.machine.quiet import quietly
@@ -99,9 +100,11 @@ class Taps:
 def resample(input, maps):
     """(N, C, ...) with each spatial dimension mapped by its taps (None keeps a dimension).
 
-    Low precision is computed in float32 and rounded once; uint8 is rounded to the nearest.
+    Low precision is computed in float32 and rounded once, bytes of images in whole numbers.
     """
     dtype, moved = input.dtype, all(m is None or m.weight is None for m in maps)
+    if dtype == np.uint8 and not moved and len(maps) == 2:
+        return resample_bytes(input, *maps)
     array = input
     if not moved:
         kind = np.float64 if dtype == np.float64 or dtype.kind == "u" else np.float32

@@ -53,6 +53,18 @@ def resize(
     `max_size` bounds the longer edge. With `antialias`, tensors are smoothed when they shrink, as
     PIL images always are; it counts for `BILINEAR` and `BICUBIC` only.
     """
+    return resized_image(img, size, interpolation, max_size, antialias, False)
+
+
+def resized_image(
+    img: Any,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | int,
+    max_size: int | None,
+    antialias: bool | None,
+    in_bytes: bool,
+) -> Any:
+    """What `resize` gives; `in_bytes` is that of `resize_tensor`."""
     mode = interpolation_mode(interpolation, "resize")
     check_image(img, "resize")
     sizes = [size] if isinstance(size, int) else list(size)
@@ -82,7 +94,7 @@ def resize(
             f"resize: interpolation {mode.value!r} works on PIL images only; tensors take one of "
             f"{list(TENSOR_MODES)}"
         )
-    return resize_tensor(img, new, mode.value, bool(antialias))
+    return resize_tensor(img, new, mode.value, bool(antialias), in_bytes)
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:

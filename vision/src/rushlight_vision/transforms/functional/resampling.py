@@ -77,18 +77,6 @@ def _weights(size: int, new_size: int, mode: str, antialias: bool, dtype: Any) -
         return make(size, new_size, mode).to(dtype).t().contiguous()
 
 
-# Pillow's weights of bytes are whole multiples of 1 / PILLOW_ONE.
-PILLOW_ONE = 1 << 22
-
-
-@lru_cache(maxsize=32)
-def _whole_weights(size: int, new_size: int, mode: str) -> rl.Tensor:
-    """Transposed smoothed weights as whole numbers, float64; a half is rounded away from zero."""
-    with rl.no_grad():
-        weights = _smoothed_weights(size, new_size, mode) * PILLOW_ONE
-        return (weights.abs() + 0.5).floor().copysign(weights).t().contiguous()
-
-
 def _axis_order(height: int, width: int, size: tuple[int, int]) -> tuple[int, int]:
     """The axes in Pillow's order: the width first, from Pillow 13 on the one that shrinks more."""
     shorter, narrower = height - size[0], width - size[1]
@@ -96,23 +84,18 @@ def _axis_order(height: int, width: int, size: tuple[int, int]) -> tuple[int, in
     return (-2, -1) if height_first else (-1, -2)
 
 
-def _resize_bytes(image: rl.Tensor, size: tuple[int, int], mode: str) -> rl.Tensor:
-    """A uint8 tensor (..., H, W) smoothed to `size` as Pillow does it, bit for bit.
+def _resize_bytes(image: rl.Tensor, size: tuple[int, int], mode: str, smooth: bool) -> rl.Tensor:
+    """Bytes by core's kernel, all planes (..., H, W) as channels of one image.
 
-    The result of the first axis is rounded and cut off to bytes before the second: where the cubic
-    overshoots 0 ... 255, cutting off once at the end gives other colours. All sums are whole
-    numbers below 2 ** 53, so float64 holds them exactly.
+    It takes the width first. Cubic ones that are smoothed go by the order of Pillow: each pass is
+    cut off to bytes, and where the cubic overshoots 0 ... 255 the other order gives other colours.
     """
     height, width = image.shape[-2:]
-    for dim in _axis_order(height, width, size):
-        new = size[dim]
-        if image.shape[dim] == new:
-            continue
-        lines = image.transpose(-1, dim).contiguous().to(rl.float64)
-        sums = rl.matmul(lines, _whole_weights(image.shape[dim], new, mode))
-        levels = ((sums + PILLOW_ONE // 2) / PILLOW_ONE).floor().clamp(0, 255).to(rl.uint8)
-        image = levels.transpose(-1, dim)
-    return image.contiguous()
+    planes: Any = image.reshape(1, -1, height, width)
+    if smooth and mode == "bicubic" and _axis_order(height, width, size)[0] == -2:
+        planes = rl.nn.functional.interpolate(planes, (size[0], width), mode=mode, antialias=True)
+    found = rl.nn.functional.interpolate(planes, size, mode=mode, antialias=smooth)
+    return found.reshape(*image.shape[:-2], *size)
 
 
 def _nearest_lines(size: int, new_size: int, exact: bool) -> rl.Tensor:
@@ -133,18 +116,22 @@ def _bilinear(image: rl.Tensor, size: tuple[int, int], antialias: bool) -> rl.Te
     return result if image.dtype is rl.float32 else result.round().to(image.dtype)
 
 
-def resize_tensor(image: rl.Tensor, size: tuple[int, int], mode: str, antialias: bool) -> rl.Tensor:
+def resize_tensor(
+    image: rl.Tensor, size: tuple[int, int], mode: str, antialias: bool, in_bytes: bool
+) -> rl.Tensor:
     """A tensor (..., H, W) resampled to `size` (height, width); integers are rounded at the end.
 
-    `mode` is "nearest", "nearest-exact", "bilinear" or "bicubic".
+    `mode` is "nearest", "nearest-exact", "bilinear" or "bicubic". With `in_bytes`, uint8 is
+    computed in whole numbers, which are rounded after each axis: as torchvision has it, transforms
+    of the second version do so, those of the first do not.
     """
     height, width = image.shape[-2:]
     if mode.startswith("nearest"):
         exact = mode == "nearest-exact"
         image = image.index_select(-2, _nearest_lines(height, size[0], exact))
         return image.index_select(-1, _nearest_lines(width, size[1], exact))
-    if mode == "bicubic" and antialias and image.dtype is rl.uint8:
-        return _resize_bytes(image, size, mode)
+    if image.dtype is rl.uint8 and (in_bytes or (mode == "bicubic" and antialias)):
+        return _resize_bytes(image, size, mode, antialias)
     if mode == "bilinear" and image.dtype in (rl.uint8, rl.float32):
         return _bilinear(image, size, antialias)
     working: Any = image if image.dtype in (rl.float32, rl.float64) else image.to(rl.float32)

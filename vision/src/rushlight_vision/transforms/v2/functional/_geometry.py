@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as rl
 from rushlight_vision.transforms import functional as v1
+from rushlight_vision.transforms.functional.geometry import resized_image
 from rushlight_vision.transforms.functional.images import get_dimensions
 from rushlight_vision.transforms.interpolation import InterpolationMode
 from rushlight_vision.transforms.v2.functional import _space as space
@@ -76,7 +77,7 @@ def _resize(
     if size is None:
         _, height, width = get_dimensions(img)
         size, max_size = space.resized((height, width), None, max_size), None
-    return v1.resize(img, size, interpolation, max_size, antialias)
+    return resized_image(img, size, interpolation, max_size, antialias, True)
 
 
 def resize_mask(mask: rl.Tensor, size: Any, max_size: int | None = None) -> rl.Tensor:
