@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import warnings
 
-from rushlight.machine import determinism
+from rushlight import devices, dtypes
+from rushlight.machine import determinism, threads
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.tensor.dispatch import captured_part, readable, stack
 from rushlight.tensor.overriding import overridable
@@ -67,15 +68,11 @@ def result_type(*args, **kwargs):
 
 def get_num_threads() -> int:
     """How many threads kernels use."""
-    from rushlight.machine import threads
-
     return threads.get_num_threads()
 
 
 def set_num_threads(int: int) -> None:
     """Set how many threads kernels use; results do not depend on it."""
-    from rushlight.machine import threads
-
     threads.set_num_threads(int)
 
 
@@ -92,7 +89,6 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 def set_default_tensor_type(t) -> None:
     """Set the default dtype by a legacy type name such as ``"torch.DoubleTensor"``."""
-    from rushlight.dtypes import set_default_dtype
     from rushlight.ops.creation.conversion import _FROM_LEGACY
 
     warnings.warn(
@@ -105,7 +101,7 @@ def set_default_tensor_type(t) -> None:
             f"set_default_tensor_type: {name} needs a GPU, and this version computes on the CPU "
             "only; guard it with rushlight.cuda.is_available()"
         )
-    set_default_dtype(_FROM_LEGACY[name.rsplit(".", 1)[-1]])
+    dtypes.set_default_dtype(_FROM_LEGACY[name.rsplit(".", 1)[-1]])
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
@@ -161,10 +157,7 @@ def get_float32_matmul_precision() -> str:
 
 def get_device_module(device=None):
     """The module of a device's kind: ``rushlight.cpu`` or ``rushlight.cuda``."""
-    from rushlight.devices import as_device
-    from rushlight.devices import device as device_class
-
-    kind = as_device(None).type if device is None else device_class(device).type
+    kind = devices.as_device(None).type if device is None else devices.device(device).type
     if kind not in ("cpu", "cuda"):
         raise RuntimeError(f"Device '{kind}' does not have a module of its own; cpu and cuda have")
     return importlib.import_module("rushlight." + kind)
@@ -190,10 +183,24 @@ def _assert(condition, message) -> None:
 
 def _raise_unless(cond, message, kind):
     if not isinstance(cond, bool):
+        _assume(cond)
+    elif not cond:
+        if message is not None and not callable(message):
+            raise TypeError("message must be a callable")
+        raise kind("Expected cond to be True, but got False." if message is None else message())
+
+
+def _assume(cond):
+    """Let a program that is captured keep to a comparison of numbers that it reads."""
+    if isinstance(cond, Tensor):
+        raise TypeError(
+            "cond must be a bool, but got a Tensor: rushlight._check_tensor_all() checks that all "
+            "elements are True"
+        )
+    assume = getattr(cond, "assume", None)
+    if assume is None:
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
-    if not cond:
-        text = "Expected cond to be True, but got False." if message is None else message()
-        raise kind(text)
+    assume()
 
 
 def _check(cond, message=None) -> None:
@@ -342,3 +349,41 @@ def set_flush_denormal(mode: bool) -> bool:
     if not isinstance(mode, bool):
         raise TypeError(f"set_flush_denormal expects a bool, but got {type(mode).__name__}")
     return False
+
+
+def _check_not_implemented(cond, message=None) -> None:
+    """NotImplementedError with ``message()`` unless `cond`."""
+    _raise_unless(cond, message, NotImplementedError)
+
+
+def _check_with(error_type, cond, message) -> None:
+    """An error of `error_type` with ``message()`` unless `cond`."""
+    _raise_unless(cond, message, error_type)
+
+
+def _check_tensor_all_with(error_type, cond, message=None) -> None:
+    """An error of `error_type` with ``message()`` unless all elements of the tensor are True."""
+    if not is_tensor(cond):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if not cond.dtype == dtypes.bool_:
+        raise TypeError(f"cond tensor must have dtype rushlight.bool, but got {cond.dtype}")
+    _raise_unless(bool(cond.all().item()), message, error_type)
+
+
+def _check_tensor_all(cond, message=None) -> None:
+    """RuntimeError with ``message()`` unless all elements of the tensor are True."""
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def _assert_async(input, assert_msg=None) -> None:  # noqa: A002 - PyTorch's name
+    """RuntimeError unless the one element of a tensor is True or not zero."""
+    if not bool(input):
+        text = "Expected Tensor with single nonzero value, but got zero"
+        raise RuntimeError(text if assert_msg is None else assert_msg)
+
+
+def _shape_as_tensor(self):
+    """The sizes of a tensor as an int64 tensor."""
+    from rushlight.ops.creation.tensors import tensor
+
+    return tensor(list(self.shape), dtype=dtypes.int64)

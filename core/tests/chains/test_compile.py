@@ -11,7 +11,7 @@ import pytest
 
 import rushlight
 from rushlight import nn
-from rushlight.chains import OptimizedModule, compile
+from rushlight.capture.compiling import OptimizedModule, compile
 from rushlight.chains.deferred import Deferred
 from rushlight.chains.expressions import can_join
 from rushlight.ops._table.op import REQUIRED, TABLE

@@ -1,0 +1,109 @@
+"""PyTorch's path to the marks and settings of graph capture (:mod:`rushlight.capture`).
+
+Graphs are those of whole calls in inference, for one set of sizes each: marks about sizes are
+accepted and have nothing to do. `reset` forgets all graphs, `explain` says what one would hold.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from rushlight._dynamo import config, exc
+from rushlight.compiler.eager import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    is_compiling,
+)
+from rushlight.refusals import rest_of
+
+__all__ = [
+    "OptimizedModule",
+    "allow_in_graph",
+    "assume_constant_result",
+    "config",
+    "disable",
+    "eval_frame",
+    "exc",
+    "explain",
+    "forbid_in_graph",
+    "graph_break",
+    "is_compiling",
+    "is_dynamo_supported",
+    "is_inductor_supported",
+    "list_backends",
+    "mark_dynamic",
+    "mark_static",
+    "mark_static_address",
+    "maybe_mark_dynamic",
+    "reset",
+]
+
+disallow_in_graph = forbid_in_graph = allow_in_graph
+
+
+def reset() -> None:
+    """Forget all graphs that compiled functions have captured, and what could not be."""
+    for graphs in list(importlib.import_module("rushlight.capture.entry").compiled):
+        graphs.reset()
+
+
+def explain(f, *extra_args, **extra_kwargs):
+    """``explain(f)(*args)``: what a compiled `f` would be for these arguments, without a graph
+    kept: an :class:`~rushlight.capture.explanation.ExplainOutput` with `graph_count`,
+    `graph_break_count`, `break_reasons`, `op_count` and `captured_share`.
+
+    >>> report = rushlight._dynamo.explain(lambda x: x.relu() + 1)(rushlight.ones(2))
+    >>> report.graph_count, report.graph_break_count, report.op_count
+    (1, 0, 2)
+    """
+    explained = importlib.import_module("rushlight.capture.explanation").explained
+    if extra_args or extra_kwargs:
+        return explained(f, extra_args, extra_kwargs)
+    return lambda *args, **kwargs: explained(f, args, kwargs)
+
+
+def graph_break(msg: str = "") -> None:
+    """A point where a graph ends: there are none."""
+
+
+def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None) -> None:  # noqa: A002
+    """Say that a size of a tensor varies: sizes are never guarded here."""
+
+
+def maybe_mark_dynamic(t, index) -> None:
+    """Say that a size may vary: sizes are never guarded here."""
+
+
+def mark_static(t, index=None) -> None:
+    """Say that a size, or a module's attributes, stay: nothing is guarded here."""
+
+
+def mark_static_address(t, guard: bool = False) -> None:
+    """Say that a tensor's memory stays where it is: nothing is guarded here."""
+
+
+def list_backends(exclude_tags=("debug", "experimental")) -> list[str]:
+    """The backends that `compile` takes besides ``"eager"`` and ``"aot_eager"``."""
+    return ["inductor"]
+
+
+def is_dynamo_supported() -> bool:
+    """Whether `compile` works on this machine: it does on all."""
+    return True
+
+
+def is_inductor_supported() -> bool:
+    """Whether `compile` works on this machine: it does on all."""
+    return True
+
+
+_rest = rest_of(__name__)
+
+
+def __getattr__(name):
+    """`eval_frame` stands on what is captured, which reads the settings here."""
+    if name in ("OptimizedModule", "eval_frame"):
+        module = importlib.import_module("rushlight._dynamo.eval_frame")
+        return module if name == "eval_frame" else module.OptimizedModule
+    return _rest(name)

@@ -1,0 +1,31 @@
+"""Errors of graph capture. None is raised here: programs name them in ``except``."""
+
+from __future__ import annotations
+
+
+class TorchDynamoException(RuntimeError):  # noqa: N818 - PyTorch's name
+    """Base of the errors of graph capture."""
+
+
+class Unsupported(TorchDynamoException):
+    """Something that PyTorch's capture does not follow."""
+
+
+class InternalTorchDynamoError(TorchDynamoException):
+    """A fault of PyTorch's capture."""
+
+
+class TensorifyScalarRestartAnalysis(TorchDynamoException):
+    """PyTorch's capture begins anew."""
+
+
+class BackendCompilerFailed(TorchDynamoException):
+    """A backend has failed."""
+
+
+class UserError(Unsupported):
+    """A program that cannot be captured."""
+
+
+class RecompileLimitExceeded(Unsupported):
+    """Too many versions of one function."""

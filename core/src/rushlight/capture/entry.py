@@ -1,0 +1,197 @@
+"""When a call of a compiled function runs as a graph.
+
+In inference (nothing that takes part needs a gradient) a call is captured once for each kind of
+arguments and of what else it read; where that cannot be, and in training, the function runs as it
+did. Every way gives eager's numbers.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import Any, NamedTuple
+
+from rushlight._dynamo import config, exc
+from rushlight._inductor import config as compiler_config
+from rushlight.autograd.mode import mode
+from rushlight.capture.breaks import BreakError
+from rushlight.capture.folding import fused
+from rushlight.capture.guards import Check
+from rushlight.capture.kinds import is_container, is_value
+from rushlight.capture.plans import written
+from rushlight.capture.recording import capture
+from rushlight.capture.writes import without_writes
+from rushlight.dtypes import get_default_dtype
+from rushlight.nn.module import Module
+from rushlight.settings import kernels_mode
+from rushlight.tensor.dispatch import stack
+from rushlight.tensor.tensor import EXACT
+from rushlight.utils import _pytree as pytree
+
+_EXACT = tuple(EXACT)
+NOT_TAKEN = object()
+MOST_KINDS = 64  # of arguments that are tried where each breaks
+compiled: weakref.WeakSet = weakref.WeakSet()  # the graphs of every compiled function
+
+
+class Entry(NamedTuple):
+    """A graph with its guards."""
+
+    check: Check
+    run: Any
+    steps: int
+    folded: list
+
+    def hold(self):
+        """Whether the graph may run; folded weights are those of now."""
+        if not self.check():
+            return False
+        tensors = self.check
+        if tensors.arrays_hold() and (not self.folded or tensors.versions_hold()):
+            return True
+        if not tensors.forms_hold():
+            return False
+        for step in self.folded:
+            step.refresh()
+        tensors.note_tensors()
+        return True
+
+
+class WholeGraphs:
+    """The graphs of one function, by the kind of its arguments."""
+
+    def __init__(self, function, fullgraph=False, freezing=None):
+        self.function, self.fullgraph, self.freezing = function, fullgraph, freezing
+        self.name = getattr(function, "__qualname__", type(function).__name__)
+        self.reset()
+        compiled.add(self)
+
+    def reset(self):
+        """Forget everything that was captured."""
+        self.entries: dict = {}
+        self.broken: dict = {}  # kind -> why it cannot be captured
+        self.full = False
+
+    def call(self, args, kwargs):
+        """The result of a call by a graph, or NOT_TAKEN."""
+        if self.full or config.disable or _is_watched() or _trains(self.function):
+            return NOT_TAKEN
+        kind, leaves = _kind(args, kwargs)
+        if kind is None or kind in self.broken and not self.fullgraph:
+            return NOT_TAKEN
+        entries = self.entries.get(kind)
+        if entries is not None:
+            for entry in entries:
+                if entry.hold():
+                    if mode.recording and _asks_gradients(entry.check.tensors):
+                        return NOT_TAKEN  # a parameter that did not need a gradient does now
+                    return entry.run(*leaves)
+        return self._captured(kind, args, kwargs, leaves)
+
+    def _captured(self, kind, args, kwargs, leaves):
+        entries = self.entries.setdefault(kind, [])
+        total = sum(map(len, self.entries.values()))
+        limits = config.recompile_limit, config.accumulated_recompile_limit
+        if len(entries) >= limits[0] or total >= limits[1]:
+            self._stop(entries, kind)
+            return NOT_TAKEN
+        try:
+            entry = entry_of(self.function, args, kwargs, self.name, self.freezing)
+        except BreakError as error:
+            if self.fullgraph:
+                raise exc.Unsupported(
+                    f"compile(fullgraph=True): {self.name} is no single graph: {error.text()}"
+                ) from None
+            self.broken[kind] = error.text()
+            self.full = len(self.broken) >= MOST_KINDS  # to try again at each call would cost more
+            return NOT_TAKEN
+        if mode.recording and _asks_gradients(entry.check.tensors):
+            self.broken[kind] = "gradients are recorded"
+            return NOT_TAKEN
+        entries.insert(0, entry)
+        return entry.run(*leaves)
+
+    def _stop(self, entries, kind):
+        """Say what changed between calls, and capture no more."""
+        self.full = True
+        why = entries[0].check.changed() if entries else f"arguments are of another kind: {kind}"
+        message = (
+            f"compile(): {self.name} was captured {sum(map(len, self.entries.values()))} times "
+            "(_dynamo.config.recompile_limit for arguments of one kind) and runs as it is from now "
+            f"on; last, {why}"
+        )
+        if config.error_on_recompile or self.fullgraph:
+            raise exc.RecompileLimitExceeded(message)
+        warnings.warn(message, stacklevel=5)
+
+
+def entry_of(function, args, kwargs, name, freezing=None):
+    """Capture a call; raises :class:`BreakError`. `freezing` as for ``compile(options=...)``."""
+    freezing = compiler_config.freezing if freezing is None else freezing
+    found = capture(function, args, kwargs)
+    steps = sum(node.op == "call_function" for node in found.graph.nodes)
+    folded = []
+    if without_writes(found.graph):
+        folded = fused(found.graph, found.constants, freezing)
+    run = written(found.graph, found.constants, f"graph of {name}")
+    return Entry(found.guards.check(), run, steps, folded)
+
+
+def _is_watched():
+    """Whether somebody sees every op (autocast, a profiler, a transform), or kernels are NumPy."""
+    return bool(stack.interpreters or stack.levels) or kernels_mode() == "reference"
+
+
+def _trains(function):
+    """Whether gradients are recorded for parameters of a module."""
+    if not mode.recording or not isinstance(function, Module):
+        return False
+    return _asks_gradients(function.parameters())
+
+
+def _asks_gradients(tensors):
+    return any(tensor.requires_grad for tensor in tensors)
+
+
+def _kind(args, kwargs):
+    """What of the arguments and modes a graph depends on, and their leaves; None where gradients
+    are asked for, or there is no graph of such."""
+    if kwargs or any(type(a) not in _EXACT for a in args):
+        if not all(map(_is_known, (*args, *kwargs.values()))):
+            return None, args
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        spec = repr(spec)
+    else:
+        leaves, spec = args, None
+    tensors = [id(leaf) for leaf in leaves if type(leaf) in _EXACT]
+    if len(set(tensors)) < len(tensors):
+        return None, leaves
+    found = [spec, mode.recording, mode.inference, get_default_dtype()]
+    return (None if _added(found, leaves) is None else tuple(found)), leaves
+
+
+def _added(found, leaves):
+    """What a graph depends on of leaves, added to a list; None where there is no graph of such."""
+    for leaf in leaves:
+        kind = type(leaf)
+        if kind in _EXACT:
+            array = leaf._array
+            if mode.recording and leaf.requires_grad or leaf._device.type != "cpu":
+                return None
+            found.append((array.shape, array.strides, leaf._dtype))
+        elif is_value(leaf):
+            found.append((kind, repr(leaf)))
+        elif isinstance(leaf, Module):
+            if _trains(leaf):
+                return None
+            found.append(leaf)
+        else:
+            return None
+    return found
+
+
+def _is_known(value):
+    """Whether an argument is a tensor, a module, a number, or a list or dict of such."""
+    if is_container(value):
+        return all(map(_is_known, value.values() if isinstance(value, dict) else value))
+    return type(value) in _EXACT or is_value(value) or isinstance(value, Module)

@@ -1,0 +1,151 @@
+"""Capturing one call of a program as a graph of the functions that it calls.
+
+The program runs on tensors without values (:class:`~rushlight.ops._transforms.capturing.
+CaptureLevel`), so that nothing it does to its inputs happens, and no seed moves. A node calls the
+very function that the program called, composite or not: the graph gives eager's numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rushlight.autograd.mode import mode
+from rushlight.capture.breaks import BreakError
+from rushlight.capture.guards import Guards
+from rushlight.capture.interpreter import Interpreter
+from rushlight.capture.kinds import is_container, is_value
+from rushlight.capture.writes import writes_to_its_first
+from rushlight.fx.experimental.recorder import Recorder, Step
+from rushlight.fx.node import Node, map_aggregate
+from rushlight.nn.module import Module
+from rushlight.tensor.tensor import EXACT, Tensor
+from rushlight.utils import _pytree as pytree
+
+_DESCRIBING = ("rushlight.inspection", "rushlight.dtypes")  # what tells forms, not elements
+
+
+class Recorded(NamedTuple):
+    """`graph` of `fx`; `constants`: name -> tensor of its ``get_attr`` nodes; `guards`: what was
+    read."""
+
+    graph: Any
+    constants: dict
+    guards: Guards
+
+
+class _Calls(Recorder):
+    """Records functions as they were called."""
+
+    def __init__(self):
+        super().__init__(True, None, self._constant_of, stacks=False)
+        self.constants, self.seen = {}, {}
+        self.modes = mode.recording, mode.inference
+        self.interpreter = Interpreter(self.constant_for)
+        self.refuse = self.interpreter.refuse
+
+    def step(self, function, args, kwargs):
+        """Every function is one step."""
+        if mode.recording and not self.modes[0] or mode.inference is not self.modes[1]:
+            self.refuse("it turns gradients on or off")
+        writes = writes_to_its_first(function)
+        if kwargs.get("generator") is not None:
+            self.refuse("it draws from a generator of its own")
+        if getattr(function, "__module__", "") == "rushlight.nn.native_calls":
+            self.refuse("it runs a recurrent layer, which is no single op")
+        if writes and (type(args[0]) in EXACT or _reshapes(function)):
+            self.refuse(f"it changes a tensor by {function.__name__}()")
+        if kwargs.get("out") is not None:
+            self.refuse("it writes into out=")
+        return Step(function, tuple(args), dict(kwargs), writes)
+
+    def record(self, step, result):
+        """As in every capture; numbers that come of elements end it."""
+        if not isinstance(result, (Tensor, tuple, list)):
+            if getattr(step.target, "__module__", None) not in _DESCRIBING:
+                name = getattr(step.target, "__name__", "a function")
+                self.refuse(f"it asks {name}() for a value")
+            return result
+        return super().record(step, result)
+
+    def value_needed(self, tensor, name):
+        """A look at an element."""
+        self.refuse(f"it looks at elements by {name.strip('_')}()")
+
+    def constant_for(self, tensor):
+        """The program's tensor for one from outside."""
+        if id(tensor) not in self.seen:
+            name = f"constant_{len(self.constants)}"
+            self.constants[name] = tensor
+            self.interpreter.lookups.guards.tensors[id(tensor)] = tensor, name
+            self.seen[id(tensor)] = self.entering(self.graph.get_attr(name), tensor)
+        return self.seen[id(tensor)]
+
+    def _constant_of(self, tensor):
+        """The node of a tensor that a function of the op table brought."""
+        if type(tensor) not in EXACT or tensor._device.type != "cpu":
+            self.refuse(f"it uses a {type(tensor).__name__} on {tensor._device}")
+        return self.constant_for(tensor)._fx_node
+
+    def input(self, index, leaf):
+        """The program's value for one of the arguments."""
+        if type(leaf) in EXACT:
+            found = self.placeholder(f"input_{index}", leaf)[1]
+            self.seen[id(leaf)] = found
+            return found
+        node = self.node("placeholder", f"input_{index}", (), {}, f"input_{index}")
+        node.meta["val"] = leaf
+        if not (is_value(leaf) or isinstance(leaf, Module)):
+            raise BreakError(f"an argument is a {type(leaf).__name__}")
+        return leaf
+
+
+def _reshapes(function):
+    """Whether an in-place form gives its tensor another shape: a second name for the same tensor
+    would not know."""
+    return getattr(getattr(function, "op", None), "kind", None) == "view"
+
+
+def capture(function, args, kwargs) -> Recorded:
+    """The graph of a call; raises :class:`BreakError` where there is none."""
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    recorder = _Calls()
+    interpreter = recorder.interpreter
+    try:
+        with recorder.level:
+            given = [recorder.input(i, leaf) for i, leaf in enumerate(leaves)]
+            args, kwargs = pytree.tree_unflatten(given, spec)
+            for value in (*args, *kwargs.values()):
+                _note(interpreter.lookups, value)
+            _end(recorder, interpreter.call(function, args, kwargs))
+    except Exception as error:
+        try:
+            interpreter.refuse(f"{type(error).__name__}: {error}")
+        except BreakError as found:
+            raise found from error
+    return Recorded(recorder.graph, recorder.constants, interpreter.lookups.guards)
+
+
+def _note(lookups, value):
+    """Lists and dicts of the arguments must not be changed."""
+    if is_container(value):
+        lookups.externals.add(id(value))
+        for each in value.values() if isinstance(value, dict) else value:
+            _note(lookups, each)
+
+
+def _end(recorder, value):
+    """End the graph by the result, nodes for tensors; other leaves are constants."""
+    _check_result(recorder, value)
+    recorder.graph.output(map_aggregate(value, recorder._leaf))
+
+
+def _check_result(recorder, value):
+    if is_container(value):
+        if recorder.interpreter.is_external(value) and not is_value(value):
+            raise BreakError(f"it gives a {type(value).__name__} that is not its own")
+        if isinstance(value, set | frozenset) and not is_value(value):
+            raise BreakError("it gives a set")
+        for each in value.values() if isinstance(value, dict) else value:
+            _check_result(recorder, each)
+    elif not (is_value(value) or isinstance(recorder._leaf(value), Node)):
+        raise BreakError(f"it gives an object of class {type(value).__name__}")
