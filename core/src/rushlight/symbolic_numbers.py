@@ -8,6 +8,29 @@ from __future__ import annotations
 import math
 
 
+class _Unknown:
+    """A number that is known only when a captured program runs: none is ever made here, so that
+    ``isinstance`` is False for every size."""
+
+    def __init__(self, node):
+        raise NotImplementedError(
+            f"rushlight.{type(self).__name__}(): sizes are Python's numbers here, in captured "
+            "programs too; use the number itself"
+        )
+
+
+class SymInt(_Unknown):
+    """An int that a program of PyTorch's capture computes; `isinstance` is False for every size."""
+
+
+class SymFloat(_Unknown):
+    """A float that a program of PyTorch's capture computes; no number is an instance."""
+
+
+class SymBool(_Unknown):
+    """A bool that a program of PyTorch's capture computes; no value is an instance."""
+
+
 def sym_int(a) -> int:
     """A number cut towards zero."""
     return math.trunc(a)

@@ -20,8 +20,8 @@ from rushlight.utils import _pytree as pytree
 # The size of the result depends on values, or values are read; the error says so.
 READ = frozenset(
     """
-allclose argwhere as_strided as_strided_copy as_strided_scatter bincount equal frexp histogram
-histogramdd isin masked_select segment_reduce unique_consecutive
+allclose as_strided as_strided_copy as_strided_scatter equal frexp histogram
+histogramdd isin segment_reduce unique_consecutive
 """.split()
 )
 # Drawn from the generator of NumPy, or signs of vectors that are free.

@@ -229,8 +229,8 @@ def test_what_asks_for_values_is_refused_with_the_line():
         graph_of(lambda x: x * x.sum().item(), values(), tracing_mode="fake")
     with pytest.raises(ValueError, match="tracing_mode"):
         make_fx(choose, tracing_mode="imaginary")
-    with pytest.raises(NotImplementedError, match="use 'fake'"):
-        make_fx(choose, tracing_mode="symbolic")
+    with pytest.raises(GuardOnDataDependentSymNode):
+        graph_of(choose, values(), tracing_mode="symbolic")
 
 
 def test_nothing_stays_behind():

@@ -33,10 +33,11 @@ _MUTATIONS = {
 }
 
 
-def decomposed(program, table=None, shapes=None):
+def decomposed(program, table=None, shapes=None, draws=None):
     """See :meth:`ExportedProgram.run_decompositions`; with fixed sizes, of some placeholders by
-    number those of `shapes`."""
-    recorder = Recorder(True, implicit() if table is None else dict(table), _no_constant)
+    number those of `shapes`; `draws` gives numbers for what depends on values."""
+    table = implicit() if table is None else dict(table)
+    recorder = Recorder(True, table, _no_constant, draws=draws)
     with recorder.level, no_grad(), FunctionalLevel() as level:
         sizes, inputs = shapes or {}, enumerate(_placeholders(program))
         given = [_input(recorder, level, node, sizes.get(place)) for place, node in inputs]
@@ -75,8 +76,11 @@ class _Run(Interpreter):
                 f"run_decompositions(): {target} in a program is not available; use the program as "
                 "it is"
             )
-        if target is lookup("aten").sym_size.int:
-            return int(args[0].shape[args[1]])
+        aten = lookup("aten")
+        if target is aten.sym_size.int:
+            return _below(args[0], self.level).shape[args[1]]
+        if target is aten.item.default:
+            return _below(args[0], self.level).item()
         return super().call_function(target, args, kwargs)
 
     def run_node(self, n):
@@ -98,6 +102,8 @@ def _is_needed(node):
     if node.op != "call_function":
         return True
     schema = schema_of(node.target)
+    if node.meta.get("reads_values"):
+        return True  # what is said of its numbers is checked
     return schema is not None and any(a.type == "Generator" for a in schema.arguments)
 
 

@@ -174,7 +174,7 @@ class ExportedProgram:
         """The same program without ops that write: buffers that change are outputs, which
         `graph_signature` names. `decomp_table` maps overloads to functions called instead;
         by default composites such as ``linear`` and ``conv2d`` become their parts."""
-        return remade(self, lambda shapes: decomposed(self, decomp_table, shapes))
+        return remade(self, lambda *given: decomposed(self, decomp_table, *given))
 
     def validate(self) -> None:
         """Raise :class:`~rushlight.export.verifier.SpecViolationError` where graph, signature and

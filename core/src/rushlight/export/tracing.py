@@ -31,8 +31,9 @@ _CONSTANTS = (int, float, bool, str, complex, type(None))
 class Tracing:
     """One run of a module on tensors without values."""
 
-    def __init__(self, module):
-        self.module, self.recorder = module, Recorder(True, constant=self._constant)
+    def __init__(self, module, draws=None):
+        self.module = module
+        self.recorder = Recorder(True, constant=self._constant, draws=draws)
         self.inputs: list = []  # (node, InputSpec) of what is lifted
         self.user: list = []
         self.constants: dict = {}

@@ -83,15 +83,20 @@ class _Adapted:
     def alias(self):
         return self.view_as(self)
 
+    @staticmethod
+    def _pin_memory(self, device=None):
+        return self.pin_memory() if device is None else self.pin_memory(device)
+
     l1_loss, mse_loss = _loss("l1_loss"), _loss("mse_loss")
     _unsafe_view = staticmethod(Tensor.reshape)
 
 
-# Functions of ops/former/private_names.py that are no ops.
+# Functions that are no ops, where they are.
 _PRIVATE = {
-    "_upsample_bilinear2d_aa": "_upsample_bilinear2d_aa",
-    "_upsample_bicubic2d_aa": "_upsample_bicubic2d_aa",
-    "slice": "sliced",
+    "_upsample_bilinear2d_aa": "ops.former.private_names._upsample_bilinear2d_aa",
+    "_upsample_bicubic2d_aa": "ops.former.private_names._upsample_bicubic2d_aa",
+    "slice": "ops.former.private_names.sliced",
+    "_sparse_addmm": "sparse.addmm",
 }
 _PREFIXES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
 
@@ -140,9 +145,8 @@ def _in_place(name):
 def _elsewhere(name):
     """What an ATen name calls that is in a namespace of its own; None if it is in none."""
     if name in _PRIVATE:
-        return getattr(
-            importlib.import_module("rushlight.ops.former.private_names"), _PRIVATE[name]
-        )
+        module, _, function = _PRIVATE[name].rpartition(".")
+        return getattr(importlib.import_module("rushlight." + module), function)
     for prefix, module in _PREFIXES.items():
         if name.startswith(prefix):
             part = importlib.import_module("rushlight." + module)
@@ -150,6 +154,10 @@ def _elsewhere(name):
             if callable(found):
                 return found
     return None
+
+
+# Functions of the top level that are not ATen's, and must not be reached from programs in files.
+_NO_OPS = frozenset(("tensor", "load", "save", "compile", "no_grad", "from_file"))
 
 
 def _function(name):
@@ -163,7 +171,7 @@ def _function(name):
     found = _elsewhere(name)
     if found is not None:
         return found
-    if name.startswith("__") or name in ("tensor", "load", "save", "compile", "no_grad"):
+    if name.startswith("__") or name in _NO_OPS:
         return None
     method = getattr(Tensor, name, None)
     if name.endswith("_") and callable(method):

@@ -10,36 +10,75 @@ from rushlight.export.dynamic import sampling
 from rushlight.export.dynamic.declared import Declaration
 from rushlight.export.dynamic.expressions import ValueRanges
 from rushlight.export.dynamic.unifying import DifferentProgramsError, Unified
-from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
+from rushlight.export.dynamic.values import CAPTURES, REFUSALS, Values
+from rushlight.fx.experimental.symbolic_shapes import (
+    ConstraintViolationError,
+    GuardOnDataDependentSymNode,
+)
 
 MOST_SAMPLES = 12
 LOOKED_AT = 4096  # sizes tried to tell two expressions apart
+TELLING = 6  # captures tried for that
 
 
 class Captures:
-    """The captures of one program by sizes; `trace(sizes, sample)` makes one, with a `graph`."""
+    """The captures of one program by sizes; ``trace(sizes, sample, draws)`` makes one, with a
+    graph; `more` are ways to choose sizes beside those that are always tried."""
 
-    def __init__(self, trace, declaration):
+    def __init__(self, trace, declaration, *more):
         self.trace, self.declaration = trace, declaration
         self.known: dict = {}
+        self.rows = (sampling.wide, sampling.near, *more)
+        self.values, self._draws = Values(declaration.free), {}
 
-    def at(self, sizes, sample):
-        """The capture at a sample."""
-        key = tuple(sorted((place, e.value(sample)) for place, e in sizes.items()))
+    def at(self, sizes, sample, turn=0):
+        """The capture at a sample; where the program reads numbers, with others in each turn."""
+        key = turn, *sorted((place, e.value(sample)) for place, e in sizes.items())
         if key not in self.known:
-            self.known[key] = self.trace(sizes, sample)
+            found, draws = self.values.captured(lambda draws: self.trace(sizes, sample, draws))
+            self.known[key], self._draws[id(found)] = found, draws
         return self.known[key]
+
+    def draws(self, capture):
+        """The numbers that the program reads in a capture."""
+        return self._draws[id(capture)]
+
+    def all(self, sizes, samples):
+        """The captures at some samples, and these with the numbers that the program reads."""
+        first = self.at(sizes, samples[0])
+        if not self.draws(first).values:
+            return [self.at(sizes, sample) for sample in samples], samples
+        samples = [samples[i % len(samples)] for i in range(max(CAPTURES, len(samples)))]
+        captures = [self.at(sizes, sample, turn) for turn, sample in enumerate(samples)]
+        pairs = zip(samples, captures, strict=True)
+        return captures, [sample | self.draws(capture).values for sample, capture in pairs]
 
     def unified(self, declaration, samples) -> Unified:
         """The program that the captures at these samples are; more samples where they are needed
         to tell expressions apart."""
         while True:
-            graphs = [self.at(declaration.sizes, sample).graph for sample in samples]
-            found = Unified(graphs, samples)
-            more = next(filter(None, (_apart(d, declaration, samples) for d in found.doubts)), None)
+            found = self._at_all(declaration, samples)
+            several = (_apart(doubt, declaration, found.samples) for doubt in found.doubts)
+            taken = (self._first_taken(declaration, each) for each in several)
+            more = next(filter(None, taken), None)
             if more is None or len(samples) >= MOST_SAMPLES:
                 return found
             samples = [*samples, more]
+
+    def _first_taken(self, declaration, samples):
+        """The first of some samples that the program takes; None without one."""
+        for sample in itertools.islice(samples, TELLING):
+            try:
+                self.at(declaration.sizes, sample)
+            except REFUSALS:
+                continue
+            return sample
+        return None
+
+    def _at_all(self, declaration, samples):
+        captures, samples = self.all(declaration.sizes, samples)
+        draws = [self.draws(capture) for capture in captures]
+        return Unified([capture.graph for capture in captures], samples, draws)
 
     def settled(self) -> tuple[Declaration, Unified]:
         """The declaration that the program keeps to, and the program."""
@@ -60,12 +99,19 @@ class Captures:
         return declaration, found
 
     def _attempt(self, declaration, reasons):
-        for samples in (sampling.wide(declaration.free), sampling.near(declaration.free)):
+        refused = True
+        for rows in self.rows:
+            # sizes that are multiples hide what others would show, unless others are refused
+            if rows is sampling.multiples and not refused:
+                break
             try:
-                return self.unified(declaration, samples)
+                return self.unified(declaration, rows(declaration.free))
             except DifferentProgramsError as error:
+                refused = False
                 reasons.append(_located(error))
-            except _REFUSALS as error:
+            except GuardOnDataDependentSymNode:
+                raise
+            except REFUSALS as error:
                 reasons.append(
                     f"at another size the program raises {type(error).__name__}: {error}"
                 )
@@ -138,17 +184,14 @@ class Captures:
         sample = dict(found.sample, **{name: size})
         try:
             other = self.at(declaration.sizes, sample)
-        except _REFUSALS:
+        except REFUSALS:
             return True
         try:
-            Unified([*found.graphs, other.graph], [*found.samples, sample])
+            samples = [*found.samples, sample | self.draws(other).values]
+            Unified([*found.graphs, other.graph], samples)
         except DifferentProgramsError:
             return False
         return True
-
-
-# What a program may raise at sizes that it does not take.
-_REFUSALS = (RuntimeError, ValueError, IndexError, AssertionError, TypeError)
 
 
 def _located(error):
@@ -166,10 +209,10 @@ def _alike(declaration, names):
 
 
 def _apart(doubt, declaration, samples):
-    """A sample at which two expressions differ that agree in all so far; None without one."""
+    """Samples at which two expressions differ that agree in all so far."""
     first, second = doubt
     start = samples[0]
-    for name in sorted(first.symbols()):
+    for name in sorted(first.symbols() & declaration.free.keys()):
         one = declaration.free[name]
         low, high = max(one.range.lower, sampling.LEAST), one.range.upper
         for size in itertools.islice(itertools.count(low), LOOKED_AT):
@@ -177,5 +220,4 @@ def _apart(doubt, declaration, samples):
                 break
             sample = dict(start, **{name: size})
             if first.value(sample) != second.value(sample) and math.isfinite(size):
-                return sample
-    return None
+                yield sample

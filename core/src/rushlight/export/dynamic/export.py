@@ -35,25 +35,26 @@ class Capture:
 def exported(module, args, kwargs, declaration: Declaration) -> tuple[Capture, dict]:
     """The capture at the arguments' sizes, which computes with them, and the ranges of these."""
 
-    def trace(sizes, sample):
+    def trace(sizes, sample, draws):
         given = sampling.arguments(args, kwargs, sizes, sample)
         if sample == example:
             given = args, kwargs
-        tracing = Tracing(module)
+        tracing = Tracing(module, draws)
         parts = tracing.run(*given)
         return Capture(*parts, tracing.constants, [node for node, _ in tracing.user])
 
     example = {name: one.example for name, one in declaration.free.items()}
     captures = Captures(trace, declaration)
-    if not declaration.free:
-        return captures.at({}, {}), {}
+    made = captures.at({}, {}) if not declaration.free else None
+    if made is not None and not captures.draws(made).values:
+        return made, {}
     declaration, found = captures.settled()
     declaration = captures.bounded(declaration, found)
     made = captures.at(declaration.sizes, found.sample)
     places = {(made.inputs[leaf], dim): e for (leaf, dim), e in declaration.sizes.items()}
-    found.write(places)
+    drawn = found.write(places)
     finish(made.graph_module, made.signature)
-    return made, ranges(declaration)
+    return made, drawn | ranges(declaration)
 
 
 def finish(graph_module, signature):
@@ -110,18 +111,21 @@ def shapes_at(program, sizes, sample) -> dict[int, list[int]]:
 
 
 def remade(program, make):
-    """A program made of another by ``make(shapes)``, where shapes are those of the placeholders by
-    number: once where all sizes are fixed, else at several sizes, whose results are unified."""
+    """A program made of another by ``make(shapes, draws)``, where shapes are those of the
+    placeholders by number: once where all sizes are fixed, else at several sizes, whose results are
+    unified."""
     declaration = declaration_of(program)
-    if not declaration.free:
+    if not declaration.free and len(program.range_constraints) == 0:
         return make({})
-    captures = Captures(lambda sizes, sample: make(shapes_at(program, sizes, sample)), declaration)
+    captures = Captures(
+        lambda sizes, sample, draws: make(shapes_at(program, sizes, sample), draws), declaration
+    )
     declaration, found = captures.settled()
     made = captures.at(declaration.sizes, found.sample)
     places = [node for node in made.graph.nodes if node.op == "placeholder"]
-    found.write({(places[p], d): e for (p, d), e in declaration.sizes.items()})
+    drawn = found.write({(places[p], d): e for (p, d), e in declaration.sizes.items()})
     finish(made.graph_module, made.graph_signature)
-    made.range_constraints.update(ranges(declaration))
+    made.range_constraints.update(drawn | ranges(declaration))
     return made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,12 +81,17 @@ class Expression:
         )
         return f"({part})" if loose else str(part)
 
+    def depends_on_values(self) -> bool:
+        """Whether a symbol in it is a number that the program reads: PyTorch names these so."""
+        return any(re.fullmatch(r"u\d+", name) for name in self.symbols())
+
     def as_sympy(self) -> str:
         """As PyTorch's archives have it."""
         if self.kind == "number":
             return f"Integer({self.parts[0]})"
         if self.kind == "symbol":
-            return f"Symbol('{self.parts[0]}', positive=True, integer=True)"
+            sign = "" if self.depends_on_values() else "positive=True, "
+            return f"Symbol('{self.parts[0]}', {sign}integer=True)"
         return f"{NAMES[self.kind]}({', '.join(part.as_sympy() for part in self.parts)})"
 
 
@@ -128,6 +134,13 @@ def over(left: Expression, right) -> Expression:
     return Expression(operator.floordiv, (left, number(right) if isinstance(right, int) else right))
 
 
+# Comparisons as PyTorch's archives call them.
+COMPARISONS = {
+    operator.ge: "GreaterThan", operator.le: "LessThan", operator.gt: "StrictGreaterThan",
+    operator.lt: "StrictLessThan", operator.eq: "Equality", operator.ne: "Unequality",
+}  # fmt: skip
+
+
 class SymInt(int):
     """A size that may differ, as a number: the one it had when the program was exported."""
 
@@ -143,6 +156,15 @@ class SymInt(int):
         return str(self.expression)
 
     __str__ = __repr__
+
+
+@dataclass(frozen=True)
+class SymBool:
+    """A comparison of sizes, for a node that computes one."""
+
+    kind: Any
+    left: Expression
+    right: Expression
 
 
 class SymFloat(float):
@@ -177,7 +199,7 @@ FORMS = {
 class ValueRanges:
     """The least and the greatest value of a size; ``math.inf`` where there is none."""
 
-    lower: int
+    lower: float
     upper: float
 
     def __contains__(self, value):

@@ -23,6 +23,15 @@ FACTORS = (1, 2, 3, 5)
 NEAREST = 24  # how many quantities are tried in pairs
 
 
+class DifferentProgramsError(Exception):
+    """Captures at several sizes differ in more than whole numbers; `node` says where, of the first
+    capture."""
+
+    def __init__(self, reason, node=None):
+        super().__init__(reason)
+        self.node = node
+
+
 class Quantities:
     """What is known to depend on the sizes: the symbols, then sizes of values in their order.
 

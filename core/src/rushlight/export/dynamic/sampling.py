@@ -24,6 +24,11 @@ def near(free) -> list[dict[str, int]]:
     return _rows(free, lambda one, turn: [one.example + k for k in (1, 2, 3, 5, 8)])
 
 
+def multiples(free) -> list[dict[str, int]]:
+    """The same with multiples of the example's sizes: for programs that divide them."""
+    return _rows(free, lambda one, turn: [one.example * k for k in (2, 3, 4, 5, 7)])
+
+
 def _around(one, large):
     return [large - 1, large, large + 1, 4 * one.example + 3, 3 * one.example + 2]
 
@@ -60,6 +65,9 @@ def resized(leaves, sizes, sample):
     """The arguments' leaves with the sizes that a sample gives to some; these have no elements."""
     found = list(leaves)
     for (leaf, dim), expression in sizes.items():
+        if dim is None:  # a number
+            found[leaf] = expression.value(sample)
+            continue
         shape = list(found[leaf].shape)
         shape[dim] = expression.value(sample)
         found[leaf] = _like(leaves[leaf], shape)

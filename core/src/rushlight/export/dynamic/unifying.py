@@ -6,20 +6,18 @@ import math
 import operator
 
 from rushlight import symbolic_numbers
-from rushlight.export.dynamic.expressions import Expression, SymFloat, SymInt, add, simplest
-from rushlight.export.dynamic.fitting import Quantities
+from rushlight.export.dynamic.asserting import Assertions, conditions_of, limits_of, ranges_of
+from rushlight.export.dynamic.expressions import (
+    Expression,
+    SymFloat,
+    SymInt,
+    add,
+    simplest,
+)
+from rushlight.export.dynamic.fitting import DifferentProgramsError, Quantities
 from rushlight.fx.node import Node
 from rushlight.library.operators import lookup
 from rushlight.tensor.tensor import Tensor
-
-
-class DifferentProgramsError(Exception):
-    """Captures at several sizes differ in more than whole numbers; `node` says where, of the first
-    capture."""
-
-    def __init__(self, reason, node=None):
-        super().__init__(reason)
-        self.node = node
 
 
 class Unified:
@@ -28,8 +26,8 @@ class Unified:
     `doubts` are pairs of expressions that these samples do not tell apart.
     """
 
-    def __init__(self, graphs, samples):
-        self.graphs, self.samples = graphs, samples
+    def __init__(self, graphs, samples, draws=()):
+        self.graphs, self.samples, self.draws = graphs, samples, draws
         self.graph, self.sample = graphs[0], samples[0]
         rows = list(zip(*(graph.nodes for graph in graphs), strict=False))
         if len({len(graph.nodes) for graph in graphs}) > 1:
@@ -38,19 +36,27 @@ class Unified:
         places = [{node: i for i, node in enumerate(graph.nodes)} for graph in graphs]
         self.changed: list = [_unify_node(row, quantities, places) for row in rows]
         self.sizes: list = [_sizes_of(row, quantities) for row in rows]
+        self.conditions = conditions_of(draws, quantities)
         self.doubts = quantities.doubts
 
-    def write(self, sizes):
+    def write(self, sizes, checked=True) -> dict:
         """Let the first graph compute with the sizes of its inputs, which are expressions by
-        placeholder and dimension."""
+        placeholder and dimension, and with numbers that it reads, which are `checked` or not; the
+        ranges of these by symbol."""
         writer = _Writer(self.graph, sizes, self.sample)
-        for i, node in enumerate(list(self.graph.nodes)):
+        before = list(self.graph.nodes)
+        limits = limits_of(self.draws, self.conditions)
+        if limits:
+            asserting = Assertions(self.graph, writer, self.sample)
+            asserting.write(self.draws[0].origins, limits, self.conditions, checked)
+        for i, node in enumerate(before):
             if self.sizes[i] is not None:
                 node.meta["sizes"] = self.sizes[i]
             if self.changed[i] is not None:
                 args, kwargs = self.changed[i]
                 node.args = writer.written(args, node)
                 node.kwargs = writer.written(kwargs, node)
+        return ranges_of(limits)
 
 
 def _first_difference(rows):
@@ -165,13 +171,13 @@ class _Writer:
     def __init__(self, graph, sizes, sample):
         self.graph, self.sizes, self.sample = graph, sizes, sample
         self.made: dict = {}
-        self.last = [node for node in graph.nodes if node.op == "placeholder"][-1]
+        self.last = ([n for n in graph.nodes if n.op == "placeholder"] or [None])[-1]
         self.ops = lookup("aten")
 
     def written(self, value, node):
         """A structure with nodes instead of numbers that depend on sizes."""
         if isinstance(value, SymInt):
-            return self._expression(value.expression, node)
+            return self.expression(value.expression, node)
         if isinstance(value, SymFloat):
             return self._float(value, node)
         if isinstance(value, tuple | list):
@@ -183,7 +189,8 @@ class _Writer:
             return slice(*self.written([value.start, value.stop, value.step], node))
         return value
 
-    def _expression(self, expression: Expression, node):
+    def expression(self, expression: Expression, node):
+        """The node of an expression, which stands before another; a number as such."""
         if expression.kind == "number":
             return expression.parts[0]
         if expression not in self.made:
@@ -198,6 +205,8 @@ class _Writer:
         """A size of an input; of one that is ``a * size + b``, what it comes from."""
         name = expression.parts[0]
         (node, dim), whole = simplest(self.sizes, name)
+        if dim is None:  # a number is an input
+            return node
         made = self._at_start(self.ops.sym_size.int, (node, dim), whole)
         _, factor, offset = whole.line()
         if offset:
@@ -215,7 +224,7 @@ class _Writer:
 
     def _operation(self, expression, node):
         function = _FUNCTIONS.get(expression.kind, expression.kind)
-        operands = [self._expression(part, node) for part in expression.parts]
+        operands = [self.expression(part, node) for part in expression.parts]
         if expression.kind is operator.mul and not isinstance(operands[0], Node):
             operands.reverse()
         with self.graph.inserting_before(node):
@@ -226,7 +235,7 @@ class _Writer:
     def _float(self, value, node):
         key = value.form, value.expression
         if key not in self.made:
-            size = self._expression(value.expression, node)
+            size = self.expression(value.expression, node)
             number = float(value.expression.value(self.sample))
             for function, before, after in _STEPS[value.form]:
                 with self.graph.inserting_before(node):

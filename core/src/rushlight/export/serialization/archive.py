@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import zipfile
 from pathlib import Path
 
+from rushlight import dtypes
 from rushlight.export.serialization.reading import checked_structure, program_from_json
 from rushlight.export.serialization.sizes import tensor_meta
 from rushlight.export.serialization.values import (
@@ -19,12 +19,11 @@ from rushlight.export.serialization.values import (
 )
 from rushlight.export.serialization.writing import program_as_json
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_CODE
 from rushlight.nn.parameter import Parameter
 from rushlight.serialization import load as load_tensors
 from rushlight.serialization import save as save_tensors
 from rushlight.serialization.atomic import replacing
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.serialization.rebuild import LoadedStorage, parameter, typed_tensor
 
 _MODEL = "models/model.json"
 _EXAMPLES = "data/sample_inputs/model.pt"
@@ -119,21 +118,34 @@ def load(f, *, extra_files=None, expected_opset_version=None):
     if extra_files or expected_opset_version:
         raise NotImplementedError("load(): extra_files and expected_opset_version are not "
                                   "available; read other files yourself")  # fmt: skip
-    label = f if isinstance(f, str | os.PathLike) else "the file"
+    if not isinstance(f, str | os.PathLike):
+        return _opened(f, "the file")
+    with open(f, "rb") as file:
+        return _opened(file, os.fspath(f))
+
+
+def _opened(file, label):
+    """The program of an open file. Damage shows in many ways, and never in an error of its own."""
     try:
-        with zipfile.ZipFile(f) as archive:
+        with zipfile.ZipFile(file) as archive:
             return _read(_Members(archive))
     except FormatError as error:
-        raise FormatError(f"{label}: {error}") from None
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise FormatError(f"{label} is no archive, or is damaged: {error}") from None
+        raise FormatError(f"{label}: {str(error)[:1000]}") from error.__cause__
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise FormatError(
+            f"{label} is no archive, or is damaged: {type(error).__name__}: {str(error)[:300]}"
+        ) from error
 
 
 class _Members:
     """The members of an archive without its first folder."""
 
     def __init__(self, archive):
-        self.archive = archive
+        self.archive, self.storages = archive, {}
+        # members may be the same bytes of the file; all together they are no more than it has
+        self.left = archive.fp.seek(0, os.SEEK_END)
         names = [n for n in archive.namelist() if n.endswith("/archive_format")]
         if not names:
             raise FormatError("there is no 'archive_format' in it: this is no exported program")
@@ -151,10 +163,20 @@ class _Members:
             raise FormatError(f"'{name}' is missing") from None
         if info.compress_type != zipfile.ZIP_STORED:
             raise FormatError(f"'{name}' is compressed, which exported programs are not")
+        self.left -= info.file_size
+        if self.left < 0:
+            raise FormatError(f"'{name}' has more bytes than the file")
         try:
             return self.archive.read(info)
         except zipfile.BadZipFile as error:
             raise FormatError(f"'{name}' is damaged: {error}") from None
+
+    def storage(self, path):
+        """The bytes of a member, read once: tensors that have the same path share them."""
+        if path not in self.storages:
+            data = np.frombuffer(self.read(path), np.uint8).copy()
+            self.storages[path] = LoadedStorage(data, dtypes.uint8, len(data))
+        return self.storages[path]
 
     def has(self, name):
         """Whether there is such a member."""
@@ -163,7 +185,7 @@ class _Members:
     def json(self, name):
         """The content of a member that is JSON."""
         try:
-            return json.loads(self.read(name))
+            return json.loads(self.read(name).decode())
         except ValueError as error:
             raise FormatError(f"'{name}' is no JSON: {error}") from None
 
@@ -172,13 +194,24 @@ def _read(members):
     state, constants = _tensors(members, *_WEIGHTS[:2]), _tensors(members, *_CONSTANTS[:2])
     examples = None
     if members.has(_EXAMPLES):
-        examples = load_tensors(io.BytesIO(members.read(_EXAMPLES)), weights_only=True)
+        examples = _examples(members.read(_EXAMPLES))
     try:
         program = program_from_json(members.json(_MODEL), state, constants, examples)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise FormatError(f"'{_MODEL}' is no program: {type(error).__name__}: {error}") from error
+    except (FormatError, MemoryError):
+        raise
+    except Exception as error:
+        raise FormatError(
+            f"'{_MODEL}' is no program: {type(error).__name__}: {str(error)[:300]}"
+        ) from error
     checked_structure(examples, program)
     return program
+
+
+def _examples(content):
+    try:
+        return load_tensors(io.BytesIO(content), weights_only=True)
+    except Exception as error:
+        raise FormatError(f"'{_EXAMPLES}' cannot be read: {str(error)[:300]}") from error
 
 
 def _tensors(members, folder, config):
@@ -201,18 +234,11 @@ def _tensor(members, folder, name, entry):
     dtype = dtype_of(meta["dtype"])
     sizes, steps = ([whole(n, what) for n in meta[key]] for key in ("sizes", "strides"))
     offset = whole(meta["storage_offset"], what)
-    data = members.read(path)
-    kind = BY_CODE[dtype.code]
-    if len(data) % kind.itemsize:
-        raise FormatError(f"'{path}' has {len(data)} bytes, which are no whole numbers of {dtype}")
-    flat = np.frombuffer(bytearray(data), kind)
-    last = offset + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True))
-    if min([0, offset, *sizes, *steps]) < 0 or math.prod(sizes) and last >= flat.size:
-        raise FormatError(f"'{path}' has {len(data)} bytes: too few for {what} of sizes {sizes}")
-    # a copy: strides of a file may show elements twice
-    strides = [s * flat.itemsize for s in steps]
-    array = np.lib.stride_tricks.as_strided(flat[offset:], sizes, strides).copy()
-    tensor: Tensor = make_tensor(array, dtype)
-    if entry["is_param"]:
-        return Parameter(tensor, meta["requires_grad"])
-    return tensor
+    storage = members.storage(path)
+    if storage.count % dtype.itemsize:
+        raise FormatError(f"'{path}' has {storage.count} bytes: no whole numbers of {dtype}")
+    try:
+        tensor = typed_tensor(storage, offset, sizes, steps, dtype=dtype)
+        return parameter(tensor, meta["requires_grad"]) if entry["is_param"] else tensor
+    except ValueError as error:
+        raise FormatError(f"'{path}' is not the {what} of sizes {sizes}: {error}") from None

@@ -77,8 +77,12 @@ def _entries(found):
     info = found[0]["signature"]
     names = info["forward_arg_names"]
     in_spec = tree_of(info["in_spec"])
-    for name in (*(names or ()), *(in_spec.children_specs[1].context or ())):
+    given = (names or [])[: in_spec.children_specs[0].num_children]
+    given += in_spec.children_specs[1].context or []
+    for name in (*given, *(names or ())):
         identifier(name, "argument of forward")
+    if len(set(given)) < len(given):
+        raise FormatError(f"two arguments of forward have one name: {given}")
     entries[0].signature = ModuleCallSignature([], [], in_spec, tree_of(info["out_spec"]), names)
     return entries
 
@@ -231,6 +235,8 @@ class _Reader:
         found = self.found[_NUMBERS[kind]].get(name)
         if kind == "as_sym_int" and found is not None:
             node.meta["val"] = sizes.read_size(found, f"number '{name}'")
+        if kind == "as_sym_bool" and found is not None:
+            node.meta["val"] = sizes.read_bool(found, f"comparison '{name}'")
 
     def _argument(self, kind, value):
         if kind in _NUMBERS:

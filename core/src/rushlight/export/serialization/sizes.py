@@ -9,8 +9,10 @@ import operator
 
 from rushlight import symbolic_numbers
 from rushlight.export.dynamic.expressions import (
+    COMPARISONS,
     NAMES,
     Expression,
+    SymBool,
     SymFloat,
     SymInt,
     ValueRanges,
@@ -48,6 +50,7 @@ _FLOATS = {
 # Beside those of `NAMES`.
 _OTHER_KINDS = {"CleanDiv": operator.floordiv, "PythonMod": operator.mod}
 DEEPEST = 100
+_EXAMPLE = 4  # what numbers that depend on values are where shapes need one
 
 
 @functools.cache
@@ -67,10 +70,23 @@ def _kinds():
     return {name: kind for kind, name in NAMES.items()} | _OTHER_KINDS
 
 
+@functools.cache
+def _comparisons():
+    return {name: kind for kind, name in COMPARISONS.items()}
+
+
+# Numbers by class: the table of a graph that describes them, and what an argument is called.
+_TABLES = {
+    SymInt: ("sym_int_values", "as_sym_int"),
+    SymFloat: ("sym_float_values", "as_sym_float"),
+    SymBool: ("sym_bool_values", "as_sym_bool"),
+}
+
+
 # ----------------------------------------------------------------------------------------- writing
 def is_number(node) -> bool:
     """Whether a node computes a size, or a float of one."""
-    return isinstance(node, Node) and isinstance(node.meta.get("val"), SymInt | SymFloat)
+    return isinstance(node, Node) and type(node.meta.get("val")) in _TABLES
 
 
 def size(value) -> dict:
@@ -114,7 +130,12 @@ def _step(step, size):
 
 def _described(value):
     if isinstance(value, SymInt):
-        return {"expr_str": value.expression.as_sympy(), "hint": {"as_int": int(value)}}
+        # what depends on values has no example
+        hint = None if value.expression.depends_on_values() else {"as_int": int(value)}
+        return {"expr_str": value.expression.as_sympy(), "hint": hint}
+    if isinstance(value, SymBool):
+        sides = f"{value.left.as_sympy()}, {value.right.as_sympy()}"
+        return {"expr_str": f"{COMPARISONS[value.kind]}({sides})", "hint": None}
     if value.form not in _FLOATS:
         raise FormatError(f"the {value.form} of a size cannot be written")
     text = _FLOATS[value.form].format(value.expression.as_sympy())
@@ -123,16 +144,16 @@ def _described(value):
 
 def numbers(graph) -> dict:
     """The tables of a graph's numbers."""
-    found: dict[str, dict] = {"sym_int_values": {}, "sym_float_values": {}, "sym_bool_values": {}}
+    found: dict[str, dict] = {table: {} for table, _ in _TABLES.values()}
     for node in filter(is_number, graph.nodes):
-        table = "sym_int_values" if isinstance(node.meta["val"], SymInt) else "sym_float_values"
+        table, _ = _TABLES[type(node.meta["val"])]
         found[table][node.name] = {"as_expr": _described(node.meta["val"])}
     return found
 
 
 def argument(node) -> dict:
     """A number that a node computes, as an argument."""
-    word = "as_sym_int" if isinstance(node.meta["val"], SymInt) else "as_sym_float"
+    _, word = _TABLES[type(node.meta["val"])]
     return {word: {"as_name": node.name}}
 
 
@@ -167,7 +188,7 @@ def ranges(constraints) -> dict:
     """The ranges of symbols."""
     return {
         str(key): {
-            "min_val": limits.lower,
+            "min_val": None if limits.lower == -math.inf else int(limits.lower),
             "max_val": None if limits.upper == math.inf else int(limits.upper),
         }
         for key, limits in constraints.items()
@@ -184,7 +205,7 @@ def read_ranges(found) -> dict:
             if end is not None and type(end) is not int:
                 raise FormatError(f"the range of '{name}' is {limits!r}: expected whole numbers")
         result[symbol(identifier(name, "symbol"))] = ValueRanges(
-            0 if low is None else low, math.inf if high is None else high
+            -math.inf if low is None else low, math.inf if high is None else high
         )
     return result
 
@@ -195,10 +216,38 @@ def read_size(entry, what):
         return entry["as_int"]
     if isinstance(entry, dict) and isinstance(entry.get("as_expr"), dict):
         found = entry["as_expr"]
-        hint = (found.get("hint") or {}).get("as_int")
+        expression, hint = parsed(found["expr_str"], what), (found.get("hint") or {}).get("as_int")
+        if hint is None and expression.depends_on_values():
+            return _without_example(expression, what)
         if type(hint) is int:
-            return SymInt(hint, parsed(found["expr_str"], what))
+            return SymInt(hint, expression)
     raise FormatError(f"{what}: {entry!r} is no size that can be read")
+
+
+def _without_example(expression, what) -> SymInt:
+    """A size of which an archive has no example: the one that some number makes it."""
+    try:
+        return SymInt(expression.value(dict.fromkeys(expression.symbols(), _EXAMPLE)), expression)
+    except (ArithmeticError, ValueError) as error:
+        raise FormatError(f"{what}: the size {expression} cannot be read: {error}") from None
+
+
+def read_bool(entry, what) -> SymBool:
+    """A comparison of numbers."""
+    text = entry["as_expr"]["expr_str"]
+    kind, sides = parsed_call(text, what)
+    if kind not in _comparisons() or len(sides) != 2:
+        raise FormatError(f"{what}: the comparison {text!r} cannot be read")
+    return SymBool(_comparisons()[kind], *sides)
+
+
+def parsed_call(text, what):
+    """The name of a function that a text of an archive calls, and its arguments as expressions."""
+    try:
+        body = ast.parse(text, mode="eval").body
+        return body.func.id, [_expression(part, 0) for part in body.args]
+    except (SyntaxError, ValueError, TypeError, RecursionError, AttributeError) as error:
+        raise FormatError(f"{what}: {text!r} cannot be read: {error}") from None
 
 
 def parsed(text, what) -> Expression:

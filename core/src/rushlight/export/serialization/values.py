@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import keyword
 import math
-import re
 from collections import OrderedDict, namedtuple
 
 from rushlight import devices, dtypes
@@ -15,7 +14,8 @@ from rushlight.utils import _pytree as pytree
 SCALAR_TYPES = {
     "uint8": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "float16": 6, "float32": 7,
     "float64": 8, "complex32": 9, "complex64": 10, "complex128": 11, "bool": 12, "bfloat16": 13,
-    "uint16": 28, "uint32": 34, "uint64": 35,
+    "uint16": 28, "float8_e4m3fn": 29, "float8_e5m2": 30, "float8_e4m3fnuz": 31,
+    "float8_e5m2fnuz": 32, "float8_e8m0fnu": 33, "uint32": 34, "uint64": 35,
 }  # fmt: skip
 _DTYPES = dict(zip(SCALAR_TYPES.values(), map(dtypes.NAMES.__getitem__, SCALAR_TYPES), strict=True))
 _FORMATS = {
@@ -127,8 +127,9 @@ def identifier(name, what):
 
 
 def dotted(name, what):
-    """The path of a parameter, a buffer or a constant."""
-    if not isinstance(name, str) or not re.fullmatch(r"\w+(\.\w+)*", name):
+    """The path of a parameter, a buffer or a constant; modules may have names that are no
+    identifiers ("block1-0"), which code quotes."""
+    if not isinstance(name, str) or not name.isprintable() or "" in name.split("."):
         raise FormatError(f"{what}: {name!r} is no path of attributes")
     return name
 

@@ -11,6 +11,7 @@ import functools
 import inspect
 
 from rushlight import nn
+from rushlight.export.dynamic.symbolic_tracing import traced
 from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.experimental.decompositions import implicit
 from rushlight.fx.experimental.recorder import Recorder
@@ -47,12 +48,14 @@ def make_fx(
     Args:
         f: a function of tensors, numbers and structures of them.
         decomposition_table: overload -> function that is called instead.
-        tracing_mode: ``"real"`` runs on the values, ``"fake"`` on shapes alone.
+        tracing_mode: ``"real"`` runs on the values, ``"fake"`` on shapes alone, ``"symbolic"`` on
+            shapes whose sizes above 1, and numbers, may differ from call to call: the graph
+            computes with them. What it takes for granted of them is in ``shape_env.guards`` of the
+            module.
         pre_dispatch: keep ops that are made of others (``linear``, ``conv2d``, ``reshape``) whole.
 
     Raises:
         GuardOnDataDependentSymNode: `f` asks for the value of a tensor (``if x.sum() > 0``).
-        NotImplementedError: for ``tracing_mode="symbolic"``.
 
     Example:
         >>> import rushlight
@@ -63,15 +66,13 @@ def make_fx(
     """
     if tracing_mode not in _MODES:
         raise ValueError(f"make_fx(): tracing_mode must be one of {_MODES}, not {tracing_mode!r}")
-    if tracing_mode == "symbolic":
-        raise NotImplementedError(
-            "make_fx(): tracing_mode='symbolic' is not available; use 'fake', which fixes the sizes"
-        )
     table = {} if pre_dispatch else implicit()
     table |= decomposition_table or {}
 
     @functools.wraps(f)
     def wrapped(*args):
+        if tracing_mode == "symbolic":
+            return traced(lambda *given: _Trace(f, table, True, given[2]).trace(*given[:2]), args)
         return _Trace(f, table, tracing_mode == "fake").trace(args)
 
     return wrapped
@@ -80,9 +81,9 @@ def make_fx(
 class _Trace:
     """One run of a function."""
 
-    def __init__(self, function, table, fake):
+    def __init__(self, function, table, fake, draws=None):
         self.function, self.root = function, nn.Module()
-        self.recorder = Recorder(fake, table, self._constant)
+        self.recorder = Recorder(fake, table, self._constant, draws=draws)
         self.constants: dict = {}
 
     def _constant(self, tensor):
@@ -96,12 +97,13 @@ class _Trace:
         self.recorder.entering(node, tensor)
         return node
 
-    def trace(self, args):
+    def trace(self, args, devices=None):
         recorder = self.recorder
         leaves, spec = pytree.tree_flatten(args)
+        devices = devices or [None] * len(leaves)
         names = _names(self.function, args)
         with recorder.level as level:
-            given = [self._input(n, leaf) for n, leaf in zip(names, leaves, strict=True)]
+            given = [self._input(*each) for each in zip(names, leaves, devices, strict=True)]
             result = self._run(pytree.tree_unflatten(given, spec))
             result = map_aggregate(_plain(result), lambda v: _bare(v, level))
             recorder.node("output", "output", (result,), {})
@@ -113,9 +115,9 @@ class _Trace:
             graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, spec, None))
         return GraphModule(self.root, graph, getattr(self.function, "__name__", "GraphModule"))
 
-    def _input(self, name, leaf):
+    def _input(self, name, leaf, device):
         if isinstance(leaf, Tensor):
-            return self.recorder.placeholder(name, leaf)[1]
+            return self.recorder.placeholder(name, leaf, device)[1]
         node = self.recorder.node("placeholder", name, (), {}, name)
         node.meta["val"] = leaf
         return leaf

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rushlight import devices
 from rushlight.errors import shape_text
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from rushlight.fx.experimental.value_sizes import ValueSizes
 from rushlight.fx.graph import Graph
 from rushlight.fx.locations import at_user_line, user_stack
 from rushlight.fx.node import Node, map_aggregate
@@ -28,18 +29,20 @@ class Step(NamedTuple):
     decomposed: object = None
 
 
-class Recorder:
+class Recorder(ValueSizes):
     """Adds the calls that a :class:`CaptureLevel` sees to a graph.
 
     Args: `fake` as for the level; `decompositions` maps overloads of ATen to functions that are
     called instead; `constant(tensor)` gives the node of a tensor that the program neither
-    made nor got.
+    made nor got; `draws` gives numbers for what depends on values.
     """
 
-    def __init__(self, fake: bool, decompositions=None, constant=None, stacks: bool = True):
+    def __init__(self, fake, decompositions=None, constant=None, stacks: bool = True, draws=None):
         self.graph, self.level = Graph(), CaptureLevel(self, fake)
         self.decompositions = decompositions or {}
         self.constant, self.stacks = constant, stacks
+        self.draws = draws
+        self.pending: list = []
         self.modules: dict = {}  # graphs that nodes name, by attribute
         self.origin = None  # the node of another graph whose parts are recorded
         self.scope = None  # the modules that are being called, for ``meta["nn_module_stack"]``
@@ -65,17 +68,18 @@ class Recorder:
         results."""
         node = self.node("call_function", step.target, step.args, step.kwargs)
         if isinstance(result, Tensor):
-            return self.made(node, result)
+            return self.sized(step, self.made(node, result))
         if not isinstance(result, tuple | list):
             return result
         node.meta["val"] = tuple(_value(r) for r in result)
         items = [
-            self.made(self.node("call_function", operator.getitem, (node, i), {}), r)
-            if isinstance(r, Tensor)
-            else r
+            self.sized(step, self.made(self._part(node, i), r)) if isinstance(r, Tensor) else r
             for i, r in enumerate(result)
         ]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+
+    def _part(self, node, i):
+        return self.node("call_function", operator.getitem, (node, i), {})
 
     def several(self, target, args, results):
         """The tensors of the program that a call of `target` gives, whose forms are `results`."""
@@ -169,7 +173,8 @@ class Recorder:
                 raise RuntimeError("a tensor escaped from a program that was captured before")
         if isinstance(value, Tensor) and not isinstance(value, Node):
             return self.constant(value)
-        return value
+        plain = getattr(value, "as_plain", None)  # of a number that depends on values
+        return value if plain is None else plain()
 
     def placeholder(self, name, tensor, device=None):
         """An input of the program, and the tensor that the program gets for it; its device, if it

@@ -1,0 +1,89 @@
+"""Which numbers a program is captured with where it reads them from tensors."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from rushlight.export.dynamic.drawn import Draws, UnfitError, expression_of
+from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from rushlight.fx.locations import raised_at
+
+CAPTURES = 6  # with different numbers
+_TRIES, _GUESSES = 24, 3000
+_SPREAD = 40  # how far from the least possible number others are tried
+# What a program may raise with numbers that it does not take.
+REFUSALS = (RuntimeError, ValueError, IndexError, AssertionError, TypeError)
+
+
+class Values:
+    """Chooses numbers that keep to what the program says of them, other ones for each capture."""
+
+    def __init__(self, taken=()):
+        self.taken = frozenset(taken)  # symbols that are sizes of inputs
+        self.known: Draws | None = None
+        self.random = random.Random(0)
+        self.used: dict[str, set] = {}
+
+    def captured(self, trace):
+        """``trace(draws)`` with numbers that fit, and these."""
+        last: Exception | None = None
+        for _ in range(_TRIES):
+            draws = Draws(self.plan(), self.taken)
+            try:
+                found = trace(draws)
+            except GuardOnDataDependentSymNode:
+                raise
+            except REFUSALS as error:
+                if not draws.values:
+                    raise
+                if not isinstance(error, UnfitError):
+                    last = error
+                self.known = draws
+                continue
+            self._used(draws)
+            return found, draws
+        raise GuardOnDataDependentSymNode(
+            f"Could not find numbers with which the program runs ({self.known.described()}): "
+            + (f"{type(last).__name__}: {last} {raised_at(last)}. " if last else "")
+            + f"Say what always holds of {', '.join(self.known.values)} with rushlight._check(...)"
+        )
+
+    def _used(self, draws):
+        self.known = draws
+        for name, value in draws.values.items():
+            self.used.setdefault(name, set()).add(value)
+
+    def plan(self) -> dict[str, int]:
+        """Numbers that keep to all known conditions, others than before where there are some."""
+        if self.known is None:
+            return {}
+        best: tuple[int, dict[str, int]] = (-1, {})
+        for _ in range(_GUESSES):
+            plan = {name: self._guess(name) for name in self.known.values}
+            if not self._fits(plan):
+                continue
+            fresh = sum(value not in self.used.get(name, ()) for name, value in plan.items())
+            best = max(best, (fresh, plan), key=lambda pair: pair[0])
+            if fresh == len(plan):
+                break
+        return best[1]
+
+    def _guess(self, name):
+        low, high = self.known.limits[name]
+        # of sizes 0 and 1 programs often do something else, and negative ones are seldom meant
+        low = max(low, 0 if high < 2 else 2) if low < 2 <= high or math.isinf(low) else low
+        high = min(high, low + _SPREAD)
+        return self.random.randint(int(low), max(int(high), int(low)))
+
+    def _fits(self, plan):
+        for condition in self.known.conditions:
+            left, right = (expression_of(side) for side in (condition.left, condition.right))
+            if not (left.symbols() | right.symbols()) <= plan.keys():
+                continue
+            try:
+                if not condition.kind(left.value(plan), right.value(plan)):
+                    return False
+            except ZeroDivisionError:
+                return False
+        return True

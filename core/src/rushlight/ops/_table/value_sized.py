@@ -1,0 +1,28 @@
+"""Ops whose results have sizes that depend on the values of their arguments.
+
+A capture has no values. It takes a size for such a result, a *sample*, and learns later what
+depends on it; which results there are, and between which sizes, the op's declaration says:
+``value_sized=function``, where ``function(draw, *args, **kwargs)`` gives the results on the meta
+device. ``draw(least, most, dim)`` is the size of the first result's dimension `dim`, between two
+others; None is no limit. NotImplemented stands for a call whose sizes follow from the shapes.
+"""
+
+from __future__ import annotations
+
+
+def rule_of(function):
+    """The rule of an op, or of a function that is none; None where sizes follow from shapes."""
+    op = getattr(function, "op", None)
+    if op is not None:
+        return op.options.get("value_sized")
+    return getattr(function, "value_sized", None)
+
+
+def value_sized(rule):
+    """Declare the rule of a function that is no op of the table."""
+
+    def decorate(function):
+        function.value_sized = rule
+        return function
+
+    return decorate
