@@ -313,6 +313,21 @@ def case(number: int, seed: int, files: dict[str, bytes]) -> tuple[str, bytes]:
 
 
 # ---------------------------------------------------------------------------------------- loading
+# Loaders by the names of files, each with the errors that it may end in; other files are
+# checkpoints.
+LOADERS: dict[str, tuple] = {}
+
+
+def _loader(name: str) -> tuple:
+    import rushlight
+    from rushlight import safetensors
+
+    errors = (RuntimeError, pickle.UnpicklingError, NotImplementedError)
+    if name.endswith(".safetensors"):
+        return safetensors.load_file, errors
+    return LOADERS.get(Path(name).suffix, (rushlight.load, errors))
+
+
 class Hang(BaseException):
     """A load that took too long; no loader catches it."""
 
@@ -369,9 +384,7 @@ def _limited(room: int | None):
 def judge(name: str, data: bytes, folder: str, room: int | None = None) -> str | None:
     """What is wrong with the load of one file; None if all is well. Memory and code are watched;
     `room` limits what the address space grows by, beyond the file's size."""
-    import rushlight
-    from rushlight import safetensors
-
+    load, errors = _loader(name)
     path = os.path.join(folder, name)
     Path(path).write_bytes(data)
     _give_back()
@@ -384,10 +397,10 @@ def judge(name: str, data: bytes, folder: str, room: int | None = None) -> str |
     wrong = None
     try:
         with _limited(room and room + len(data)):
-            (safetensors.load_file if name.endswith(".safetensors") else rushlight.load)(path)
+            load(path)
     except Hang:
         wrong = f"hangs for {SECONDS} s"
-    except (RuntimeError, pickle.UnpicklingError, NotImplementedError) as error:
+    except errors as error:
         if _out_of_memory(error):
             wrong = f"asks for memory without end: {error}"
         elif name not in str(error):
@@ -434,7 +447,7 @@ def prepare() -> None:
         _hooked.append(True)
 
 
-def run_batch(batch, folder: str, room: int | None) -> list[str]:
+def run_batch(batch, folder: str, room: int | None, judge=judge) -> list[str]:
     """Judge cases, ``(label, make)``, in this process; what is wrong, by case."""
     found = []
     for label, make in batch:
@@ -446,26 +459,30 @@ def run_batch(batch, folder: str, room: int | None) -> list[str]:
     return found
 
 
-def _child(batch, folder: str, result: str, room: int | None) -> None:
+def _child(batch, folder: str, result: str, room: int | None, judge) -> None:
     """The work of a child process, which ends in it."""
     try:
         signal.signal(signal.SIGALRM, _on_alarm)
-        Path(result).write_text(json.dumps(run_batch(batch, folder, room)), encoding="utf-8")
+        Path(result).write_text(json.dumps(run_batch(batch, folder, room, judge)), encoding="utf-8")
         os._exit(0)
     finally:
         os._exit(1)
 
 
-def run_batches(batches, room: int | None = None, report=None) -> list[str]:
+def run_batches(
+    batches, room: int | None = None, report=None, judge=judge, setting=None
+) -> list[str]:
     """Judge batches of cases, each in a child process, so that a crash is one finding and not the
-    end; `room` is for :func:`judge`."""
+    end; `room` is for :func:`judge`. `setting` gets the folder first."""
     found: list[str] = []
     with tempfile.TemporaryDirectory(prefix="rushlight-fuzz-") as folder:
         result = os.path.join(folder, "result.json")
+        if setting is not None:
+            setting(folder)
         for batch in batches:
             child = os.fork()
             if not child:
-                _child(batch, folder, result, room)
+                _child(batch, folder, result, room, judge)
             _, status = os.waitpid(child, 0)
             if status:
                 at = Path(folder, "now").read_text(encoding="utf-8")

@@ -232,3 +232,33 @@ def test_damaged_models_give_errors_that_say_so():
             assert str(error)
             kinds.add(type(error))
     assert OnnxImporterError in kinds
+
+
+OUTSIDE = {
+    "../weights.bin": "not inside the model's folder",
+    "/etc/passwd": "not inside the model's folder",
+    "link": "not inside the model's folder",
+    "": "not inside the model's folder",
+    "none": "no such file",
+}
+
+
+@pytest.mark.parametrize("location", OUTSIDE)
+def test_external_data_outside_of_the_folder_is_refused(location, tmp_path):
+    model, _, program = exported()
+    folder = tmp_path / "models"
+    folder.mkdir()
+    proto = program.model_proto
+    onnx.save(proto, folder / "net.onnx", save_as_external_data=True, location="weights.bin",
+              size_threshold=0)  # fmt: skip
+    weight = torch.onnx.load(folder / "net.onnx").conv_weight
+    np.testing.assert_array_equal(weight.detach().numpy(), model.conv.weight.detach().numpy())
+    (tmp_path / "weights.bin").write_bytes((folder / "weights.bin").read_bytes())
+    (folder / "link").symlink_to(tmp_path / "weights.bin")
+    changed = onnx.load(folder / "net.onnx", load_external_data=False)
+    changed.graph.initializer[0].external_data[0].value = location
+    (folder / "net.onnx").write_bytes(changed.SerializeToString())
+    with pytest.raises(OnnxImporterError, match=rf"net\.onnx: .*{OUTSIDE[location]}"):
+        torch.onnx.load(folder / "net.onnx")
+    with pytest.raises(OnnxImporterError, match="give onnx.load the model's path"):
+        torch.onnx.load(changed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import keyword
 import re
 import typing
 from collections import defaultdict
@@ -157,6 +158,8 @@ class _Writer:
 
     def arguments(self, args, kwargs):
         parts = [self.value(value) for value in args]
+        for name in kwargs:
+            _checked_name(name, "keyword argument")
         return ", ".join(parts + [f"{k} = {self.value(v)}" for k, v in kwargs.items()])
 
     # --------------------------------------------------------------------------------- statements
@@ -169,12 +172,14 @@ class _Writer:
 
     def _placeholder(self, node):
         default = f" = {self.value(node.args[0])}" if node.args else ""
+        _checked_name(node.target.lstrip("*"), "placeholder")
         self.parameters.append(f"{node.target}{self._typed(node)}{default}")
         raw = node.target.replace("*", "")
         return f"{node} = {raw}" if raw != repr(node) else ""
 
     def _call_method(self, node):
         rest = self.arguments(node.args[1:], node.kwargs)
+        _checked_name(node.target, "method")
         return (
             f"{node}{self._typed(node)} = {_object(self.value(node.args[0]))}.{node.target}({rest})"
         )
@@ -336,6 +341,12 @@ def _is_attribute(name):
     return isinstance(name, str) and name.isidentifier()
 
 
+def _checked_name(name, what):
+    """Refuse names that are no names: graphs are read from files, and what stands here is run."""
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise ValueError(f"the graph has a {what} named {str(name)[:80]!r}: expected an identifier")
+
+
 def _operand(value, text):
     """An operand; negative and complex numbers in brackets, which bind less than operators."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and text.startswith("-"):
@@ -351,13 +362,18 @@ def _object(text):
 def _path(root, target):
     """``self.layer.weight``, with getattr where a part is no identifier."""
     for name in target.split("."):
-        root = f"{root}.{name}" if name.isidentifier() else f'getattr({root}, "{name}")'
+        root = f"{root}.{name}" if name.isidentifier() else f"getattr({root}, {_quoted(name)})"
     return root
+
+
+def _quoted(name):
+    """A string in double quotes; what would end it is escaped."""
+    return f'"{name}"' if name.isprintable() and not {'"', "\\"} & set(name) else repr(name)
 
 
 def _last_line(trace):
     """Of a stack trace, the innermost file, line and source."""
-    lines = [line.strip() for line in trace.strip().split("\n") if line.strip(" ^~")]
+    lines = [line.strip() for line in trace.strip().splitlines() if line.strip(" ^~")]
     found = [i for i, line in enumerate(lines) if line.startswith("File ")]
     if not found:
         return lines[-1] if lines else ""

@@ -20,9 +20,18 @@ def at_user_line(message: str) -> str:
     return f"{message} ({file}:{line}, in {frame.f_code.co_name}{': ' + source if source else ''})"
 
 
+def raised_at(error) -> str:
+    """The last line of the program on the way to an error, in brackets."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _ours(f)]
+    if not frames:
+        return ""
+    last = frames[-1]
+    return f"({last.filename}:{last.lineno}, in {last.name}: {last.line})"
+
+
 def _user_frame():
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame is not None and is_ours(frame):
         frame = frame.f_back
     return frame
 
@@ -35,6 +44,11 @@ def user_stack() -> str | None:
     )
     lines = [frame for frame in stack[begin:] if not _ours(frame)]
     return "".join(traceback.format_list(lines)).strip() or None
+
+
+def is_ours(frame) -> bool:
+    """Whether a running frame is Rushlight's own."""
+    return frame.f_code.co_filename.startswith(_HERE)
 
 
 def _ours(frame):

@@ -61,7 +61,7 @@ def supported_ops() -> list[str]:
     others need none."""
     from rushlight.onnx._registry import table
 
-    return sorted(table())
+    return sorted({*table(), *table(of_complex=True)})
 
 
 def export(

@@ -30,6 +30,28 @@ class Value:
         return len(self.shape)
 
 
+class Complex:
+    """A complex value: two values of the graph, since runtimes have no complex numbers."""
+
+    __slots__ = ("dtype", "imag", "real", "shape")
+
+    def __init__(self, real, imag, dtype=None):
+        self.real, self.imag, self.shape = real, imag, real.shape
+        self.dtype = dtype or real.dtype.to_complex()
+
+    @property
+    def rank(self):
+        """The number of dimensions."""
+        return len(self.shape)
+
+
+def is_complex(value):
+    """Whether a value, a tensor or a list holds complex numbers."""
+    if isinstance(value, tuple | list):
+        return any(map(is_complex, value))
+    return isinstance(value, Complex) or getattr(getattr(value, "dtype", None), "is_complex", False)
+
+
 class Builder:
     """The graph in the making. `out` is the result of the step that is being translated, a tensor
     without values (or several), `dtype` its dtype."""
@@ -71,6 +93,9 @@ class Builder:
 
     def tensor(self, tensor, name):
         """A tensor (a parameter, a constant) as a constant of the graph."""
+        if tensor.is_complex():
+            tensor = tensor.detach().resolve_conj()
+            return Complex(self.tensor(tensor.real, name), self.tensor(tensor.imag, name))
         return self._stored(name, array_of(tensor), tensor.dtype)
 
     def _stored(self, name, array, dtype):

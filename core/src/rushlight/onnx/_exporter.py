@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 
 import rushlight
 from rushlight.export.graph_signature import InputKind, OutputKind
 from rushlight.fx.node import Node, map_aggregate
-from rushlight.machine import np
-from rushlight.onnx._builder import Builder, Value
+from rushlight.onnx._assembling import described, initializer, needed
+from rushlight.onnx._builder import Builder, Complex, Value, is_complex
 from rushlight.onnx._opening import opened
 from rushlight.onnx._registry import called, translation
-from rushlight.onnx._types import number_of
 from rushlight.onnx.errors import UnsupportedOperatorError
 
 PRODUCER = "rushlight"
@@ -69,6 +69,11 @@ class Exporter:
         if not isinstance(sample, rushlight.Tensor):
             self.values[node] = sample
             return
+        if is_complex(sample):
+            raise UnsupportedOperatorError(
+                f"the input {node.name!r} is complex, which ONNX's operators are not: let the "
+                "model take the pairs of view_as_real, and make it complex by view_as_complex."
+            )
         value = Value(
             self.builder.name(name or node.name), sample.dtype, _shape(sample), meta=sample
         )
@@ -79,9 +84,7 @@ class Exporter:
         """A parameter, a buffer or a constant of the program."""
         program = self.program
         where = program.constants if spec.target in program.constants else program.state_dict
-        value = self.builder.tensor(where[spec.target], spec.target)
-        value.meta = node.meta["val"]
-        return value
+        return self._marked(self.builder.tensor(where[spec.target], spec.target), node.meta)
 
     # --------------------------------------------------------------------------------------- ops
     def _translate(self, node):
@@ -107,7 +110,7 @@ class Exporter:
         return self.builder.op(_SIZES[node.target], *values)
 
     def _called(self, node):
-        function = self.custom.get(node.target) or translation(node.target)
+        function = self.custom.get(node.target) or translation(node.target, self._complex(node))
         if function is not None:
             try:
                 return self._with(function, node)
@@ -120,6 +123,11 @@ class Exporter:
         if found is None:
             raise self._unsupported(node, "there is no translation of it")
         return found
+
+    def _complex(self, node):
+        """Whether an argument or the result is complex."""
+        values = [self._value(n) for n in node.all_input_nodes] + [node.meta["val"]]
+        return any(is_complex(value) for value in values)
 
     def _with(self, function, node):
         """The result of a translation, of which nothing stays if it refuses."""
@@ -142,6 +150,9 @@ class Exporter:
         if isinstance(value, tuple | list) and isinstance(sample, tuple | list):
             pairs = zip(value, sample, strict=True)
             return tuple(self._marked(v, {"val": s}) for v, s in pairs)
+        if isinstance(value, Complex):
+            part = {"val": sample.real}
+            return Complex(self._marked(value.real, part), self._marked(value.imag, part))
         if isinstance(value, Value) and isinstance(sample, rushlight.Tensor):
             known = value.array is not None
             marked = Value(
@@ -156,6 +167,10 @@ class Exporter:
     def _arguments(self, node):
         """The arguments by ATen's names, defaults filled in."""
         found = {}
+        if not hasattr(node.target, "_schema"):  # an op that ATen does not have
+            values = map(self._value, node.args)
+            bound = inspect.signature(node.target).bind(*values, **node.kwargs)
+            return bound.arguments
         for place, argument in enumerate(node.target._schema.arguments):
             if place < len(node.args):
                 found[argument.name] = self._value(node.args[place])
@@ -222,6 +237,8 @@ class Exporter:
             value = self._value(node)
             if value is None:
                 continue
+            if is_complex(value):
+                raise self._unsupported(node, "it is complex: give its view_as_real")
             value = self.builder.constant(value)
             name = next(names, None)
             if name is not None or value.name in seen or value.name in self.builder.constants:
@@ -240,15 +257,15 @@ class Exporter:
 
     def _assembled(self, results):
         onnx, builder = self.builder.onnx, self.builder
-        nodes = _needed(builder.nodes, [v.name for v in results])
+        nodes = needed(builder.nodes, [v.name for v in results])
         used = {name for node in nodes for name in node.input}
         constants = [v for name, v in builder.constants.items() if name in used]
         graph = onnx.helper.make_graph(
             nodes,
             "main_graph",
-            [_described(onnx, v) for v in builder.inputs],
-            [_described(onnx, v) for v in results],
-            [_initializer(onnx, v) for v in constants],
+            [described(onnx, v) for v in builder.inputs],
+            [described(onnx, v) for v in results],
+            [initializer(onnx, v) for v in constants],
         )
         domains = [onnx.helper.make_opsetid("", builder.opset)]
         domains += [onnx.helper.make_opsetid(d, v) for d, v in sorted(builder.domains.items())]
@@ -258,27 +275,5 @@ class Exporter:
         return model
 
 
-def _needed(nodes, results):
-    """The nodes that the results come from, in order."""
-    wanted, kept = set(results), []
-    for node in reversed(nodes):
-        if wanted.intersection(node.output):
-            kept.append(node)
-            wanted.update(node.input)
-    return kept[::-1]
-
-
 def _shape(tensor):
     return tuple(tensor.shape)
-
-
-def _described(onnx, value):
-    sizes = None if value.shape is None else [s if type(s) is int else str(s) for s in value.shape]
-    return onnx.helper.make_tensor_value_info(value.name, number_of(value.dtype), sizes)
-
-
-def _initializer(onnx, value):
-    array = np.asarray(value.array, order="C")
-    proto = onnx.TensorProto(name=value.name, data_type=number_of(value.dtype), dims=array.shape)
-    proto.raw_data = array.tobytes()
-    return proto

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import operator as python_operator
-import os
 
 import rushlight
 from rushlight import nn
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
-from rushlight.machine import np
-from rushlight.onnx._operators.dtypes import dtype_of
+from rushlight.onnx._local_functions import referred, renamed
+from rushlight.onnx._names import free, identifier
 from rushlight.onnx._operators.registry import find, wants
+from rushlight.onnx._reading import Limits, read
 from rushlight.onnx.errors import OnnxImporterError, UnsupportedOperatorError
 
 _LARGEST_LIST = 64  # whole numbers that are written into the graph instead of being read
@@ -34,51 +34,30 @@ def load(model, trainable: bool = True):
         >>> module(rushlight.rand(1, 3, 224, 224)).shape  # doctest: +SKIP
 
     """
-    proto, name = _read(model)
+    proto, name = read(model)
     opsets = {imported.domain: imported.version for imported in proto.opset_import}
     functions = {(f.domain, f.name): f for f in proto.functions}
     root = nn.Module()
-    graph = _Graph(root, opsets, functions, trainable, name)
+    path = None if isinstance(model, bytes | bytearray | type(proto)) else name
+    graph = _Graph(root, opsets, functions, trainable, name, Limits(proto, name, path))
     try:
         return graph.module(proto.graph)
-    except (OnnxImporterError, UnsupportedOperatorError, NotImplementedError):
-        raise
+    except (OnnxImporterError, UnsupportedOperatorError, NotImplementedError) as error:
+        text = str(error).removeprefix(f"{name}: ")
+        raise type(error)(f"{name}: {text[:1000]}") from error
     except Exception as error:  # damaged names, types and attributes show in many ways
         raise OnnxImporterError(
-            f"{name} is no valid ONNX model: {type(error).__name__}: {error}"
+            f"{name} is no valid ONNX model: {type(error).__name__}: {str(error)[:1000]}"
         ) from error
-
-
-def _read(model):
-    import onnx
-
-    if isinstance(model, onnx.ModelProto):
-        return model, "the model"
-    if isinstance(model, bytes | bytearray):
-        name = f"the model of {len(model)} bytes"
-        try:
-            proto = onnx.load_model_from_string(bytes(model))
-        except Exception as error:  # noqa: BLE001 - protobuf's own kinds differ by version
-            raise OnnxImporterError(f"{name} is no ONNX model: {error}") from None
-    else:
-        name = os.fspath(model)
-        if not os.path.isfile(name):
-            raise FileNotFoundError(f"{name} does not exist")
-        try:
-            proto = onnx.load(name)
-        except Exception as error:  # noqa: BLE001
-            raise OnnxImporterError(f"{name} is no ONNX model, or damaged: {error}") from None
-    if not proto.HasField("graph") or not proto.opset_import:
-        raise OnnxImporterError(f"{name} is no ONNX model: it has no graph or names no opset")
-    return proto, name
 
 
 class _Graph:
     """One graph of a model in the making; graphs inside it see its values."""
 
-    def __init__(self, root, opsets, functions, trainable, name, outer=None):
+    def __init__(self, root, opsets, functions, trainable, name, limits, outer=None):
         self.root, self.opsets, self.functions = root, opsets, functions
         self.trainable, self.file, self.outer = trainable, name, outer
+        self.limits = limits
         self.graph = Graph()
         self.nodes, self.constants = {}, {}
         self.captured = []  # values of the outer graph, in the order of extra inputs
@@ -96,42 +75,17 @@ class _Graph:
         weights = {value.name: value for value in proto.initializer}
         for value in proto.input:
             if value.name not in weights:
-                node = self.graph.placeholder(_identifier(value.name))
+                node = self.graph.placeholder(identifier(value.name))
                 self.nodes[value.name] = node
         for name, value in weights.items():
-            self._store(name, self._tensor(value))
+            self._store(name, self.limits.constants.tensor(value))
         for sparse in proto.sparse_initializer:
-            self._store(sparse.values.name, self._dense(sparse))
-
-    def _tensor(self, proto):
-        import onnx
-
-        try:
-            array = onnx.numpy_helper.to_array(proto, base_dir=os.path.dirname(self.file))
-            dtype = dtype_of(proto.data_type)
-        except NotImplementedError:
-            raise
-        except Exception as error:  # noqa: BLE001 - damaged data shows in many ways
-            raise OnnxImporterError(
-                f"{self.file}: the constant {proto.name!r} is damaged: {error}"
-            ) from None
-        if dtype is rushlight.bfloat16:
-            return rushlight.from_numpy(np.array(array, np.float32)).to(dtype)
-        return rushlight.from_numpy(np.array(array))
-
-    def _dense(self, sparse):
-        values, places = self._tensor(sparse.values), self._tensor(sparse.indices)
-        found = rushlight.zeros(list(sparse.dims), dtype=values.dtype)
-        if places.ndim == 1:
-            found.reshape(-1)[places] = values
-        else:
-            found[tuple(places.unbind(1))] = values
-        return found
+            self._store(sparse.values.name, self.limits.constants.dense(sparse))
 
     def _store(self, name, tensor):
         """A weight or a constant, as an attribute of the root."""
         self.constants[name] = tensor
-        attribute = _free(self.root, _identifier(name))
+        attribute = free(self.root, identifier(name))
         if self.trainable and tensor.is_floating_point() and tensor.ndim:
             self.root.register_parameter(attribute, nn.Parameter(tensor))
         else:
@@ -155,7 +109,7 @@ class _Graph:
             raise OnnxImporterError(f"{self.file}: the value {name!r} is read before it is made")
         if name in self.outer.constants:
             self.constants[name] = self.outer.constants[name]
-        node = self.graph.placeholder(_identifier(f"outer_{name}"))
+        node = self.graph.placeholder(identifier(f"outer_{name}"))
         self.captured.append(name)
         self.nodes[name] = node
         return node
@@ -166,6 +120,7 @@ class _Graph:
 
     # --------------------------------------------------------------------------------------- nodes
     def _add(self, node):
+        self.limits.count_node()
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
             self._constant(node)
             return
@@ -174,13 +129,7 @@ class _Graph:
         if local is not None:
             self._call_local(node, local)
             return
-        function = find(node.op_type, domain)
-        if function is None:
-            where = f", node {node.name!r}" if node.name else ""
-            raise UnsupportedOperatorError(
-                f"{self.file}: there is no operator {node.op_type} of domain "
-                f"{node.domain or 'ai.onnx'!r} here{where}"
-            )
+        function = self._function(node, domain)
         attributes = self._attributes(node)
         if wants(function, "outputs"):
             attributes["outputs"] = len(node.output)
@@ -190,6 +139,16 @@ class _Graph:
         inputs = [self._input(name, place in static) for place, name in enumerate(node.input)]
         made = self.graph.call_function(function, tuple(inputs), attributes)
         self._name_results(node, made)
+
+    def _function(self, node, domain):
+        found = find(node.op_type, domain)
+        if found is None:
+            where = f", node {node.name!r}" if node.name else ""
+            raise UnsupportedOperatorError(
+                f"{self.file}: there is no operator {node.op_type} of domain "
+                f"{node.domain or 'ai.onnx'!r} here{where}"
+            )
+        return found
 
     def _name_results(self, node, made):
         if len(node.output) == 1:
@@ -217,9 +176,9 @@ class _Graph:
         (attribute,) = [a for a in node.attribute if a.name.startswith(("value", "sparse"))]
         value = onnx.helper.get_attribute_value(attribute)
         if attribute.name == "value":
-            tensor = self._tensor(value)
+            tensor = self.limits.constants.tensor(value)
         elif attribute.name == "sparse_value":
-            tensor = self._dense(value)
+            tensor = self.limits.constants.dense(value)
         else:
             kind = rushlight.float32 if "float" in attribute.name else rushlight.int64
             tensor = rushlight.tensor(
@@ -241,7 +200,7 @@ class _Graph:
             elif isinstance(value, bytes):
                 value = value.decode()
             elif attribute.type == onnx.AttributeProto.TENSOR:
-                value = self._held(f"{attribute.name}", self._tensor(value))
+                value = self._held(f"{attribute.name}", self.limits.constants.tensor(value))
             elif attribute.type == onnx.AttributeProto.STRINGS:
                 value = [v.decode() for v in value]
             elif hasattr(value, "__iter__") and not isinstance(value, str):
@@ -252,15 +211,17 @@ class _Graph:
         return found
 
     def _held(self, name, tensor):
-        attribute = _free(self.root, _identifier(name))
+        attribute = free(self.root, identifier(name))
         self.root.register_buffer(attribute, tensor)
         return self.graph.get_attr(attribute)
 
     def _inner(self, node, name, proto):
         """A graph that is an attribute: a module, with what it reads from outside bound to it."""
-        inner = _Graph(nn.Module(), self.opsets, self.functions, self.trainable, self.file, self)
+        inner = _Graph(
+            nn.Module(), self.opsets, self.functions, self.trainable, self.file, self.limits, self
+        )
         module = inner.module(proto)
-        place = _free(self.root, _identifier(f"{node.name or node.op_type}_{name}"))
+        place = free(self.root, identifier(f"{node.name or node.op_type}_{name}"))
         self.root.add_module(place, module)
         body = self.graph.get_attr(place)
         if not inner.captured:
@@ -287,58 +248,7 @@ class _Graph:
         for inner in function.node:
             copy = onnx.NodeProto()
             copy.CopyFrom(inner)
-            _renamed(copy, names, prefix)
-            _referred(copy, given)
+            renamed(copy, names, prefix)
+            referred(copy, given)
             self._add(copy)
         self.opsets = outer
-
-
-def _renamed(node, names, prefix):
-    """Inner names of a function as names of the graph."""
-
-    def of(name):
-        return names.get(name, prefix + name) if name else ""
-
-    node.input[:] = [of(n) for n in node.input]
-    node.output[:] = [of(n) for n in node.output]
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            local = {v.name for v in attribute.g.input} | {v.name for v in attribute.g.initializer}
-            for inner in attribute.g.node:
-                local.update(inner.output)
-            for inner in attribute.g.node:
-                inner.input[:] = [n if n in local or not n else of(n) for n in inner.input]
-            for value in attribute.g.output:
-                value.name = value.name if value.name in local else of(value.name)
-
-
-def _referred(node, given):
-    """Attributes that stand for those of the call."""
-    kept = []
-    for attribute in node.attribute:
-        if not attribute.ref_attr_name:
-            kept.append(attribute)
-            continue
-        value = given.get(attribute.ref_attr_name)
-        if value is not None:
-            copy = type(attribute)()
-            copy.CopyFrom(value)
-            copy.name = attribute.name
-            kept.append(copy)
-    del node.attribute[:]
-    node.attribute.extend(kept)
-
-
-def _identifier(name):
-    """A name as Python and state dicts can have it."""
-    found = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
-    return found if found and not found[0].isdigit() else f"_{found}"
-
-
-def _free(root, name):
-    """A name that the root does not have yet."""
-    count, found = 0, name
-    while hasattr(root, found):
-        count += 1
-        found = f"{name}_{count}"
-    return found

@@ -21,7 +21,7 @@ class _Opening(Recorder):
         op = getattr(function, "op", None)
         if step is None or op is None or op.kind != "composite":
             return step
-        known = step.target in self.custom or translation(step.target) is not None
+        known = step.target in self.custom or translation(step.target, _complex(args)) is not None
         return step if known and not _same(step.target, self.target) else None
 
     def _constant(self, tensor):
@@ -33,6 +33,10 @@ class _Opening(Recorder):
         self.entering(node, tensor)
         self.tensors[node] = tensor
         return node
+
+
+def _complex(args):
+    return any(isinstance(v, rushlight.Tensor) and v.is_complex() for v in args)
 
 
 def _same(target, other):

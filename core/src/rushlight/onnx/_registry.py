@@ -7,48 +7,55 @@ import inspect
 
 _FAMILIES = (
     "comparing creating elementwise indexing layers linalg normalizing pooling recurrent reducing "
-    "shaping sorting windowing"
+    "shaping sorting windowing complexes transforms"  # complexes uses those before it
 ).split()
 _NONE = inspect.Parameter.empty
 _TRANSLATIONS: dict[str, object] = {}
+_OF_COMPLEX: dict[str, object] = {}  # what is used where an argument or the result is complex
 
 
-def aten(*names):
+def aten(*names, of_complex=False):
     """Register a function for overloads, ``"add.Tensor"``; ``"relu"`` is ``"relu.default"``.
 
     The function gets the :class:`~rushlight.onnx._builder.Builder` and, by ATen's names, those
-    arguments that it declares: tensors as values of the graph. In-place forms use it too.
+    arguments that it declares: tensors as values of the graph. In-place forms use it too. With
+    `of_complex` it is used where an argument or the result is complex.
     """
+    known = _OF_COMPLEX if of_complex else _TRANSLATIONS
 
     def keep(function):
         for name in names:
             full = name if "." in name else f"{name}.default"
-            if full in _TRANSLATIONS:
+            if full in known:
                 raise ValueError(f"aten.{full} is translated twice")
-            _TRANSLATIONS[full] = function
+            known[full] = function
         return function
 
     return keep
 
 
-def table():
+def table(of_complex=False):
     """Overload -> function, all families loaded."""
     if not _TRANSLATIONS:
         for family in _FAMILIES:
             importlib.import_module(f"rushlight.onnx._translations.{family}")
-    return _TRANSLATIONS
+        importlib.import_module("rushlight.onnx._translations.complexes").add_moves()
+    return _OF_COMPLEX if of_complex else _TRANSLATIONS
 
 
-def translation(target):
-    """The function for an overload, or None. The in-place form of an op has that of the op."""
-    name = str(target)
+def translation(target, of_complex=False):
+    """The function for an overload, or None. The in-place form of an op has that of the op; an
+    op that ATen does not have goes by its name."""
+    op = getattr(target, "op", None)
+    name = str(target) if op is None or "aten." in str(target) else f"aten.{op.name}.default"
     if not name.startswith("aten."):
         return None
     name = name.removeprefix("aten.")
-    found = table().get(name)
+    known = table(of_complex)
+    found = known.get(name)
     if found is None:
         base, _, overload = name.partition(".")
-        found = table().get(f"{base.removesuffix('_')}.{overload}") if base.endswith("_") else None
+        found = known.get(f"{base.removesuffix('_')}.{overload}") if base.endswith("_") else None
     return found
 
 

@@ -68,8 +68,15 @@ def arange(g, end, start=0, step=1):
     return g.op("Range", *g.to(g.dtype, start, end, step))
 
 
-@aten("linspace", "logspace")
-def linspace(g, start, end, steps, base=10.0):
+@aten("linspace")
+def linspace(g, start, end, steps):
+    if any(isinstance(v, Value) for v in (start, end, steps)):
+        raise NotImplementedError("a range that is computed in the program")
+    return g.tensor(rushlight.linspace(start, end, steps, dtype=g.dtype), "range")
+
+
+@aten("logspace")
+def logspace(g, start, end, steps, base=10.0):
     raise NotImplementedError("a range that is computed in the program")
 
 
@@ -94,6 +101,8 @@ def _random(g, kind, size, like):
     dtype = number_of(g.dtype)
     if like is not None:
         return g.op(f"{kind}Like", like, dtype=g.dtype, **{})
+    if not size:  # ONNX's checker takes no empty shape
+        return g.op(f"{kind}Like", g.constant(0, g.dtype))
     if any(isinstance(s, Value) for s in size):
         wide = filled(g, size, 0, g.dtype)
         return g.op(f"{kind}Like", wide)

@@ -1,0 +1,1 @@
+"""Whole graph files (`seeds`), and changes of archives and of ONNX models."""

@@ -1,0 +1,30 @@
+"""Parts of the file: descriptions of values, constants, and the nodes that are needed."""
+
+from __future__ import annotations
+
+from rushlight.machine import np
+from rushlight.onnx._types import number_of
+
+
+def needed(nodes, results):
+    """The nodes that the results come from, in order."""
+    wanted, kept = set(results), []
+    for node in reversed(nodes):
+        if wanted.intersection(node.output):
+            kept.append(node)
+            wanted.update(node.input)
+    return kept[::-1]
+
+
+def described(onnx, value):
+    """Name, dtype and sizes of an input or a result."""
+    sizes = None if value.shape is None else [s if type(s) is int else str(s) for s in value.shape]
+    return onnx.helper.make_tensor_value_info(value.name, number_of(value.dtype), sizes)
+
+
+def initializer(onnx, value):
+    """A constant with its values."""
+    array = np.asarray(value.array, order="C")
+    proto = onnx.TensorProto(name=value.name, data_type=number_of(value.dtype), dims=array.shape)
+    proto.raw_data = array.tobytes()
+    return proto

@@ -1,0 +1,163 @@
+"""Fourier transforms as products with constant matrices, which all opsets have."""
+
+from __future__ import annotations
+
+from rushlight.machine import np
+from rushlight.onnx._builder import Complex, Value
+from rushlight.onnx._registry import aten
+
+# Points up to which a transform is written: a matrix of 2048 points has 16 MB in float32, and there
+# are two.
+_LARGEST_MATRIX = 2048
+
+
+def _scale(norm, size, back):
+    """The factor of a transform; `back`: whether it is the one back."""
+    norm = norm or "backward"
+    if norm == "ortho":
+        return size**-0.5
+    return 1 / size if (norm == "backward") == back else 1.0
+
+
+def _known(size):
+    """A number of points, which a constant matrix needs to be known and not too large."""
+    if type(size) is not int:
+        raise NotImplementedError("a Fourier transform of sizes that may differ")
+    if size > _LARGEST_MATRIX:
+        raise NotImplementedError(
+            f"a Fourier transform of {size} points (at most {_LARGEST_MATRIX}: take frames, as "
+            "stft does)"
+        )
+    return size
+
+
+def _size(value, dim, n=None):
+    return _known(value.shape[dim] if n is None else n)
+
+
+def _angles(rows, columns, size):
+    """The angle of each pair of positions; exact multiples, reduced before they are scaled."""
+    products = np.outer(np.arange(rows), np.arange(columns)) % size
+    return products * (2 * np.pi / size)
+
+
+def _product(g, value, matrix, dim):
+    """A value times a matrix along one dimension."""
+    order = [d for d in range(value.rank) if d != dim] + [dim]
+    back = [order.index(d) for d in range(value.rank)]
+    turned = g.transpose(value, order)
+    found = g.op("MatMul", turned, g.constant(matrix, value.dtype))
+    sizes = tuple(turned.shape[:-1]) + (matrix.shape[1],)
+    return g.transpose(Value(found.name, value.dtype, sizes), back)
+
+
+def _resized(g, value, dim, size):
+    """A real value with `size` elements along a dimension: cut, or zeros at the end."""
+    known = _known(value.shape[dim])
+    if known == size:
+        return value
+    sizes = list(value.shape)
+    # A matrix of zeros and ones does both, whatever the rank.
+    sizes[dim] = size
+    found = _product(g, value, np.eye(known, size), dim)
+    return Value(found.name, found.dtype, tuple(sizes))
+
+
+def _both(value, function):
+    if isinstance(value, Complex):
+        return Complex(function(value.real), function(value.imag))
+    return function(value)
+
+
+def transformed(g, value, dim, norm, back, count=None):
+    """The transform of real or complex values along `dim`; `count`: so many frequencies."""
+    size = _size(value, dim)
+    angles, scale = _angles(size, count or size, size), _scale(norm, size, back)
+    cosine, sine = np.cos(angles) * scale, np.sin(angles) * (scale if back else -scale)
+    if not isinstance(value, Complex):
+        return Complex(_product(g, value, cosine, dim), _product(g, value, sine, dim))
+    real, imag = value.real, value.imag
+    return Complex(
+        g.op("Sub", _product(g, real, cosine, dim), _product(g, imag, sine, dim),
+             shape=value.shape),
+        g.op("Add", _product(g, real, sine, dim), _product(g, imag, cosine, dim),
+             shape=value.shape),
+    )  # fmt: skip
+
+
+def to_real(g, value, dim, norm, size):
+    """Real numbers of the first half of their frequencies, each other one counted twice."""
+    half = _known(size) // 2 + 1
+    value = _both(value, lambda part: _resized(g, part, dim, half))
+    angles, scale = _angles(half, size, size), _scale(norm, size, True)
+    times = np.full((half, 1), 2.0)
+    times[0] = 1
+    if size % 2 == 0:
+        times[-1] = 1
+    real = _product(g, value.real, np.cos(angles) * times * scale, dim)
+    imag = _product(g, value.imag, np.sin(angles) * times * scale, dim)
+    return g.op("Sub", real, imag)
+
+
+def _floating(g, value):
+    """Whole numbers as the result's real dtype."""
+    return value if isinstance(value, Complex) else g.cast(value, g.dtype.to_real())
+
+
+def _along(g, value, n, dim):
+    value = _floating(g, value)
+    dim %= value.rank
+    size = _size(value, dim, n)
+    return _both(value, lambda part: _resized(g, part, dim, size)), dim
+
+
+@aten("fft_fft", of_complex=True)
+def fft(g, self, n=None, dim=-1, norm=None):
+    value, dim = _along(g, self, n, dim)
+    return transformed(g, value, dim, norm, False)
+
+
+@aten("fft_ifft", of_complex=True)
+def ifft(g, self, n=None, dim=-1, norm=None):
+    value, dim = _along(g, self, n, dim)
+    return transformed(g, value, dim, norm, True)
+
+
+@aten("fft_rfft", of_complex=True)
+def rfft(g, self, n=None, dim=-1, norm=None):
+    value, dim = _along(g, self, n, dim)
+    return transformed(g, value, dim, norm, False, value.shape[dim] // 2 + 1)
+
+
+@aten("fft_irfft", of_complex=True)
+def irfft(g, self, n=None, dim=-1, norm=None):
+    dim %= self.rank
+    size = _size(self, dim, n) if n is not None else 2 * (_size(self, dim) - 1)
+    if not isinstance(self, Complex):
+        raise NotImplementedError("irfft of real numbers")
+    return to_real(g, self, dim, norm, size)
+
+
+@aten("_fft_r2c", of_complex=True)
+def r2c(g, input, dim, normalization, onesided):  # noqa: A002 - the op's name
+    value = input
+    for place, axis in enumerate(reversed(dim)):
+        half = value.shape[axis] // 2 + 1 if onesided and not place else None
+        value = transformed(g, value, axis % input.rank, normalization, False, half)
+    return value
+
+
+@aten("_fft_c2c", of_complex=True)
+def c2c(g, input, dim, normalization, forward):  # noqa: A002 - the op's name
+    value = input
+    for axis in dim:
+        value = transformed(g, value, axis % input.rank, normalization, not forward)
+    return value
+
+
+@aten("_fft_c2r", of_complex=True)
+def c2r(g, input, dim, normalization, last_dim_size):  # noqa: A002 - the op's name
+    value = input
+    for axis in dim[:-1]:
+        value = transformed(g, value, axis % input.rank, normalization, True)
+    return to_real(g, value, dim[-1] % input.rank, normalization, last_dim_size)
