@@ -16,7 +16,7 @@ for schema in torch._C._jit_get_all_schemas():
         arguments = [[a.name, str(a.type), a.kwarg_only, a.has_default_value()]
                      for a in schema.arguments]
         rows.append([schema.name[6:], schema.overload_name, arguments,
-                     [str(r.type) for r in schema.returns]])
+                     [str(r.type) for r in schema.returns], [r.name for r in schema.returns]])
 print(json.dumps(rows))
 """
 # Results that are not one of a kind: numbers by the dtype, tensors or lists by an argument.
@@ -52,7 +52,7 @@ def _wanted(returns):
 
 def test_result_types_are_those_of_pytorch(schemas):
     wrong, count = [], 0
-    for name, overload, arguments, returns in schemas:
+    for name, overload, arguments, returns, _ in schemas:
         if not tensors.exists(name) or name in _OPEN or "out" in overload.split("_"):
             continue
         if not arguments or arguments[0][1] not in ("Tensor", "List[Tensor]"):
@@ -76,4 +76,16 @@ def test_result_types_are_those_of_pytorch(schemas):
         if not kinds.fits(found, wanted):
             wrong.append(f"{name}.{overload}: {found}, PyTorch {wanted}")
     assert count > 500
+    assert not wrong, "\n".join(wrong)
+
+
+def test_names_of_results_are_those_of_pytorch(schemas):
+    wrong, count = [], 0
+    for name, overload, _, _, names in schemas:
+        named = name.startswith("linalg_") and len(names) > 1 and all(names)
+        if named and not overload and tensors.exists(name):
+            count += 1
+            if tensors.result(name, [tree.Name("A", type=kinds.TENSOR)], {}).fields != tuple(names):
+                wrong.append(f"{name}: {tensors._fields(name)}, PyTorch {names}")
+    assert count > 10
     assert not wrong, "\n".join(wrong)

@@ -138,6 +138,31 @@ def _growing(x, n: int = 3):
     return rushlight.stack(y)
 
 
+class Told(nn.Module):
+    def forward(self, x: Tensor, factor: int | Tensor):
+        if isinstance(factor, Tensor):
+            return x * factor[..., None]
+        return x[..., factor]
+
+
+def test_types_that_conditions_tell(tmp_path):
+    jit.save(jit.script(Told()), tmp_path / "told.pt")
+    loaded, x = jit.load(tmp_path / "told.pt"), rushlight.arange(4.0).reshape(2, 2)
+    assert loaded(x, rushlight.tensor([2.0, 3.0])).tolist() == [[0.0, 2.0], [6.0, 9.0]]
+    assert loaded(x, 1).tolist() == [1.0, 3.0]
+
+
+def sums(x: list[int], y: list[int]) -> list[int]:
+    return [a + b for a, b in zip(x, y)]  # noqa: B905
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_comprehensions_over_pairs(tmp_path):
+    pytorch, path = pytest.importorskip("torch"), str(tmp_path / "sums.pt")
+    jit.script(sums).save(path)
+    assert jit.load(path)([1, 2], [3, 4]) == pytorch.jit.load(path)([1, 2], [3, 4]) == [4, 6]
+
+
 def test_functions_are_saved_as_modules(tmp_path):
     x, place = rushlight.tensor([1.5, -2.0]), rushlight.tensor([1])
     scripted = jit.script(_growing)

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -48,6 +49,53 @@ def test_functions():
     with pytest.raises(RuntimeError, match="Expected a value of type 'int' for argument 'times'"):
         summed(x, "a")
     assert jit.script(summed) is summed
+
+
+def warned(text: str):
+    warnings.warn("one " + text)
+    warnings.warn(f"two {text}", stacklevel=2)
+    warnings.warn("three", 3)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_warnings(tmp_path):
+    pytorch = pytest.importorskip("torch")
+    ours, path = jit.script(warned), str(tmp_path / "warned.pt")
+    ours.save(path)
+    for program in (ours, jit.load(path), pytorch.jit.script(warned), pytorch.jit.load(path)):
+        with pytest.warns(UserWarning) as caught:
+            program("a")
+        assert [str(each.message) for each in caught] == ["one a", "two a", "three"]
+
+
+def test_lazy_modules():
+    module = nn.Sequential(nn.LazyLinear(2))
+    with pytest.raises(
+        RuntimeError, match="'LazyLinear' has uninitialized parameters weight, bias"
+    ):
+        jit.script(module)
+    module(rushlight.ones(1, 3))
+    assert jit.script(module)(rushlight.ones(1, 3)).shape == (1, 2)
+
+
+@jit.script
+def parts(x: float):
+    fraction, whole = math.modf(x)
+    return math.frexp(x)[1] + 1, fraction, whole
+
+
+def test_parts_of_numbers():
+    assert parts(12.75) == (5, 0.75, 12.0)
+    assert parts.schema == "parts(float x) -> Tuple[int, float, float]"
+
+
+def with_category(text: str):
+    warnings.warn(text, UserWarning)
+
+
+def test_warnings_have_no_categories():
+    with pytest.raises(RuntimeError, match="'UserWarning' cannot be used as a value"):
+        jit.script(with_category)
 
 
 @jit.interface

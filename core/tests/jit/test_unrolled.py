@@ -2,6 +2,8 @@
 
 import io
 
+import pytest
+
 import rushlight
 from rushlight import jit, nn
 
@@ -40,3 +42,30 @@ def test_loops_over_known_items():
         assert rushlight.equal(ours[0], theirs[0])
         assert all(rushlight.equal(a, b) for a, b in zip(ours[1], theirs[1], strict=True))
         assert ours[2:] == theirs[2:]
+
+
+class Sliced(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.Softplus()])
+
+    def forward(self, x):
+        for layer in self.layers[-3:-1]:
+            x = layer(x)
+        return self.layers[-1](x)
+
+
+class SlicedByNumber(Sliced):
+    def forward(self, x):
+        start = x.size(0)
+        for layer in self.layers[start : start + 1]:
+            x = layer(x)
+        return x
+
+
+def test_modules_are_sliced_by_numbers_that_are_known():
+    x = rushlight.linspace(-1, 1, 5)
+    model = Sliced()
+    assert rushlight.equal(jit.script(model)(x), model(x))
+    with pytest.raises(RuntimeError, match="non-constant index"):
+        jit.script(SlicedByNumber())

@@ -8,14 +8,14 @@ import typing
 
 from rushlight import devices
 from rushlight.autograd.mode import enable_grad, no_grad, set_grad_enabled
-from rushlight.jit import futures, kinds, marks, scalars, tree
+from rushlight.jit import futures, kinds, marks, scalars, statement_calls, tree
 from rushlight.jit.frontend import calls
 from rushlight.jit.frontend.values import Bound, Items, Static
-from rushlight.jit.kinds import BOOL, DEVICE, FLOAT, INT, NONE, STR, TENSOR, UNKNOWN, ClassType
+from rushlight.jit.kinds import BOOL, DEVICE, FLOAT, INT, STR, TENSOR, UNKNOWN, ClassType
 from rushlight.jit.targets import Target
 from rushlight.jit.tracer import trace_state
 
-CALLS: dict = {}
+CALLS: dict = dict(statement_calls.CALLS)
 
 
 def _call(*objects):
@@ -211,12 +211,6 @@ def _sorted(compiler, node, hint):
     args, kwargs = compiler.arguments(node)
     target = scalars.Scalar("sorted", sorted)
     return tree.Call(target, args, kwargs, type=args[0].type, at=compiler.at(node))
-
-
-@_call(print)
-def _print(compiler, node, hint):
-    args, _ = compiler.arguments(node)
-    return tree.Call(scalars.Scalar("print", print), args, {}, type=NONE, at=compiler.at(node))
 
 
 @_call(getattr)

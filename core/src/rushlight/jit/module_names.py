@@ -173,6 +173,16 @@ class ModuleNames:
             return self.wrapped(found, "item", compiler.at(node))
         return compiler.fault(node, f"{value} is not subscriptable")
 
+    @staticmethod
+    def constant_index(compiler, index, node):
+        """An index of modules, which is known before the program runs."""
+        if isinstance(index, tree.Unary) and isinstance(index.value, tree.Const):
+            index = tree.Const(-index.value.value, type=INT)
+        if not isinstance(index, tree.Const):
+            compiler.fault(node, "Unable to extract module with a non-constant index: write a loop "
+                           "over the modules")  # fmt: skip
+        return index
+
     def object_item(self, compiler, value, node):
         """``modules[index]`` with a constant index, or ``__getitem__`` of a class."""
         kind = value.type
@@ -183,13 +193,12 @@ class ModuleNames:
         index = compiler.index(node.slice)
         children = self.children(value)
         if isinstance(index, tree.Cut):
-            ends = [None if p is None else p.value for p in (index.start, index.stop, index.step)]
+            ends = [
+                None if part is None else self.constant_index(compiler, part, node).value
+                for part in (index.start, index.stop, index.step)
+            ]
             return Static(Items(children[slice(*ends)]))
-        if isinstance(index, tree.Unary) and isinstance(index.value, tree.Const):
-            index = tree.Const(-index.value.value, type=INT)
-        if not isinstance(index, tree.Const):
-            compiler.fault(node, "Unable to extract module with a non-constant index: write a loop "
-                           "over the modules")  # fmt: skip
+        index = self.constant_index(compiler, index, node)
         if isinstance(index.value, str):
             return self.member(compiler, value, kind, index.value, compiler.at(node))
         try:

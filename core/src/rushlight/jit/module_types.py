@@ -11,7 +11,7 @@ from rushlight.jit import hints, kinds, objects, tree
 from rushlight.jit.kinds import BOOL, NONE, TENSOR, UNKNOWN, ClassType
 from rushlight.jit.python_names import is_public
 from rushlight.jit.source import CompileError, NotSupportedError, Source
-from rushlight.nn import containers
+from rushlight.nn import containers, parameter
 from rushlight.nn.module import Module
 from rushlight.tensor.tensor import Tensor
 
@@ -66,6 +66,7 @@ def layer_function(kind, name, python):
 # ---------------------------------------------------------------------------------------- types
 def module_type(module, unit) -> ClassType:
     """The type of a module; its children's types are found first."""
+    _refuse_uninitialized(module)
     _refuse_hooks(module)
     scope = ModuleScope(unit, module)
     kind = ClassType("", "module")
@@ -84,6 +85,16 @@ def module_type(module, unit) -> ClassType:
             kind.attributes[name] = _child_type(child, unit)
     _declared(module, scope, kind, unit)
     return _shared(module, scope, kind, unit)
+
+
+def _refuse_uninitialized(module):
+    weights = (module._parameters | module._buffers).items()
+    missing = [name for name, weight in weights if parameter.is_lazy(weight)]
+    if missing:
+        raise RuntimeError(
+            f"'{type(module).__name__}' has uninitialized parameters {', '.join(missing)}: run it "
+            "once before it is compiled"
+        )
 
 
 def _child_type(child, unit):

@@ -295,7 +295,9 @@ class Printer:
         if node.kind == "dict":
             value = f"{self.expr(node.key)}: {value}"
         test = "" if node.test is None else f" if {self.expr(node.test)}"
-        inner = f"{value} for {self.target(node.target)} in {self.expr(node.iterable)}{test}"
+        target = self.target(node.target)
+        target = f"({target} )" if isinstance(node.target, tree.Sequence) else target
+        inner = f"{value} for {target} in {self.expr(node.iterable)}{test}"
         return f"{{{inner}}}" if node.kind == "dict" else f"[{inner}]"
 
     def of_cast(self, node):

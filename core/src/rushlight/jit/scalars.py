@@ -209,6 +209,8 @@ def result(name, types):
             return kind
     if name in _TEXTS:
         return STR
+    if name in ("frexp", "modf") and first != kinds.TENSOR:
+        return Type("Tuple", FLOAT, INT if name == "frexp" else FLOAT)
     if first.name == "List":
         return _of_list(name, first)
     if first.name == "Dict":

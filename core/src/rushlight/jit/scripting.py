@@ -8,6 +8,7 @@ import os
 
 from rushlight.jit import module_types
 from rushlight.jit.callables import ScriptFunction
+from rushlight.jit.dataclass_methods import is_written
 from rushlight.jit.modules import ScriptModule
 from rushlight.jit.units import UNIT
 from rushlight.nn.module import Module
@@ -80,7 +81,9 @@ def _class(obj):
     kind = UNIT.class_type(obj)
     if kind.kind == "class":
         for name, found in vars(obj).items():
-            if inspect.isfunction(found) and getattr(found, "_jit_mark", None) is None:
+            if not inspect.isfunction(found) or getattr(found, "_jit_mark", None) is not None:
+                continue
+            if name == "__init__" or not is_written(obj, name):  # the rest where it is used
                 UNIT.method(kind, name)
     return obj
 

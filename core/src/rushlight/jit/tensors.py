@@ -44,6 +44,7 @@ _results(INT, "dim ndimension numel element_size storage_offset get_device dense
          "nelement dtype _nnz")  # fmt: skip
 _results(NONE, "backward record_stream retain_grad")
 _results(_INT_LIST, "shape")
+_results(kinds.NONE, "_assert_async")
 _results(NUMBER, "item")
 _results(DEVICE, "device")
 # Of functions that are no ops, or whose declaration gives no schema.
@@ -72,7 +73,7 @@ def _fields(name):
     if name in _OF_DIM:
         op = TABLE["topk"]
     found = op.options.get("result") if op is not None else None
-    return getattr(found or getattr(matrix_checks, name, None), "_fields", ())
+    return getattr(found or matrix_checks.NAMED.get(name), "_fields", ())
 
 
 def _result(name, args, kwargs):

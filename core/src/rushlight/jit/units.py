@@ -6,8 +6,9 @@ import ast
 import enum
 import inspect
 import textwrap
+import typing
 
-from rushlight.jit import kinds, tree
+from rushlight.jit import dataclass_methods, kinds, tree
 from rushlight.jit.frontend.functions import FunctionCompiler
 from rushlight.jit.hints import Unreadable, type_of
 from rushlight.jit.kinds import ClassType
@@ -149,6 +150,10 @@ class Unit:
                 return self.function(python.__func__)
             if not inspect.isfunction(python):
                 return None
+            if dataclass_methods.is_written(kind.python, name):
+                python = dataclass_methods.with_source(kind.python, name)
+                if python is None:
+                    return None
             kind.methods[name] = self.compiled(python, f"{kind}.{name}", kind)
         return kind.methods[name]
 
@@ -165,7 +170,10 @@ def _can_be_class(python):
 
 def _hints(python):
     try:
-        return inspect.get_annotations(python, eval_str=True)
+        found = inspect.get_annotations(python, eval_str=True)
+        if any(isinstance(hint, typing.ForwardRef) for hint in found.values()):
+            return typing.get_type_hints(python)  # NamedTuple wraps annotations that are text
+        return found
     except (NameError, SyntaxError):
         return {}
 

@@ -237,7 +237,7 @@ class Calls:
         name = value.name if isinstance(value, tree.Name) else None
         facts = scope.type_test(name, value.type, wanted)
         if self.resolver.rebinds:
-            facts = scope.Facts()
+            facts = scope.Facts(facts.yes, facts.no)  # archives hold both branches
         if facts.value is not None:
             return tree.Const(facts.value, type=BOOL, at=self.at(node)), facts
         made = tree.Call(TypeTest(wanted), [value], {}, type=BOOL, at=self.at(node))

@@ -80,12 +80,31 @@ class Conditions:
                 if isinstance(other, ast.Constant) and other.value is None:
                     return self.compared_with_none(op, one, other, node)
         a, b = self.expr(left), self.expr(right)
+        if op in ("==", "!="):
+            a, b = self.as_list_beside(a, b, node), self.as_list_beside(b, a, node)
         kind = operators.comparison(op, a.type, b.type)
         value = None
         if isinstance(a, tree.Const) and isinstance(b, tree.Const) and op in ("==", "!="):
             value = (a.value == b.value) == (op == "==")
         made = tree.Compare(op, a, b, type=kind, at=self.at(node))
         return made, scope.Facts(value=value)
+
+    def as_list_beside(self, value, other, node):
+        """A tuple as a list where it is compared with one: ``x.shape == (2, 3)``."""
+        wanted = other.type
+        if value.type.name != "Tuple" or wanted.name != "List":
+            return value
+        inner = wanted.args[0]
+        if not all(kinds.fits(kind, inner) for kind in value.type.args):
+            self.fault(node, f"a value of type '{self.shown(wanted)}' is not compared with one of "
+                       f"type '{self.shown(value.type)}'")  # fmt: skip
+        if isinstance(value, tree.Sequence):
+            return tree.Sequence("list", value.items, type=wanted, at=value.at)
+        items = [
+            tree.Item(value, tree.Const(i, type=kinds.INT), type=kind, at=value.at)
+            for i, kind in enumerate(value.type.args)
+        ]
+        return tree.Sequence("list", items, type=wanted, at=value.at)
 
     def compared_with_none(self, op, left, right, node):
         """``x is None``."""
