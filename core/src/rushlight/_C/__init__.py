@@ -1,8 +1,55 @@
+# ruff: noqa: F401 - names that programs take from here
 """The few names of PyTorch's compiled part that Python programs use."""
 
 from __future__ import annotations
 
+from rushlight import devices
+from rushlight._C import _functorch, _nvtx
+from rushlight.futures import Future
+from rushlight.overrides import TorchFunctionMode
 from rushlight.refusals import rest_of
+from rushlight.tensor.dispatch import DisableTorchFunction as DisableTorchFunctionSubclass
+from rushlight.tensor.dispatch import _disabled as _disabled_torch_function_impl
+from rushlight.tensor.dispatch import stack
+from rushlight.tensor.tensor import Tensor
+
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Future", "TensorType"]
+
+_TensorMeta = type(Tensor)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Inside, neither subclasses of Tensor nor modes are asked by ``__torch_function__``."""
+
+    def __enter__(self):
+        self.interpreters = list(stack.interpreters)
+        stack.interpreters[:] = [
+            x for x in self.interpreters if not isinstance(x, TorchFunctionMode)
+        ]
+        return super().__enter__()
+
+    def __exit__(self, *exc):
+        stack.interpreters[:] = self.interpreters
+        super().__exit__(*exc)
+
+
+class TensorType:
+    """The type of tensors in TorchScript, which programs name in annotations.
+
+    >>> isinstance(rushlight.ones(2), rushlight.TensorType)
+    False
+    """
+
+    @staticmethod
+    def get() -> TensorType:
+        """The one object."""
+        return _TENSOR_TYPE
+
+    def __repr__(self):
+        return "Tensor"
+
+
+_TENSOR_TYPE = TensorType()
 
 
 def _log_api_usage_once(event: str) -> None:
@@ -15,12 +62,94 @@ class _nn:  # noqa: N801 - PyTorch's name
     @staticmethod
     def _parse_to(*args, **kwargs):
         """``(device, dtype, non_blocking, memory_format)`` of the arguments of ``to``."""
-        from rushlight.devices import as_device
         from rushlight.ops.creation.conversion import parse_to
 
         dtype, device, _, non_blocking, memory_format = parse_to(args, kwargs)
-        device = None if device is None else as_device(device)
+        device = None if device is None else devices.as_device(device)
         return device, dtype, non_blocking, memory_format
 
+
+def _get_tracing_state():
+    """What `jit.trace` is recording; None outside of it."""
+    from rushlight.jit.tracer.trace_state import ACTIVE
+
+    return ACTIVE[-1] if ACTIVE else None
+
+
+def _get_accelerator(check: bool | None = None):
+    """The kind of device that computes beside the CPU, or the CPU where there is none."""
+    from rushlight import accelerator
+
+    return accelerator.current_accelerator() or devices.device("cpu")
+
+
+def _get_default_device() -> str:
+    """The kind of device on which new tensors are made."""
+    return devices.get_default_device().type
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of a device that others may add: none can be here, so PyTorch's placeholder."""
+    return "privateuseone"
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether the running code is inside of `vmap` or of several transforms; a `grad` alone runs as
+    ordinary code here."""
+    return _functorch.peek_interpreter_stack() is not None
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a `TorchFunctionMode` is active in this thread."""
+    return any(isinstance(x, TorchFunctionMode) for x in stack.interpreters)
+
+
+def _is_alias_of(a, b) -> bool:
+    """Whether two tensors share memory that belongs to one storage."""
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+
+
+def _cuda_isInBadFork() -> bool:  # noqa: N802 - PyTorch's name
+    """Whether this process cannot use the GPU that its parent has begun to use."""
+    return False  # a child that is forked begins anew here
+
+
+def _cuda_clearCublasWorkspaces() -> None:  # noqa: N802 - PyTorch's name
+    """Give back memory that products hold: they hold none between calls."""
+
+
+class _Switch:
+    """A setting of TorchScript's optimizer: it can be set and read, and programs run the same."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def exchange(self, value):
+        """Set it; returns what it was."""
+        before, self.value = self.value, value
+        return before
+
+    def set(self, value) -> None:
+        """Set it."""
+        self.value = value
+
+    def get(self):
+        """What it is."""
+        return self.value
+
+
+_profiling_executor, _profiling_mode = _Switch(True), _Switch(True)
+_fuse_cpu, _fuse_gpu, _texpr_fuser = _Switch(False), _Switch(False), _Switch(True)
+_nvfuser, _nvfuser_guard = _Switch(False), _Switch(True)
+_jit_set_profiling_executor, _jit_set_profiling_mode = (
+    _profiling_executor.exchange,
+    _profiling_mode.exchange,
+)
+_get_graph_executor_optimize = _Switch(True).get
+_jit_override_can_fuse_on_cpu, _jit_can_fuse_on_cpu = _fuse_cpu.set, _fuse_cpu.get
+_jit_override_can_fuse_on_gpu, _jit_can_fuse_on_gpu = _fuse_gpu.set, _fuse_gpu.get
+_jit_set_texpr_fuser_enabled, _jit_texpr_fuser_enabled = _texpr_fuser.set, _texpr_fuser.get
+_jit_set_nvfuser_enabled, _jit_nvfuser_enabled = _nvfuser.exchange, _nvfuser.get
+_jit_set_nvfuser_guard_mode = _nvfuser_guard.exchange
 
 __getattr__ = rest_of(__name__)

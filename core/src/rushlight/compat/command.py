@@ -1,4 +1,5 @@
-"""The ``rushlight`` command: ``run``, ``launch``, ``check``, ``--version``."""
+"""The ``rushlight`` command: ``run``, ``launch``, ``check``, ``torch``, ``examples``,
+``--version``."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ _USAGE = """\
 usage: rushlight run [-m MODULE | SCRIPT] [ARGUMENTS ...]
        rushlight launch [--nproc-per-node N] [OPTIONS] SCRIPT [ARGUMENTS ...]
        rushlight check [--json] PATH [PATH ...]
+       rushlight torch install | remove
+       rushlight examples list | copy NAME [TO] | run NAME [ARGUMENTS ...]
        rushlight --version
 
 Run programs written for PyTorch on Rushlight.
@@ -22,6 +25,10 @@ Run programs written for PyTorch on Rushlight.
   launch  run a script in several processes, as `torchrun` does
   check   read Python files, without running them, and list the names of
           PyTorch they use that are missing or different
+  torch   give this environment the import names and packages torch, torchvision,
+          torchaudio and torchtext, or take them away again
+  examples  programs that learn something and say how well: list them, copy one to
+          change it, or run one
 """
 
 
@@ -34,6 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
         return _launch(given[1:])
     if given and given[0] == "check":
         return _check(given[1:])
+    if len(given) == 2 and given[0] == "torch" and given[1] in ("install", "remove"):
+        return _torch(given[1])
+    if given and given[0] == "examples" and (code := _examples(given[1:])) is not None:
+        return code
     if given in (["--version"], ["-V"]):
         print(f"rushlight {__version__} (PyTorch {version.PYTORCH} API)")
         return 0
@@ -61,6 +72,23 @@ def _run(given: list[str]) -> int:
 def _launch(given: list[str]) -> int:
     importlib.import_module("rushlight.distributed.run").main(given)
     return 0
+
+
+def _torch(verb: str) -> int:
+    from rushlight.compat import environment
+
+    try:
+        names = environment.install() if verb == "install" else environment.remove()
+    except environment.NameTaken as error:
+        print(f"rushlight: {error}", file=sys.stderr)
+        return 1
+    done = "stand for Rushlight in" if verb == "install" else "are removed from"
+    print(f"{', '.join(names) or 'no names'} {done} {environment.site()}")
+    return 0
+
+
+def _examples(given: list[str]) -> int | None:
+    return importlib.import_module("rushlight.compat.examples").main(given)
 
 
 def _check(given: list[str]) -> int:

@@ -76,7 +76,15 @@ class Finder(importlib.abc.MetaPathFinder):
         wanted = None if asked is None else asked.lower().replace("-", "_").replace(".", "_")
         for name in PACKAGES:
             if wanted in (None, name) and is_available(name) and not gives_way(name):
-                yield Distribution(name)
+                if not _has_metadata(name):  # which `rushlight torch install` has written
+                    yield Distribution(name)
+
+
+def _has_metadata(name: str) -> bool:
+    """Whether the environment itself says the same of a name as `Distribution` would."""
+    context = importlib.metadata.DistributionFinder.Context(name=name)
+    given = importlib.metadata.MetadataPathFinder.find_distributions(context)
+    return any(found.version == version.VERSIONS[name] for found in given)
 
 
 _finder = Finder()

@@ -44,6 +44,8 @@ class Alias(types.ModuleType):
                 own[public] = value
         if getattr(home, "__file__", None) is not None:
             own["__file__"] = home.__file__
+        if name == "torch":
+            own["torch"] = self  # as PyTorch's package, which imports itself
         if "." not in name:
             own["__version__"] = version.__version__ if name == "torch" else version.VERSIONS[name]
 

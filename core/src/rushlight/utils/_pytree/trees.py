@@ -5,29 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
+from rushlight.utils._pytree.kinds import NAMED, SUPPORTED_NODES, kind_of
 
-class Kind(NamedTuple):
-    """How a class is taken apart and put together: functions of an instance, and of its children
-    and context. The second names are PyTorch's."""
-
-    flatten: Callable
-    unflatten: Callable
-
-    @property
-    def flatten_fn(self) -> Callable:
-        """`flatten`."""
-        return self.flatten
-
-    @property
-    def unflatten_fn(self) -> Callable:
-        """`unflatten`."""
-        return self.unflatten
-
-
-SUPPORTED_NODES: dict[type, Kind] = {}
-PyTree = Any
+PyTree: TypeAlias = Any
+Context: TypeAlias = Any
+BUILTIN_TYPES = {tuple, list, dict, namedtuple, OrderedDict, defaultdict, deque}
+STANDARD_DICT_TYPES = {dict, OrderedDict, defaultdict}
 
 
 @dataclass
@@ -61,10 +46,24 @@ class TreeSpec:
         """The structure with these values in it."""
         return tree_unflatten(leaves, self)
 
-    def __repr__(self):
+    def flatten_up_to(self, tree: Any) -> list:
+        """What stands in `tree` where this structure has values. Raises ValueError where it has
+        another form."""
+        return _flatten_up_to(tree, self)
+
+    def children(self) -> list[TreeSpec]:
+        """The structures of the children."""
+        return list(self.children_specs)
+
+    def child(self, index: int) -> TreeSpec:
+        """The structure of one child."""
+        return self.children_specs[index]
+
+    def __repr__(self, indent: int = 0):
         if self.type is None:
             return "*"
-        children = ", ".join(map(repr, self.children_specs))
+        inner = indent + 2
+        children = f",\n{' ' * inner}".join(c.__repr__(inner) for c in self.children_specs)
         return f"TreeSpec({self.type.__name__}, {self.context}, [{children}])"
 
 
@@ -74,66 +73,13 @@ class LeafSpec(TreeSpec):
     def __init__(self):
         super().__init__(None, None, [])
 
-
-def register_pytree_node(
-    cls: type,
-    flatten_fn: Callable,
-    unflatten_fn: Callable,
-    *,
-    serialized_type_name=None,
-    to_dumpable_context=None,
-    from_dumpable_context=None,
-    flatten_with_keys_fn=None,
-) -> None:
-    """Look into objects of a class: ``flatten_fn(x)`` gives ``(children, context)`` and
-    ``unflatten_fn(children, context)`` builds one. The remaining arguments are for writing
-    structures to files, which is not done here."""
-    if cls in SUPPORTED_NODES:
-        raise ValueError(f"{cls} is already registered as pytree node.")
-    SUPPORTED_NODES[cls] = Kind(flatten_fn, unflatten_fn)
-
-
-_register_pytree_node = register_pytree_node
-
-
-def _is_named(value):
-    return isinstance(value, tuple) and hasattr(value, "_fields")
-
-
-_NAMED = Kind(lambda x: (list(x), type(x)), lambda children, kind: kind(*children))
-
-
-def _kind_of(value):
-    if _is_named(value):
-        return namedtuple, _NAMED
-    return type(value), SUPPORTED_NODES.get(type(value))
-
-
-def _from_dict(kind):
-    return Kind(
-        lambda x: (list(x.values()), list(x)),
-        lambda children, keys: kind(zip(keys, children, strict=True)),
-    )
-
-
-SUPPORTED_NODES |= {
-    list: Kind(lambda x: (list(x), None), lambda children, _: list(children)),
-    tuple: Kind(lambda x: (list(x), None), lambda children, _: tuple(children)),
-    dict: _from_dict(dict),
-    OrderedDict: _from_dict(OrderedDict),
-    defaultdict: Kind(
-        lambda x: (list(x.values()), [x.default_factory, list(x)]),
-        lambda children, c: defaultdict(c[0], zip(c[1], children, strict=True)),
-    ),
-    deque: Kind(
-        lambda x: (list(x), x.maxlen), lambda children, longest: deque(children, maxlen=longest)
-    ),
-}
+    def __repr__(self, indent: int = 0):
+        return "*"
 
 
 def _get_node_type(tree: Any) -> type:
     """The class that a structure's root is registered as."""
-    return _kind_of(tree)[0]
+    return kind_of(tree)[0]
 
 
 def tree_flatten(tree: Any, is_leaf: Callable | None = None) -> tuple[list, TreeSpec]:
@@ -143,7 +89,7 @@ def tree_flatten(tree: Any, is_leaf: Callable | None = None) -> tuple[list, Tree
 
 
 def _flatten(tree, is_leaf, leaves):
-    cls, kind = _kind_of(tree)
+    cls, kind = kind_of(tree)
     if kind is None or is_leaf is not None and is_leaf(tree):
         leaves.append(tree)
         return LeafSpec()
@@ -171,7 +117,7 @@ def _unflatten(leaves, spec):
     if spec.type is None:
         return next(leaves)
     children = [_unflatten(leaves, child) for child in spec.children_specs]
-    kind = _NAMED if spec.type is namedtuple else SUPPORTED_NODES[spec.type]
+    kind = NAMED if spec.type is namedtuple else SUPPORTED_NODES[spec.type]
     return kind.unflatten(children, spec.context)
 
 
@@ -194,26 +140,38 @@ def tree_map(func: Callable, tree: Any, *rests: Any, is_leaf: Callable | None = 
     """The structure with ``func(value, ...)`` for every value; `rests` are structures of the same
     form, whose values are the further arguments."""
     leaves, spec = tree_flatten(tree, is_leaf)
-    others = [_flatten_up_to(rest, spec) for rest in rests]
+    others = [spec.flatten_up_to(rest) for rest in rests]
     return tree_unflatten(map(func, leaves, *others), spec)
 
 
 def _flatten_up_to(tree, spec):
     if spec.type is None:
         return [tree]
-    cls, kind = _kind_of(tree)
-    if cls is not spec.type:
-        raise ValueError(
-            f"tree_map: structures differ: a {cls.__name__} where there is a {spec.type.__name__}"
-        )
-    children, context = kind.flatten(tree)
-    if len(children) != len(spec.children_specs) or context != spec.context and cls is not deque:
+    cls, kind = kind_of(tree)
+    if cls is not spec.type and not {cls, spec.type} <= STANDARD_DICT_TYPES:
+        name = getattr(spec.type, "__name__", spec.type)
+        raise ValueError(f"tree_map: structures differ: a {cls.__name__} where there is a {name}")
+    children, context = _children_like(tree, spec, kind)
+    if len(children) != len(spec.children_specs) or context != spec.context:
         raise ValueError(
             f"tree_map: structures differ: a {cls.__name__} with {context or len(children)} where "
             f"there is one with {spec.context or len(spec.children_specs)}"
         )
     pairs = zip(children, spec.children_specs, strict=True)
     return [leaf for child, form in pairs for leaf in _flatten_up_to(child, form)]
+
+
+def _children_like(tree, spec, kind):
+    """The children and context; those of dicts in the order of the keys of `spec`, and without
+    what does not belong to the form: the factory of a defaultdict, the length of a deque."""
+    if spec.type is deque:
+        return list(tree), spec.context
+    if spec.type not in STANDARD_DICT_TYPES:
+        return kind.flatten(tree)
+    keys = spec.context[1] if spec.type is defaultdict else spec.context
+    if len(tree) != len(keys) or any(key not in tree for key in keys):
+        return list(tree.values()), list(tree)
+    return [tree[key] for key in keys], spec.context
 
 
 def tree_map_(func: Callable, tree: Any, *rests: Any, is_leaf: Callable | None = None) -> Any:
@@ -241,3 +199,83 @@ def tree_all(pred: Callable, tree: Any, is_leaf: Callable | None = None) -> bool
 def tree_any(pred: Callable, tree: Any, is_leaf: Callable | None = None) -> bool:
     """Whether ``pred(value)`` holds for some value."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_all_only(types, /, pred: Callable, tree: Any, is_leaf: Callable | None = None) -> bool:
+    """Whether ``pred(value)`` holds for every value of some types."""
+    return all(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, types))
+
+
+def tree_any_only(types, /, pred: Callable, tree: Any, is_leaf: Callable | None = None) -> bool:
+    """Whether ``pred(value)`` holds for some value of some types."""
+    return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, types))
+
+
+def tree_map_only_(types, /, func: Callable, tree: Any, is_leaf: Callable | None = None) -> Any:
+    """Call ``func(value)`` for the values of some types and return the structure as it was."""
+    tree_map_only(types, func, tree, is_leaf=is_leaf)
+    return tree
+
+
+def map_only(types, /) -> Callable:
+    """A decorator: the function for values of some types, others stay as they are."""
+    picks = types if callable(types) and not isinstance(types, type) else None
+
+    def decorate(func):
+        def call(value):
+            wanted = isinstance(value, types) if picks is None else picks(value)
+            return func(value) if wanted else value
+
+        return call
+
+    return decorate
+
+
+def tree_is_leaf(tree: Any, is_leaf: Callable | None = None) -> bool:
+    """Whether something is a value and not a structure."""
+    return (is_leaf is not None and bool(is_leaf(tree))) or kind_of(tree)[1] is None
+
+
+_is_leaf = tree_is_leaf
+
+
+def arg_tree_leaves(*args: Any, **kwargs: Any) -> list:
+    """The values in the arguments of a call."""
+    return tree_leaves(args) + tree_leaves(kwargs)
+
+
+def treespec_leaf() -> LeafSpec:
+    """The structure of a single value."""
+    return LeafSpec()
+
+
+def treespec_tuple(iterable: Iterable = (), /) -> TreeSpec:
+    """The structure of a tuple of structures."""
+    return TreeSpec(tuple, None, list(iterable))
+
+
+def treespec_dict(mapping=(), /, **kwargs) -> TreeSpec:
+    """The structure of a dict of structures."""
+    found = dict(mapping, **kwargs)
+    return TreeSpec(dict, list(found), list(found.values()))
+
+
+def _broadcast_to_and_flatten(
+    tree: Any, treespec: TreeSpec, is_leaf: Callable | None = None
+) -> list | None:
+    """A value for each leaf of `treespec`, where `tree` has one for it or for a structure that it
+    is in; None where the forms do not fit."""
+    if tree_is_leaf(tree, is_leaf):
+        return [tree] * treespec.num_leaves
+    if treespec.is_leaf() or kind_of(tree)[0] is not treespec.type:
+        return None
+    children, context = kind_of(tree)[1].flatten(tree)
+    if len(children) != treespec.num_children or context != treespec.context:
+        return None
+    found: list = []
+    for child, spec in zip(children, treespec.children_specs, strict=True):
+        values = _broadcast_to_and_flatten(child, spec, is_leaf)
+        if values is None:
+            return None
+        found += values
+    return found
