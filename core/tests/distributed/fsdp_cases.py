@@ -69,6 +69,21 @@ def sharded(torch, model, size, **options):
     return shard(model, mesh=mesh, **options)
 
 
+@case
+def summands_of_a_whole(torch, dist, rank, size):
+    """`Partial`: `full_tensor` and `redistribute` reduce."""
+    tensors, mesh = part(torch, "distributed.tensor"), mesh_of(torch, size)
+    local = torch.arange(6.0).reshape(3, 2) * (rank + 1)
+    found = []
+    for kind in ("sum", "avg", "max"):
+        summand = tensors.DTensor.from_local(local, mesh, [tensors.Partial(kind)])
+        divided = summand.redistribute(mesh, [tensors.Shard(0)]).to_local()
+        everywhere = summand.redistribute(mesh, [tensors.Replicate()]).to_local()
+        found += [summand.full_tensor(), divided, everywhere]
+    summand = tensors.DTensor.from_local(local, mesh, [tensors.Partial()])
+    return [*found, tuple(summand.shape)]
+
+
 def batch(torch, step, rank, rows=4, columns=6):
     """The part of a batch that one rank has."""
     values = torch.arange(float(rows * columns)) + 31 * step + 1000 * rank

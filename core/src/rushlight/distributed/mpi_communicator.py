@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.distributed import communicators
 from rushlight.distributed.communicators import pieces
 from rushlight.machine import np
+from rushlight.machine.arrays import strided
 
 
 class MPICommunicator:
@@ -135,4 +136,4 @@ def _joined(arrays):
     """Adjacent arrays as one."""
     first = arrays[0]
     count = sum(each.size for each in arrays)
-    return np.lib.stride_tricks.as_strided(first, (count,), (first.itemsize,))
+    return strided(first, (count,), (first.itemsize,))

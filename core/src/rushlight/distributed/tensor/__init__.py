@@ -6,11 +6,11 @@ is not there.
 
 from rushlight.distributed.device_mesh import DeviceMesh, init_device_mesh
 from rushlight.distributed.tensor.dtensor import DTensor, distribute_tensor
-from rushlight.distributed.tensor.placements import Placement, Replicate, Shard
+from rushlight.distributed.tensor.placements import Partial, Placement, Replicate, Shard
 from rushlight.refusals import rest_of
 
 __all__ = [
-    "DTensor", "DeviceMesh", "Placement", "Replicate", "Shard", "distribute_tensor",
+    "DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard", "distribute_tensor",
     "init_device_mesh",
 ]  # fmt: skip
-__getattr__ = rest_of(__name__, parts="placements")
+__getattr__ = rest_of(__name__, parts="placement_types placements")

@@ -11,7 +11,7 @@ from typing import Any
 
 from rushlight.distributed import collectives
 from rushlight.distributed.reduce_op import ReduceOp
-from rushlight.distributed.tensor.placements import Replicate, Shard, bounds
+from rushlight.distributed.tensor.placements import Partial, Replicate, Shard, bounds
 from rushlight.machine import np
 from rushlight.ops.creation.tensors import empty_like, full_like, ones_like, zeros, zeros_like
 from rushlight.ops.shape.copying import clone
@@ -111,6 +111,10 @@ class DTensor(Tensor):
         if placement.is_replicate():
             return self.to_local().clone()
         group = self._mesh.get_group(0)
+        if placement.is_partial():
+            whole = self.to_local().clone()
+            collectives.all_reduce(whole, getattr(ReduceOp, placement.reduce_op.upper()), group)
+            return whole
         return _gathered(self.to_local(), self._whole, placement.dim, group)
 
     def redistribute(self, device_mesh=None, placements=None, *, async_op=False) -> DTensor:
@@ -124,6 +128,8 @@ class DTensor(Tensor):
         """The norm of all elements of the whole tensor, an ordinary tensor on every rank."""
         if dim is not None:
             raise NotImplementedError("DTensor.norm of dimensions: use full_tensor().norm(...)")
+        if self._placements[0].is_partial():
+            return self.full_tensor().norm(p, dtype=dtype)
         group = self._mesh.get_group(0)
         local = self.to_local()
         power = 2.0 if p in (None, "fro") else float(p)
@@ -140,6 +146,10 @@ class DTensor(Tensor):
     def _local_piece(self) -> list:
         """What checkpoints store of it here: (offsets, part), nothing where this rank has none."""
         placement, local = self._placements[0], self.to_local()
+        if placement.is_partial():
+            raise NotImplementedError(
+                "a DTensor whose ranks have summands cannot be saved; save full_tensor()"
+            )
         offsets = [0] * len(self._whole)
         if placement.is_shard():
             offsets[placement.dim], _ = self._range()
@@ -193,6 +203,11 @@ class DTensor(Tensor):
                 f"{name or func} of a DTensor is not available; use full_tensor() or to_local()"
             )
         first = shared[0]
+        if first._placements[0].is_partial() and name not in _OF_SUMMANDS:
+            raise NotImplementedError(
+                f"{name or func} of a DTensor whose ranks have summands is not available; use "
+                "full_tensor(), or redistribute(placements=[Replicate()]) first"
+            )
         with DisableTorchFunction():
             result = func(
                 *[_local(each, first) for each in args],
@@ -203,6 +218,10 @@ class DTensor(Tensor):
         if not isinstance(result, Tensor) or isinstance(result, cls):
             return result
         return cls.over(result, first._mesh, first._placements, first._whole)
+
+
+# What may be done to summands, one by one.
+_OF_SUMMANDS = frozenset("clone contiguous detach requires_grad_ __deepcopy__".split())
 
 
 def _local(value, like):
@@ -239,6 +258,11 @@ def distribute_tensor(tensor, device_mesh, placements=None, *, src_data_rank=0) 
             f"distribute_tensor: a mesh of {device_mesh.ndim} dimensions and {len(placements)} "
             "placements; one of each is available"
         )
+    if placements[0].is_partial():
+        raise ValueError(
+            "distribute_tensor: a whole tensor cannot become summands; use Shard or Replicate, or "
+            "DTensor.from_local on each rank's summand"
+        )
     whole = tensor.detach().clone()
     if src_data_rank is not None:
         collectives.broadcast(whole, group=device_mesh.get_group(0), group_src=src_data_rank)
@@ -249,4 +273,4 @@ def distribute_tensor(tensor, device_mesh, placements=None, *, src_data_rank=0) 
     return found
 
 
-__all__ = ["DTensor", "Replicate", "Shard", "distribute_tensor"]
+__all__ = ["DTensor", "Partial", "Replicate", "Shard", "distribute_tensor"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class Placement:
-    """Base of :class:`Shard` and :class:`Replicate`."""
+    """Base of :class:`Shard`, :class:`Replicate` and :class:`Partial`."""
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether ranks have parts (along a dimension)."""
@@ -17,7 +17,7 @@ class Placement:
         return False
 
     def is_partial(self) -> bool:
-        """Whether ranks have summands: never here."""
+        """Whether ranks have summands."""
         return False
 
 
@@ -26,6 +26,14 @@ class Shard(Placement):
     """Ranks have consecutive parts along a dimension, the first ones the longer parts."""
 
     dim: int = 0
+
+    @staticmethod
+    def local_shard_size_and_offset(
+        curr_local_size: int, num_chunks: int, rank: int
+    ) -> tuple[int, int]:
+        """How many of so many elements a rank has, and where they begin."""
+        start, end = bounds(curr_local_size, num_chunks, rank)
+        return end - start, start
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether ranks have parts (along a dimension)."""
@@ -38,6 +46,20 @@ class Replicate(Placement):
 
     def is_replicate(self) -> bool:
         """Whether every rank has all elements."""
+        return True
+
+
+@dataclass(frozen=True)
+class Partial(Placement):
+    """Ranks have summands of the whole: ``reduce_op`` of them all is the tensor.
+
+    `DTensor.from_local` takes it, and `full_tensor` and `redistribute` reduce.
+    """
+
+    reduce_op: str = "sum"
+
+    def is_partial(self) -> bool:
+        """Whether ranks have summands."""
         return True
 
 
