@@ -221,10 +221,10 @@ def test_bad_options(options, message):
         data.DataLoader(Squares(), **options)
 
 
-def test_pipes_refuse_and_say_what_to_use():
+def test_missing_pipes_refuse_and_say_what_to_use():
     with pytest.raises(NotImplementedError, match="derive from Dataset or IterableDataset"):
 
-        class Pipe(data.IterDataPipe):
+        class Pipe(data.DFIterDataPipe):
             """Cannot be made."""
 
     assert not hasattr(data, "no_such_name")

@@ -46,13 +46,13 @@ __all__ = [
     "random_split",
 ]
 
-# Of PyTorch's pipes of small steps there is nothing: they refuse, and say what to do instead.
-_PIPES = frozenset(
-    "DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation functional_datapipe "
-    "guaranteed_datapipes_determinism non_deterministic runtime_validation "
-    "runtime_validation_disabled".split()
+_PIPES = frozenset("DataChunk IterDataPipe MapDataPipe functional_datapipe".split())
+# Of PyTorch's pipes of small steps these are not there: they say what to do instead.
+_REFUSED = frozenset(
+    "DFIterDataPipe argument_validation guaranteed_datapipes_determinism non_deterministic "
+    "runtime_validation runtime_validation_disabled".split()
 )
-_LATE = frozenset(("_utils", "dataloader", "distributed"))
+_LATE = frozenset(("_utils", "dataloader", "datapipes", "distributed"))
 
 
 def __getattr__(name):
@@ -64,5 +64,7 @@ def __getattr__(name):
     if name == "DistributedSampler":
         return importlib.import_module("rushlight.utils.data.distributed").DistributedSampler
     if name in _PIPES:
+        return getattr(importlib.import_module("rushlight.utils.data.datapipes"), name)
+    if name in _REFUSED:
         return importlib.import_module("rushlight.refusals").lookup("utils.data", name)
     raise AttributeError(f"module 'rushlight.utils.data' has no attribute '{name}'")

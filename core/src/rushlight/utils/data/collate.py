@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import collections.abc
+import re
 
 import rushlight
 from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils.data.pin_memory import rebuilt_mapping, rebuilt_sequence
 
+# Kinds of arrays that hold texts or objects and become no tensors.
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
 from rushlight.utils.data.collate import default_collate, default_convert
 from rushlight.utils.data.iteration import (
     _BaseDataLoaderIter,
@@ -17,6 +20,10 @@ from rushlight.utils.data.sampler import (
 )
 from rushlight.utils.data.worker_iteration import _MultiProcessingDataLoaderIter
 from rushlight.utils.data.workers import get_worker_info
+
+_T = TypeVar("_T")
+_collate_fn_t: TypeAlias = Callable[[list[_T]], Any]
+_worker_init_fn_t: TypeAlias = Callable[[int], None]
 
 __all__ = [
     "BatchSampler",

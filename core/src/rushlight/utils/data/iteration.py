@@ -7,6 +7,7 @@ import warnings
 import rushlight
 from rushlight.utils.data import fetch, position
 from rushlight.utils.data.pin_memory import pin_memory
+from rushlight.utils.data.sampler import drawn_seed
 
 
 class _DatasetKind:
@@ -50,7 +51,7 @@ class _BaseDataLoaderIter:
         here.draws_seed = draws_seed
         self._sampler_iter = iter(self._index_sampler)
         if draws_seed:
-            self._base_seed = _drawn_seed(loader.generator)
+            self._base_seed = drawn_seed(loader.generator)
             if self._num_workers:
                 self._sampler_iter = iter(self._index_sampler)
         here.base_seed = self._base_seed
@@ -135,13 +136,8 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 def example_batch(loader):
     """What a sampler of streams gives: as many Nones as a batch has samples, or one."""
-    return None if loader.batch_size is None else [None] * loader.batch_size
-
-
-def _drawn_seed(generator):
-    """The seed of a pass's workers, drawn as PyTorch draws it."""
-    seed = rushlight.empty((), dtype=rushlight.int64).random_(generator=generator)
-    return int(seed.item())
+    size = getattr(loader, "batch_size", None)  # which imitated loaders may lack
+    return None if size is None else [None] * size
 
 
 def _pins(loader):

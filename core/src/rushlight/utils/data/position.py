@@ -29,8 +29,10 @@ def stateful_sampler(index_sampler):
 def own_generators(loader) -> list:
     """The generators that a loader and its samplers own, each once."""
     found: list = []
-    batches = loader.batch_sampler
-    for owner in (loader, loader.sampler, batches, getattr(batches, "sampler", None)):
+    # Loaders that imitate ours, as fastai's, have no batch sampler.
+    batches = getattr(loader, "batch_sampler", None)
+    samplers = (getattr(loader, "sampler", None), batches, getattr(batches, "sampler", None))
+    for owner in (loader, *samplers):
         generator = getattr(owner, "generator", None)
         if hasattr(generator, "get_state") and all(generator is not each for each in found):
             found.append(generator)

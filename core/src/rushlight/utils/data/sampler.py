@@ -31,10 +31,15 @@ class SequentialSampler(Sampler[int]):
         return len(self.data_source)
 
 
+def drawn_seed(generator=None) -> int:
+    """A seed, drawn as PyTorch draws that of a pass over a loader, a sampler or a pipe."""
+    return int(rushlight.empty((), dtype=rushlight.int64).random_(generator=generator).item())
+
+
 def _seeded():
     """A generator seeded by the default one, as PyTorch's samplers do it."""
     generator = Generator()
-    generator.manual_seed(int(rushlight.empty((), dtype=rushlight.int64).random_().item()))
+    generator.manual_seed(drawn_seed())
     return generator
 
 
