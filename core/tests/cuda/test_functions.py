@@ -73,6 +73,18 @@ CALLS = {
         lambda a, t: functional.ctc_loss(a.log_softmax(2), t + 1, (6, 6), (3, 2)),
         randn(6, 2, 5), places(4, 2, 3),
     ),
+    "recursive_filter": (rushlight.signal.recursive_filter, randn(2, 9), randn(3), randn(2)),
+    "varying_feedback": (
+        rushlight.signal.varying_feedback, randn(2, 9), randn(2, 9, 1), places(3, 2, 9, 1) + 1
+    ),
+    "transducer_loss": (
+        lambda a, t, n, m: rushlight.signal.transducer_loss(a, t, n + 1, m),
+        randn(2, 4, 3, 5), places(4, 2, 2), places(4, 2), places(3, 2),
+    ),
+    "ctc_alignment": (
+        lambda a, t, n, m: rushlight.signal.ctc_alignment(a, t + 1, n + 5, m),
+        randn(2, 8, 5), places(4, 2, 2), places(4, 2), places(3, 2),
+    ),
     "one_hot": (lambda i: functional.one_hot(i, 5), places(5, 4)),
     "max_unpool": (
         lambda a: functional.max_unpool2d(*functional.max_pool2d(a, 2, return_indices=True), 2),

@@ -21,9 +21,10 @@ _deferred.load_all()
 DYNAMIC = {"_nonzero", "masked_select", "nonzero_static", "unique_consecutive", "argwhere"}
 # No batching rule: one call for each example.
 LOOPING = {
-    "_ctc_loss", "_embedding_bag", "_embedding_bag_backward",
+    "_ctc_alignment", "_ctc_loss", "_embedding_bag", "_embedding_bag_backward",
     "_embedding_bag_weights_backward", "_lobpcg",
-    "_max_unpool", "bincount", "histc", "index_reduce",
+    "_max_unpool", "_recursive_filter", "_transducer_loss", "_varying_feedback", "bincount",
+    "histc", "index_reduce",
 }  # fmt: skip
 # Read values to choose what to do, as PyTorch's do under vmap.
 # Wrapped tensors never come to these: they have no storage, and recurrent layers run step by step.

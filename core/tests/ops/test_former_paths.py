@@ -43,11 +43,16 @@ def test_pickles_of_functions_by_former_names():
     read = []
     for name in _ops():
         function = TABLE[name].function
-        if _reachable(function):
+        if _reachable(function) and _is_old(function.__module__):
             text = f"c{_former(function.__module__)}\n{function.__qualname__}\n."
             assert pickle.loads(text.encode()) is function, name
             read.append(name)
     assert len(read) > 400 and {"relu", "conv2d", "matmul", "sum", "cat"} <= {*read}
+
+
+def _is_old(module):
+    """Whether the module stood there before there were families."""
+    return module.removeprefix("rushlight.ops.") in HOMES.values()
 
 
 def _reachable(function):

@@ -16,7 +16,8 @@ for module in pkgutil.iter_modules(ops.__path__):
 
 ROOT = Path(rushlight.__file__).parent
 # What may stand behind an option that speaks of the dtypes of `ops/_limited.py`.
-KINDS = {"unsigned", "complex", "unsigned complex"}
+KINDS = {"unsigned", "complex", "unsigned complex", "unsigned complex eight"}
+KINDS |= {"unsigned eight", "complex eight", "eight"}
 
 
 def test_every_option_is_read():
@@ -41,7 +42,7 @@ def test_words_for_the_dtypes_that_few_ops_take_are_known(option, words):
 def test_ops_that_only_move_elements_take_every_dtype():
     moving = [op for op in TABLE.values() if "moves" in op.options]
     assert moving
-    assert all(op.options["limited"] == "unsigned complex" for op in moving)
+    assert all(op.options["limited"] == "unsigned complex eight" for op in moving)
 
 
 def test_batching_rules_that_declarations_name_exist():

@@ -51,6 +51,9 @@ CLOSE = {
     "cauchy_": lambda lib, n, d: lib.empty(n, dtype=d).cauchy_(0, 1).clamp(-9, 9),
     "log_normal_": lambda lib, n, d: lib.empty(n, dtype=d).log_normal_(0.5, 0.2),
     "normal": lambda lib, n, d: lib.normal(lib.zeros(n, dtype=d), lib.ones(n, dtype=d)),
+    "normal size of tensors": lambda lib, n, d: lib.normal(
+        lib.tensor(0.0), lib.tensor(1.0), (n,), dtype=d
+    ),
     "normal size": lambda lib, n, d: lib.normal(0.0, 1.0, (n,), dtype=d),
 }
 
@@ -145,6 +148,12 @@ def test_filling_cuts_the_gradient():
 def test_refusals(call, words):
     with pytest.raises(RuntimeError, match=words):
         call(rushlight.ones(4))
+
+
+def test_a_size_wants_numbers():
+    for mean in (rushlight.zeros(3), rushlight.tensor(0.0, requires_grad=True)):
+        with pytest.raises(TypeError, match="with a size, mean and std must be numbers"):
+            rushlight.normal(mean, 1.0, (3,))
 
 
 def test_fills_go_through_memory_in_order():

@@ -44,6 +44,20 @@ def test_stft_of_complex_signals_and_pairs():
     assert rushlight.equal(rushlight.view_as_complex(pairs.contiguous()), numbers)
 
 
+@pytest.mark.parametrize("signal", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("own", ["float32", "float64"])
+def test_stft_computes_in_the_wider_dtype_of_signal_and_window(signal, own):
+    size = rushlight.hann_window(8, dtype=getattr(rushlight, own))
+    wave = random(2, 40).to(getattr(rushlight, signal))
+    agree("stft", wave, 8, window=size, return_complex=True, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_stft_refuses_half_width_without_a_wider_window(dtype):
+    with pytest.raises(RuntimeError, match="expected float32 or float64"):
+        rushlight.stft(random(40).to(getattr(rushlight, dtype)), 8, return_complex=True)
+
+
 def test_stft_refuses():
     with pytest.raises(RuntimeError, match="return_complex"):
         rushlight.stft(random(40), 8)

@@ -217,7 +217,7 @@ def _is_limited(op, tensors, values):
     another."""
     for tensor in tensors:
         if tensor is not None and tensor._dtype.code >= FIRST_LIMITED:
-            return _limited().in_complex64(op, [t._dtype for t in tensors if t is not None], values)
+            return _limited().in_wider(op, [t._dtype for t in tensors if t is not None], values)
     return False
 
 

@@ -27,7 +27,8 @@ FAMILIES = (
     "fft.spectrogram linalg.low_rank linalg.former_names elementwise.special_bessel "
     "elementwise.special_errors elementwise.special_gamma elementwise.special_polynomials "
     "random.variates random.reparameterization shape.rearranging former.former_methods "
-    "sparse.layouts creation.sharing shape.memory_layout"
+    "sparse.layouts creation.sharing shape.memory_layout losses.transducer_loss "
+    "signal.recursive_filters"
 ).split()
 
 

@@ -1,17 +1,17 @@
-"""Dtypes that few ops compute in: ``uint16``, ``uint32``, ``uint64`` and ``complex32``.
+"""Dtypes that few ops compute in: ``uint16``, ``uint32``, ``uint64``, ``complex32``, ``float8_*``.
 
 PyTorch has kernels of few ops for them: those that move elements, compare them for equality,
 multiply or join them. A declaration says so:
 
-- ``limited="unsigned complex"`` names those of the two kinds that an op computes in. Without it
+- ``limited="unsigned complex eight"`` names those of the kinds that an op computes in. Without it
   kernels take none; views, and what is written with other ops, pass all on; False refuses all.
-- ``moves=True``: its kernel only moves elements, so it takes complex32 as it is.
+- ``moves=True``: its kernel only moves elements, so it takes all of them as they are.
 - ``barred=`` names the kinds that PyTorch refuses before it looks for a kernel: a RuntimeError.
 
 Each op runs on a dtype that kernels have. None that takes unsigned integers asks for the sign of a
 number (but for ``reads_sign=True``), so their bits pass for signed numbers of that width; complex32
-is computed in complex64 and rounded once. Where an op computes in another dtype (floats above all),
-its operands are converted first.
+is computed in complex64, a float of eight bits in float32, and rounded once. Where an op computes
+in another dtype (floats above all), its operands are converted first.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 from rushlight.autograd.mode import mode
 from rushlight.devices import meta
 from rushlight.dtypes import (
+    EIGHT_BITS,
     FIRST_LIMITED,
     bool_,
     complex32,
@@ -38,7 +39,8 @@ from rushlight.ops._table.op import TENSORS
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 SIGNED = {uint16: int16, uint32: int32, uint64: int64}
-STORED_AS = SIGNED | {complex32: complex64}  # what kernels compute in
+WIDER = {complex32: complex64, **dict.fromkeys(EIGHT_BITS, float32)}
+STORED_AS = SIGNED | WIDER  # what kernels compute in
 
 
 def takes(op, dtype):
@@ -50,7 +52,7 @@ def takes(op, dtype):
 
 
 def _kind(dtype):
-    return "complex" if dtype is complex32 else "unsigned"
+    return "complex" if dtype is complex32 else "eight" if dtype in WIDER else "unsigned"
 
 
 def first_refused(op):
@@ -59,17 +61,19 @@ def first_refused(op):
         return None
     if not takes(op, uint16):
         return FIRST_LIMITED
-    return None if "moves" in op.options else complex32.code
+    if "moves" not in op.options:
+        return complex32.code
+    return None if takes(op, EIGHT_BITS[0]) else EIGHT_BITS[0].code
 
 
 def refuse(op, dtype):
     """The error for an op that has no kernel for a dtype."""
-    whole = dtype is not complex32
+    wide = {"complex": "complex64", "eight": "float32"}.get(_kind(dtype), "int64 or float32")
     barred = _kind(dtype) in op.options.get("barred", ())
     kind = RuntimeError if barred else NotImplementedError
     raise kind(
         f'"{op.name.strip("_")}" not implemented for dtype {dtype}: convert the tensor first, for '
-        f"example to {'int64 or float32' if whole else 'complex64'}"
+        f"example to {wide}"
     )
 
 
@@ -113,8 +117,8 @@ def with_kernel_operands(call):
 def _converted(tensor, operand, stored):
     if tensor._device is meta:
         return make_tensor(tensor._array, tensor._dtype, meta)
-    if operand is complex32:
-        return _as(tensor, complex64)
+    if operand in WIDER:
+        return _as(tensor, WIDER[operand])
     tensor = _as(tensor, operand)
     if stored is None:
         return tensor
@@ -134,6 +138,8 @@ def _as(tensor, dtype):
 
 def _number(value, operand):
     """A number among operands as the operands' dtype holds it."""
+    if operand in EIGHT_BITS:
+        return float(cast(np.array(value, np.float32), operand.code))
     if operand is complex32:
         rounded = complex(cast(np.array(value, np.complex64), operand.code).item())
         return rounded if isinstance(value, complex) else rounded.real
@@ -154,17 +160,18 @@ def restored(array, dtype):
     """What a kernel gave, as an array of the dtype that it stands for."""
     if dtype in SIGNED:
         return array.view(BY_CODE[dtype.code])
-    return cast(array, dtype.code) if dtype is complex32 else array
+    return cast(array, dtype.code) if dtype in WIDER else array
 
 
 # ------------------------------------------------------------------------------ ops of whole arrays
-def in_complex64(op, found, values):
-    """Whether an op of arrays has to compute complex32 among the dtypes it `found` in complex64;
-    refuses those that it does not compute at all."""
+def in_wider(op, found, values):
+    """Whether an op of arrays has to compute complex32 or a float of eight bits among the dtypes it
+    `found` in a wider one; refuses those that it does not compute at all."""
+    wide = any(dtype in WIDER for dtype in found)
     if complex32 in found and _wanted(op, values) is not None:
         return True
     check(op, *found)
-    return "moves" not in op.options and complex32 in found
+    return "moves" not in op.options and wide
 
 
 def _wanted(op, values):
@@ -175,8 +182,9 @@ def _wanted(op, values):
 
 
 def computed(op, values, run):
-    """What `run` gives for an op's values with complex64 in place of complex32: its results as
-    complex32 and float16, unless another dtype was asked for; neither wrapped nor recorded."""
+    """What `run` gives for an op's values with wider dtypes in place of those of `WIDER`: its
+    results in the narrow ones, unless another dtype was asked for; neither wrapped nor recorded."""
+    narrow = _narrow(op, values)
     wide = [
         tuple([_whole(v) for v in value]) if op.kinds[i] == TENSORS else _whole(value)
         for i, value in enumerate(values)
@@ -186,25 +194,28 @@ def computed(op, values, run):
         results = run(op, wide)
     finally:
         mode.recording = previous
-    narrowed = _narrowed if _wanted(op, values) is None else _array
+    if _wanted(op, values) is not None:
+        narrow = {}
     if isinstance(results, (tuple, list)):
-        return tuple([narrowed(result) for result in results])
-    return narrowed(results)
+        return tuple([_narrowed(result, narrow) for result in results])
+    return _narrowed(results, narrow)
+
+
+def _narrow(op, values):
+    """The narrow dtypes of results, by the wide ones that they are computed in."""
+    for i, value in enumerate(values):
+        for item in value if op.kinds[i] == TENSORS else (value,):
+            if isinstance(item, Tensor) and item._dtype in EIGHT_BITS:
+                return {float32: item._dtype}
+    return {complex64: complex32, float32: float16}
 
 
 def _whole(value):
-    if isinstance(value, Tensor) and value._dtype is complex32:
-        return _as(value, complex64)
+    if isinstance(value, Tensor) and value._dtype in WIDER:
+        return _as(value, WIDER[value._dtype])
     return value
 
 
-_NARROW = {complex64: complex32, float32: float16}
-
-
-def _array(result):
-    return result._array
-
-
-def _narrowed(result):
-    dtype = _NARROW.get(result._dtype)
+def _narrowed(result, narrow):
+    dtype = narrow.get(result._dtype)
     return result._array if dtype is None else result.to(dtype)._array

@@ -7,7 +7,15 @@ cast to before the body runs, and what its result is stored as.
 from __future__ import annotations
 
 from rushlight import dtypes
-from rushlight.dtypes import BOOL, COMPLEX, FLOAT, PROMOTION, default, refuse_promotion
+from rushlight.dtypes import (
+    BOOL,
+    COMPLEX,
+    EIGHT_BITS,
+    FLOAT,
+    PROMOTION,
+    default,
+    refuse_promotion,
+)
 from rushlight.machine import np
 from rushlight.machine.arrays import is_complex
 
@@ -57,6 +65,9 @@ def result_type(tensors, numbers=()):
     for value in numbers:
         found = number_dtype(value)
         number = found if number is None else _promoted(number, found)
+    if full is not None and zero is not None and zero.category > full.category:
+        if full in EIGHT_BITS or zero in EIGHT_BITS:
+            refuse_promotion(full, zero)
     return _combine(_combine(full, zero), number)
 
 

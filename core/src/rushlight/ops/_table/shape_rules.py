@@ -213,6 +213,11 @@ def histogram_of(input, bins=100, *_bounds):
     return (bins,), dtype_of(input)
 
 
+def in_range(input, dim, *_args, **_options):
+    """The check that a tensor has the dimension that the argument behind it names."""
+    wrap_dim(dim, input.ndim)
+
+
 def checked(check, rule):
     """A shape rule behind a check of the arguments: what the body refuses has no shape either."""
 

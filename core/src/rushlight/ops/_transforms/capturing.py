@@ -12,10 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight import devices
+from rushlight.ops._table.value_sized import rule_of
 from rushlight.ops._transforms.wrappers import Level, Wrapped, below, take_out, wrap, write_out
 from rushlight.ops.random.generators import get_rng_state, set_rng_state
 from rushlight.tensor.dispatch import stack
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.shape import Size, wrap_dim
+from rushlight.tensor.tensor import Tensor, sized
 
 
 def _needs_value(name):
@@ -75,7 +77,30 @@ class Captured(Wrapped):
     def __repr__(self):
         return f"Captured({tuple(self.shape)}, {self._dtype}, {self._level.recorder.name(self)})"
 
-    item, tolist, numpy = map(_needs_value, ("item", "tolist", "numpy"))
+    @property
+    def shape(self):
+        """The extent of every dimension; some may be numbers that depend on values."""
+        drawn = self.__dict__.get("_drawn_sizes")
+        found = sized(self)
+        return found if drawn is None else Size(drawn.get(d, n) for d, n in enumerate(found))
+
+    def size(self, dim=None):
+        """The shape, or the extent of one dimension."""
+        if "_drawn_sizes" not in self.__dict__:
+            return Tensor.size(self, dim)
+        return self.shape if dim is None else self.shape[wrap_dim(dim, self.dim())]
+
+    def item(self):
+        """The one element: a number that the program reads when it runs."""
+        return self._level.recorder.number_of(self)
+
+    def tolist(self):
+        """The elements as numbers that the program reads when it runs."""
+        if not self.dim():
+            return self.item()
+        return [part.tolist() for part in self.unbind(0)]
+
+    numpy = _needs_value("numpy")
     __bool__, __int__, __float__ = map(_needs_value, ("__bool__", "__int__", "__float__"))
     __complex__, __index__, __array__ = map(_needs_value, ("__complex__", "__index__", "__array__"))
 
@@ -165,8 +190,13 @@ def run(level, step, function, args, kwargs):
     # what makes a tensor of no other is told where; the rest follows its inputs
     if level.fake and "device" in step.kwargs:
         named["device"] = devices.meta
+    rule = rule_of(function) if level.fake else None
     with level.outside():
-        result = function(*lowered, **named)
+        result = NotImplemented
+        if rule is not None:
+            result = rule(level.recorder.drawing(function), *lowered, **named)
+        if result is NotImplemented:
+            result = function(*lowered, **named)
     # the caller holds the tensor that was written to, and reads the step from now on
     if step.writes and result is lowered[0]:
         level.recorder.written(args[0], step)
@@ -179,4 +209,5 @@ def _lowered(level, value):
         return level.lowered(value)
     if type(value) in (tuple, list):
         return type(value)(_lowered(level, v) for v in value)
-    return value
+    plain = getattr(value, "as_plain", None)  # of a number that depends on values
+    return value if plain is None else plain()

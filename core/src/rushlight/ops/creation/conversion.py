@@ -50,7 +50,7 @@ from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
     samples=lambda make: [((make(2, 3), dtypes.float64), {})],
     tested_by="dtypes",
     meta=lambda input, dtype: (input.shape, dtype),
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     moves=True,
 )
 def _cast(input: Tensor, dtype):
@@ -113,7 +113,7 @@ def _move(tensor, device, non_blocking=False):
     samples=lambda make: [],
     tested_by="tests/cuda/test_tensors.py",
     meta=lambda input, source, device: (input.shape, dtype_of(input)),
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     moves=True,
 )
 def _transfer(input: Tensor, source, device):
@@ -244,31 +244,13 @@ def _type(self, dtype=None, non_blocking=False):
     """The type's name, or the tensor in another dtype."""
     if dtype is None:
         home = "rushlight.cuda" if self.is_cuda else "rushlight"
-        return f"{home}.{_LEGACY.get(self._dtype.name, self._dtype.name)}Tensor"
+        return f"{home}.{dtypes.TITLES[self._dtype.name]}Tensor"
     if isinstance(dtype, str):
         return self.to(_FROM_LEGACY[dtype.rsplit(".", 1)[-1]])
     return self.to(dtype if isinstance(dtype, dtypes.dtype) else dtype.dtype)  # a FloatTensor
 
 
-_LEGACY = {
-    "float32": "Float",
-    "float64": "Double",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "int64": "Long",
-    "int32": "Int",
-    "int16": "Short",
-    "int8": "Char",
-    "uint8": "Byte",
-    "uint16": "UInt16",
-    "uint32": "UInt32",
-    "uint64": "UInt64",
-    "bool": "Bool",
-    "complex32": "ComplexHalf",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
-_FROM_LEGACY = {short + "Tensor": dtypes.NAMES[name] for name, short in _LEGACY.items()}
+_FROM_LEGACY = {short + "Tensor": dtypes.NAMES[name] for name, short in dtypes.TITLES.items()}
 Tensor.cpu, Tensor.cuda, Tensor.type = _cpu, _cuda, _type
 Tensor.type_as = lambda self, other: self.to(other._dtype)
 
@@ -279,7 +261,7 @@ Tensor.type_as = lambda self, other: self.to(other._dtype)
     method=False,
     tested_by="tests/autograd/test_inplace.py",
     samples=lambda make: [],
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     moves=True,
     batching="copy",
     schemas=("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",),
@@ -373,7 +355,7 @@ def copy_(self, other, non_blocking=False):
     method=False,
     tested_by="tests/autograd/test_inplace.py",
     samples=lambda make: [],
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     moves=True,
     batching="fill",
     fills=True,

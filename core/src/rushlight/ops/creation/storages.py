@@ -11,6 +11,7 @@ import sys
 from rushlight import devices, dtypes
 from rushlight.machine import memory, np
 from rushlight.machine.arrays import BY_CODE
+from rushlight.ops.creation.mapped_files import bytes_of_file, from_file
 from rushlight.ops.former.former_methods import _SHORT, TypedStorage
 from rushlight.tensor.storage import Storage, storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
@@ -69,6 +70,13 @@ class StorageType(type):
         if byte_order not in (None, "native", sys.byteorder):
             array.byteswap(inplace=True)
         return cls._of(make_tensor(array, dtype or cls.dtype or dtypes.uint8))
+
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """A storage over the first bytes of a file (``nbytes``; elements for typed storages), as
+        :func:`rushlight.from_file`."""
+        if cls.dtype is None:
+            return cls._of(bytes_of_file(filename, shared, nbytes))
+        return cls._of(from_file(filename, shared, nbytes, dtype=cls.dtype))
 
     def _new_shared(cls, size, device="cpu"):
         """A storage of `size` zeros in shared memory."""

@@ -612,7 +612,8 @@ def eye(
     for name, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
             raise RuntimeError(f"eye: {name} must be greater or equal to 0, got {value}")
-    refuse_limited("eye", dtype)
+    if dtype.category != FLOAT:  # those of eight bits hold a one and a zero
+        refuse_limited("eye", dtype)
     if out is None and not requires_grad and devices.is_cpu(device):
         made = identity(n, n if m is None else m, dtype)
         if made is not None:

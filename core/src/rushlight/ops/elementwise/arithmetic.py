@@ -122,7 +122,7 @@ rsub.gradient(
     schemas=of_two("mul"),
     wraps_numbers=True,
     operators=("__mul__",), reflected=("__rmul__",), aliases=("multiply",), numbers="all",
-    limited="unsigned complex", foreach="factor",
+    limited="unsigned complex eight", foreach="factor",
     aten="Tensor Scalar out Scalar_out left_t right_ default", aten_inplace="Tensor Scalar",
     aten_aliases={"multiply": "Tensor Scalar out", "multiply_": "Tensor Scalar"},
 )  # fmt: skip
@@ -340,7 +340,7 @@ neg.gradient(input=lambda grad: -grad)
 
 @elementwise(
     rule=real_of_complex, operators=("__abs__",), aliases=("absolute",), domain=nonzero,
-    limited="complex", sparse="elements", foreach="",
+    limited="complex eight", sparse="elements", foreach="",
 )  # fmt: skip
 def abs(input):
     """The absolute value."""

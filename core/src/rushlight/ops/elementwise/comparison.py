@@ -22,7 +22,7 @@ _ORDERED = {"rule": real_boolean, "differentiable": False}
     operators=("__eq__",),
     beside_array=lambda input, array: eq(input, from_numpy(array)),
     **_PLAIN,
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     aten="Tensor Scalar Scalar_out Tensor_out default Tensor_list",
     aten_inplace="Scalar Tensor",
 )
@@ -36,7 +36,7 @@ def eq(input, other):
     aliases=("not_equal",),
     beside_array=lambda input, array: ne(input, from_numpy(array)),
     **_PLAIN,
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     aten="Tensor Scalar Scalar_out Tensor_out default Tensor_list",
     aten_inplace="Scalar Tensor",
     aten_aliases={
@@ -107,19 +107,19 @@ def ge(input, other):
     return input >= other
 
 
-@elementwise(inplace=False, **_PLAIN, limited="unsigned complex", sparse="elements")
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex eight", sparse="elements")
 def isnan(input):
     """True where an element is not a number."""
     return xp.isnan(input)
 
 
-@elementwise(inplace=False, **_PLAIN, limited="unsigned complex", sparse="elements")
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex eight", sparse="elements")
 def isinf(input):
     """True where an element is an infinity."""
     return xp.isinf(input)
 
 
-@elementwise(inplace=False, **_PLAIN, limited="unsigned complex")
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex eight")
 def isfinite(input):
     """True where an element is neither infinite nor nan."""
     return xp.isfinite(input)
@@ -214,7 +214,7 @@ def _where_samples(make):
     ),
     aside=(0,), method=False, inplace=False, samples=_where_samples,
     fits={"input": FULL, "other": FULL},
- limited="unsigned complex")  # fmt: skip
+ limited="unsigned complex eight")  # fmt: skip
 def _where(condition, input, other):
     """The ternary choice; conditions are bool."""
     return xp.where(condition, input, other)
@@ -312,7 +312,7 @@ _equal_calls = _equal_short.layouts
 @composite(
     in_aten=False,
     schemas=("equal(Tensor self, Tensor other) -> bool",),
-    limited="unsigned",
+    limited="unsigned eight",
     samples=lambda make: [(make(3, 4), make(3, 4)), (make(0), make(0))],
     differentiable=False,
 )

@@ -162,17 +162,13 @@ def stft(
         )
     window = _full_window(window, length, n_fft, input)
     common = input if not is_complex or input.is_complex() else input.to(window._dtype)
-    frames = common.unfold(-1, n_fft, hop) * window.to(_wider(common, window))
+    frames = common.unfold(-1, n_fft, hop) * window
     norm = _norm(normalized, "backward")
     axes = (frames.dim() - 1,)
     found = _transformed(frames, axes, norm, onesided).transpose(-1, -2)
     if return_complex is False:
         return view_as_real(found)
     return found
-
-
-def _wider(input, window):
-    return input._dtype if input._dtype.category >= window._dtype.category else window._dtype
 
 
 def _transformed(frames, axes, norm, onesided):

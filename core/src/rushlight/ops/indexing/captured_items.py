@@ -6,12 +6,14 @@ from rushlight.dtypes import bool_, int64, uint8
 from rushlight.machine import np
 from rushlight.machine.arrays import is_array
 from rushlight.ops._table.aten import in_aten
+from rushlight.ops._table.value_sized import value_sized
 from rushlight.ops._transforms.capturing import Captured
 from rushlight.ops.creation.tensors import tensor
 from rushlight.ops.former.private_names import sliced
 from rushlight.ops.indexing import items as indexing
 from rushlight.ops.indexing.items import _slice
 from rushlight.ops.indexing.slicing import narrow, select
+from rushlight.ops.indexing.value_steps import picked_sizes
 from rushlight.ops.shape.view_copies import select_scatter, slice_scatter
 from rushlight.ops.shape.views import permute, t, transpose, view_scatter
 from rushlight.tensor.dispatch import captured, stack
@@ -48,6 +50,7 @@ def alias(self):
     return self.view_as(self)
 
 
+@value_sized(picked_sizes)
 @in_aten("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor")
 def picked(self, indices):
     """The elements at index tensors, one for each dimension or None."""

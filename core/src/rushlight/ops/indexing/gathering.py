@@ -32,6 +32,7 @@ from rushlight.ops.indexing.index_checks import (
 )
 from rushlight.ops.indexing.index_forms import slices
 from rushlight.ops.indexing.items import _index_put
+from rushlight.ops.indexing.value_steps import index_rows
 from rushlight.ops.shape.complex_views import conj_number
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.memory_format import same_order
@@ -57,7 +58,9 @@ def _gather_samples(make):
 
 
 def _meta_gather(input, dim, index, sparse_grad=False):
-    wrap_dim(dim, input.ndim)
+    dim = wrap_dim(dim, input.ndim)
+    check_index("gather", index, input.ndim)
+    check_extents("gather", line(index), line(input), dim)
     return index.shape, dtype_of(input)
 
 
@@ -104,11 +107,7 @@ gather.gradient(input=_gather_gradient)
 def _check_scatter(name, input, dim, index, src):
     check_index(name, index, input.ndim)
     check_same_dtype(name, input, src)
-    if index.size and max(index.ndim, 1) != max(src.ndim, 1):
-        raise RuntimeError(
-            f"Index tensor must have the same number of dimensions as src tensor: {name} got "
-            f"{index.ndim} and {src.ndim}"
-        )
+    check_index(name, index, src.ndim, "src")
     if index.size:
         check_extents(name, line(index), line(input), dim, line(src))
         check_bounds(name, index, line(input).shape[dim], dim)
@@ -308,6 +307,7 @@ def _check_one(input, count):
 
 
 def _meta_select(input, dim, index):
+    slices_of("index_select")(input, dim, index)
     dim = wrap_dim(dim, input.ndim)
     count = index.shape[0] if index.ndim else 1
     _check_one(input, count)
@@ -318,7 +318,7 @@ def _meta_select(input, dim, index):
     linear=True,
     samples=_select_samples,
     meta=_meta_select,
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     batching="index_select",
 )
 def index_select(input: Tensor, dim, index: Tensor):
@@ -418,7 +418,7 @@ index_copy.gradient(
     samples=lambda make: [((make(4, 3), 0, make.integers(0, 4, (2,)), 1.5), {})],
     method=False,
     inplace="_index_fill_",
-    meta=meta_like_input,
+    meta=checked(slices_of("index_fill"), meta_like_input),
     oracle="Tensor",
     limited="complex",
     batching="index_writes",
@@ -501,6 +501,9 @@ Tensor.index_fill_ = _index_fill_inplace
     method=False,
     samples=lambda make: [((make(3, 4),), {})],
     differentiable=False,
+    schemas=("nonzero(Tensor self) -> Tensor",),
+    aten_call=lambda input: ("nonzero", {"self": input}),
+    value_sized=index_rows,
     limited="complex",
     batching="dynamic",
 )
@@ -542,7 +545,11 @@ def nonzero(input, *, as_tuple=False, out=None):
     return _nonzero(input.reshape(1)).unbind(1) if not input.dim() else found.unbind(1)
 
 
-@composite(samples=lambda make: [(make.mask(3, 4),), (make(3, 4),)], differentiable=False)
+@composite(
+    samples=lambda make: [(make.mask(3, 4),), (make(3, 4),)],
+    differentiable=False,
+    value_sized=index_rows,
+)
 def argwhere(input: Tensor):
     """The indices of the nonzero elements, one row each."""
     return _nonzero(input)

@@ -65,18 +65,22 @@ def check_same_dtype(name, array, source, word="src"):
 def check_vector_index(name, input, dim, index, source=None):
     """The checks of the ``index_*`` family; gives the dimension and the index as a vector."""
     dim = wrap_dim(dim, input.ndim)
-    if index.ndim > 1:
-        raise IndexError(
-            f"{name}(): Index is supposed to be a vector, got shape {shape_text(index.shape)}"
-        )
-    if index.dtype not in INDEX_DTYPES:
-        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, got {index.dtype}")
+    _check_vector(name, index)
     index = line(index)
     check_bounds(name, index, line(input).shape[dim], dim, IndexError)
     if source is not None:
         check_same_dtype(name, input, source, "source")
         _check_slices(name, input, dim, index, source)
     return dim, index
+
+
+def _check_vector(name, index):
+    if index.ndim > 1:
+        raise IndexError(
+            f"{name}(): Index is supposed to be a vector, got shape {shape_text(index.shape)}"
+        )
+    if index.dtype not in INDEX_DTYPES:
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, got {index.dtype}")
 
 
 def _check_slices(name, input, dim, index, source):
@@ -100,8 +104,11 @@ def _check_slices(name, input, dim, index, source):
 def slices_of(name):
     """The check that an op of the ``index_*`` family makes of shapes."""
 
-    def check(input, dim, index, source, *args, **kwargs):
-        _check_slices(name, input, wrap_dim(dim, input.ndim), line(index), source)
+    def check(input, dim, index, source=None, *args, **kwargs):
+        dim = wrap_dim(dim, input.ndim)
+        _check_vector(name, index)
+        if getattr(source, "ndim", None) is not None:
+            _check_slices(name, input, dim, line(index), source)
 
     return check
 
@@ -110,6 +117,8 @@ def extents_of(name):
     """The check that an op of the ``scatter`` family makes of shapes."""
 
     def check(input, dim, index, src, *args, **kwargs):
+        check_index(name, index, input.ndim)
+        check_index(name, index, src.ndim, "src")
         if index.size:
             dim = wrap_dim(dim, input.ndim)
             check_extents(name, line(index), line(input), dim, line(src))

@@ -122,7 +122,7 @@ construction.slices_by(_slice.op)
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     batching="index",
 )
 def _index(input: Tensor, index):
@@ -189,7 +189,7 @@ _index.gradient(input=_index_gradient)
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
-    limited="complex",
+    limited="complex eight",
     batching="index_put",
 )
 def _index_put(input: Tensor, values: Tensor, index, accumulate):
@@ -243,7 +243,7 @@ _index_put.gradient(
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
-    limited="unsigned complex",
+    limited="unsigned complex eight",
 )
 def _index_rows(input: Tensor, index: Tensor, dim=0):
     """``input[index]`` for an index of int64: slices along a dimension."""

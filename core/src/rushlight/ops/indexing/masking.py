@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rushlight.dtypes import bool_
 from rushlight.errors import shape_text
 from rushlight.kernels.copying.assignment import by_rows
@@ -134,8 +136,11 @@ Tensor.masked_fill_ = _masked_fill_inplace
 @op(
     linear=True,
     samples=lambda make: [((make(3, 4), make.mask(3, 4)), {}), ((make(4), make.mask(3, 1)), {})],
-    limited="complex",
+    limited="complex eight",
     batching="masked_select",
+    value_sized=lambda draw, input, mask: input.new_empty(
+        (draw(most=math.prod(np.broadcast_shapes(input.shape, mask.shape))),)
+    ),
 )
 def masked_select(input: Tensor, mask: Tensor):
     """The elements where `mask` is true, as a vector."""

@@ -7,7 +7,7 @@ import itertools
 
 from rushlight.errors import shape_text
 from rushlight.machine import np
-from rushlight.machine.arrays import MetaArray, complex32, meta_array
+from rushlight.machine.arrays import MetaArray, meta_array, strided
 from rushlight.ops._calls.known_views import ShortView
 from rushlight.ops._table.arrays import one_of_many
 from rushlight.ops._table.op import Position, Whole, composite
@@ -207,12 +207,10 @@ def unfold(input: Tensor, dimension, size, step):
             f"maximum size for tensor at dimension {dim} is "
             f"{input.shape[dim] if input.ndim else 1} but size is {size}"
         )
-    found = input.view(np.int32) if input.dtype == complex32 else input  # which NumPy cannot name
-    shape, steps = list(found.shape), list(found.strides)
+    shape, steps = list(input.shape), list(input.strides)
     shape[dim] = (shape[dim] - size) // step + 1
     shape, steps = (*shape, size), (*steps[:dim], steps[dim] * step, *steps[dim + 1 :], steps[dim])
-    windows = np.lib.stride_tricks.as_strided(found, shape, steps, subok=True)
-    return windows if found is input else windows.view(complex32)
+    return strided(input, shape, steps)
 
 
 def _unfold_gradient(grad, input_shape, dimension, size, step):

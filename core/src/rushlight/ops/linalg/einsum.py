@@ -7,7 +7,8 @@ import math
 
 from rushlight.ops._table.aten import in_aten
 from rushlight.ops.linalg.products import bmm, mm
-from rushlight.tensor.overriding import overridable
+from rushlight.tensor.overriding import call_by_override
+from rushlight.tensor.tensor import EXACT
 
 _SPARE = [chr(c) for c in range(0x391, 0x3C9)]  # labels of dimensions behind an ellipsis
 
@@ -192,7 +193,6 @@ def _form(equation, *operands):
 
 
 @in_aten("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", call=_form)
-@overridable(as_given=True)
 def einsum(equation, *operands):
     """Sums of products of tensors, written with one letter per dimension.
 
@@ -202,6 +202,10 @@ def einsum(equation, *operands):
     """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
+    if not EXACT.issuperset(map(type, operands)):  # asked for the operands one by one, as there
+        found = call_by_override(einsum, (equation, *operands), {})
+        if found is not NotImplemented:
+            return found
     if len(operands) == 2:
         plan = _pair_plan(equation, *(tuple(t.shape) for t in operands))
         if plan is not None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from rushlight.dtypes import complex64, complex128, float32, float64, int32
-from rushlight.errors import shape_text
 from rushlight.kernels.linalg import lapack
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE, dtype_of
 from rushlight.ops._table.domains import symmetrized
 from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.shape_rules import checked
 from rushlight.ops.linalg.matrix_checks import (
-    broadcast_batches,
+    check_cholesky_solve,
     check_dtype,
     check_input,
+    check_lu,
     check_matrix,
-    check_square,
     eye_like,
     named,
     raise_failures,
@@ -112,20 +112,6 @@ def cholesky(input: Tensor, upper=False):
     return _checked_cholesky("cholesky", input, upper)
 
 
-def _check_cholesky_solve(B, L):
-    name = cholesky_solve.op.name
-    for value, letter in ((B, "B"), (L, "L")):
-        check_matrix(name, value, letter)
-    check_square(name, L, "L")
-    check_dtype(name, B, L, letters="BL")
-    if B.shape[-2] != L.shape[-1]:
-        raise RuntimeError(
-            f"cholesky_solve: Incompatible matrix sizes: B has shape {shape_text(B.shape)}, L has "
-            f"shape {shape_text(L.shape)}"
-        )
-    return broadcast_batches(name, B, L)
-
-
 @op(
     batching="trailing of several",
     samples=lambda make: [
@@ -134,12 +120,12 @@ def _check_cholesky_solve(B, L):
         ((make(0, 3, 2), make(0, 3, 3).detach()), {}),
     ],
     sweep=(2, 3),
-    meta=lambda B, L, upper=False: (_check_cholesky_solve(B, L)[0].shape, dtype_of(B)),
+    meta=lambda B, L, upper=False: (check_cholesky_solve(B, L)[0].shape, dtype_of(B)),
     autocast="float32",
 )
 def cholesky_solve(input: Tensor, input2: Tensor, upper=False):
     """X of ``A @ X = B`` with ``A = L @ L.mH`` (``L.mH @ L`` if `upper`)."""
-    input, input2 = _check_cholesky_solve(input, input2)
+    input, input2 = check_cholesky_solve(input, input2)
     return by_columns(lapack.cholesky_solve(input2, input, upper))
 
 
@@ -187,6 +173,7 @@ def _matrices(make):
 
 
 def _lu_meta(A, pivot=True, check_errors=False):
+    check_lu(A, pivot)
     shape = (*A.shape[:-2], min(A.shape[-2:]))
     return [(A.shape, dtype_of(A)), (shape, int32), (A.shape[:-2], int32)]
 
@@ -207,10 +194,7 @@ def _lu_meta(A, pivot=True, check_errors=False):
 def linalg_lu_factor_ex(A: Tensor, *, pivot=True, check_errors=False):
     """``(LU, pivots, info)``: L below the diagonal (ones on it left out), U above; row i was
     exchanged with row ``pivots[i]`` (from 1); `info` names a zero on U's diagonal."""
-    check_matrix("linalg.lu_factor", A)
-    check_dtype("linalg.lu_factor", A)
-    if not pivot:
-        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    check_lu(A, pivot)
     factors, pivots, info = lapack.lu(A)
     if check_errors:
         raise_failures("linalg.lu_factor_ex", info, ZERO_IN_U)
@@ -290,10 +274,13 @@ def _permutation(pivots: Tensor, size, code):
     return lapack.permutations(pivots, size, BY_CODE[code])
 
 
-_permutation.op.options["meta"] = lambda pivots, size, code: (
-    (*pivots.shape[:-1], size, size),
-    dtype_of(np.zeros((), BY_CODE[code])),
-)
+def _permutation_meta(pivots, size, code):
+    if pivots.size and size:
+        lapack.check_pivots(pivots.shape[-1], size)
+    return (*pivots.shape[:-1], size, size), dtype_of(np.zeros((), BY_CODE[code]))
+
+
+_permutation.op.options["meta"] = _permutation_meta
 
 
 _LAPACK = (float32, float64, complex64, complex128)
@@ -586,10 +573,13 @@ def _check_geqrf(input):
     samples=_matrices,
     sweep=(2, 3),
     differentiable=True,
-    meta=lambda input: [
-        (input.shape, dtype_of(input)),
-        ((*input.shape[:-2], min(input.shape[-2:])), dtype_of(input)),
-    ],
+    meta=checked(
+        _check_geqrf,
+        lambda input: [
+            (input.shape, dtype_of(input)),
+            ((*input.shape[:-2], min(input.shape[-2:])), dtype_of(input)),
+        ],
+    ),
     autocast="float32",
     aten="default a",
 )

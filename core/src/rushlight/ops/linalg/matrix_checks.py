@@ -21,9 +21,13 @@ class LinAlgError(RuntimeError):
     __module__ = "rushlight.linalg"
 
 
+NAMED: dict = {}  # what `named` made, by the ATen name of the op
+
+
 def named(name, fields):
     """The type of an op's named results, for example ``linalg_svd(U=..., S=..., Vh=...)``."""
-    return namedtuple(name, fields)  # noqa: PYI024 - made from the op's name
+    NAMED[name] = namedtuple(name, fields)  # noqa: PYI024 - made from the op's name
+    return NAMED[name]
 
 
 def array_of(value):
@@ -138,3 +142,26 @@ def count_of(shape):
 def square(name, rule):
     """The shape rule of an op whose first argument is a batch of square matrices."""
     return checked(lambda A, *args, **kwargs: check_square(name, A), rule)
+
+
+def check_lu(A, pivot):
+    """What LU factorizes: floating point matrices, with pivots."""
+    check_matrix("linalg.lu_factor", A)
+    check_dtype("linalg.lu_factor", A)
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
+def check_cholesky_solve(B, L):
+    """Right sides and the factors that solve them, as one batch."""
+    name = "cholesky_solve"
+    for value, letter in ((B, "B"), (L, "L")):
+        check_matrix(name, value, letter)
+    check_square(name, L, "L")
+    check_dtype(name, B, L, letters="BL")
+    if B.shape[-2] != L.shape[-1]:
+        raise RuntimeError(
+            f"cholesky_solve: Incompatible matrix sizes: B has shape {shape_text(B.shape)}, L has "
+            f"shape {shape_text(L.shape)}"
+        )
+    return broadcast_batches(name, B, L)

@@ -548,7 +548,25 @@ def linalg_matmul(input: Tensor, other: Tensor):
     return matmul(input, other)
 
 
+def _check_cross(input, other, dim):
+    """The dimension, along which both have three elements."""
+    if input.ndim != other.ndim:
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions; got shapes "
+            f"{shape_text(input.shape)} and {shape_text(other.shape)}"
+        )
+    axis = wrap_dim(dim, input.ndim)
+    sizes = [(array.shape or (1,))[axis] for array in (input, other)]
+    if sizes != [3, 3]:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and "
+            f"{sizes[1]}"
+        )
+    return axis
+
+
 def _cross_meta(input, other, dim=-1):
+    _check_cross(input, other, dim)
     return np.broadcast_shapes(input.shape, other.shape), dtype_of(input)
 
 
@@ -567,17 +585,7 @@ def _cross_meta(input, other, dim=-1):
 )
 def linalg_cross(input: Tensor, other: Tensor, *, dim=-1):
     """The cross product of vectors of three elements along `dim`, broadcast."""
-    if input.ndim != other.ndim:
-        raise RuntimeError(
-            f"linalg.cross: inputs must have the same number of dimensions; got shapes "
-            f"{shape_text(input.shape)} and {shape_text(other.shape)}"
-        )
-    axis = wrap_dim(dim, input.ndim)
-    if input.shape[axis] != 3 or other.shape[axis] != 3:
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and "
-            f"{other.shape[axis]}"
-        )
+    axis = _check_cross(input, other, dim)
     try:
         np.broadcast_shapes(input.shape, other.shape)
     except ValueError:

@@ -110,6 +110,7 @@ def _dot_meta(input, tensor):
     foreach="mat2: tensors",
     flops="product",
     runs_as="matmul",
+    limited="eight",
 )
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices, ``(n, m) @ (m, p)``."""
@@ -138,6 +139,7 @@ def _bmm_samples(make):
     batching="bmm",
     flops="product",
     runs_as="matmul",
+    limited="eight",
 )
 def bmm(input: Tensor, mat2: Tensor):
     """Products of two batches of matrices, ``(b, n, m) @ (b, m, p)``."""
@@ -240,6 +242,7 @@ Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
     autocast="as_given",
     batching="dot",
     flops="vector product",
+    limited="eight",
 )
 def dot(input: Tensor, tensor: Tensor):
     """The inner product of two vectors."""
@@ -366,7 +369,7 @@ def _scaled_sum(name, input, multiply, left, right, beta, alpha):
     as PyTorch does."""
     dtype = left._dtype
     check_factors(name, WIDE, dtype, beta=beta, alpha=alpha)
-    if dtype.category == FLOAT and dtype.itemsize == 2 and input._dtype is right._dtype is dtype:
+    if dtype.category == FLOAT and dtype.itemsize <= 2 and input._dtype is right._dtype is dtype:
         wide = (t.float() for t in (left, right))
         return _weighted_sum(input.float(), multiply(*wide), beta, alpha).to(dtype)
     return _weighted_sum(input, multiply(left, right), beta, alpha)
@@ -438,6 +441,7 @@ def _linear_meta(input, weight, bias=None):
     batching="linear",
     flops="product",
     runs_as="mm addmm",
+    limited="eight",
 )
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``; `input` (*, in), `weight` (out, in), `bias` (out)."""

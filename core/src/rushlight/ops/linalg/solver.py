@@ -243,22 +243,8 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor):
     return linalg_lu_solve(LU_data, LU_pivots, input)
 
 
-@op(
-    method=False,
-    oracle="_C._linalg",
-    samples=lambda make: [(make.definite(3, 3), make.pivots(3), make(3, 2))],
-    differentiable=False,
-    meta=checked(
-        lambda LD, pivots, B, hermitian=False: check_system("torch.linalg.ldl_solve", LD, B),
-        lambda LD, pivots, B, hermitian=False: (
-            (*np.broadcast_shapes(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:]),
-            dtype_of(B),
-        ),
-    ),
-    batching="ldl_solve",
-)
-def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian=False):
-    """X of ``A @ X = B`` from the factors of :func:`rushlight.linalg.ldl_factor`."""
+def _check_ldl(LD, pivots, B):
+    """Factors, as many pivots as rows, right sides of as many rows."""
     check_system("torch.linalg.ldl_solve", LD, B)
     if pivots.dtype.kind != "i":
         raise RuntimeError(
@@ -269,6 +255,25 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian=False):
             f"torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but "
             f"got pivots with shape {shape_text(pivots.shape)}"
         )
+
+
+@op(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [(make.definite(3, 3), make.pivots(3), make(3, 2))],
+    differentiable=False,
+    meta=checked(
+        lambda LD, pivots, B, hermitian=False: _check_ldl(LD, pivots, B),
+        lambda LD, pivots, B, hermitian=False: (
+            (*np.broadcast_shapes(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:]),
+            dtype_of(B),
+        ),
+    ),
+    batching="ldl_solve",
+)
+def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian=False):
+    """X of ``A @ X = B`` from the factors of :func:`rushlight.linalg.ldl_factor`."""
+    _check_ldl(LD, pivots, B)
     factors, other = broadcast_batches("torch.linalg.ldl_solve", LD, B)
     pivots = np.broadcast_to(pivots, factors.shape[:-1])
     return lapack.ldl_solve(factors, pivots, other, hermitian)

@@ -48,6 +48,7 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
     batching="convolution",
     flops="convolution",
     runs_as="conv2d convolution conv1d conv3d",
+    limited="eight",
 )
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation, groups
@@ -204,6 +205,11 @@ def _check(name, count, input, weight, bias, groups, transposed=False):
             )
 
 
+def _not_negative(name, padding):
+    if any(p < 0 for p in padding):
+        raise RuntimeError(f"{name}: negative padding is not supported, got {padding}")
+
+
 def _padding(name, padding, count, weight, stride, dilation, input):
     """Numbers of padded elements per dimension; ``"same"`` may pad the input itself first."""
     if not isinstance(padding, str):
@@ -304,8 +310,7 @@ def _convolve(name, count, input, weight, bias, stride, padding, dilation, group
         return _parts(lambda *a: _convolve(name, count, *a), input, weight, bias, *settings)
     batched = input if input.dim() == count + 2 else input.unsqueeze(0)
     padding, batched = _padding(name, padding, count, weight, stride, dilation, batched)
-    if any(p < 0 for p in padding):
-        raise RuntimeError(f"{name}: negative padding is not supported, got {padding}")
+    _not_negative(name, padding)
     sizes = batched.shape[2:]
     for n, k, p, d in zip(sizes, weight.shape[2:], padding, dilation, strict=True):
         if n + 2 * p < d * (k - 1) + 1:
@@ -405,6 +410,7 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
     _check(name, count, input, weight, bias, groups, transposed=True)
     stride = spatial(stride, count, "stride", name)
     padding = spatial(padding, count, "padding", name)
+    _not_negative(name, padding)
     dilation = spatial(dilation, count, "dilation", name)
     extra = spatial(output_padding, count, "output_padding", name)
     for e, s, d in zip(extra, stride, dilation, strict=True):

@@ -31,7 +31,7 @@ from rushlight.tensor.tensor import EXACT, Tensor
         ((make(5, 3), make.integers(0, 5, (2, 4)), -1, False), {}),
         ((make(5, 3), make.integers(0, 5, (6,)), -1, False), {}),
     ],
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     batching="embedding",
 )
 def _embedding(weight: Tensor, indices: Tensor, padding_idx, scale_grad_by_freq):

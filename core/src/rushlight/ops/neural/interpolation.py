@@ -147,7 +147,7 @@ def _nearest_maps(input, sizes, factors, exact):
 def _maps(input, sizes, factors, mode, align_corners, antialias):
     if mode in _NEAREST:
         return _nearest_maps(input, sizes, factors, mode != "nearest")
-    double, maps = input._dtype is float64, []
+    double, maps = input._dtype in (float64, uint8), []
     for size, out, factor in zip(input._array.shape[2:], sizes, factors, strict=True):
         settings = (size, out, bool(align_corners), factor, double)
         if antialias:

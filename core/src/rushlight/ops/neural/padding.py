@@ -36,7 +36,7 @@ _ndarray = np.ndarray
         ((make(2, 3), (1, 2, 0, 1), 0.5), {}),
         ((make(2, 5), (-1, 2), 0.0), {}),
     ],
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     fills=True,
 )
 def _constant_pad(input: Tensor, pad, value):

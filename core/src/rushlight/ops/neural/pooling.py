@@ -85,11 +85,16 @@ def _adaptive_max_pool(input: Tensor, output_size):
     return kernels.adaptive_max_pool_forward(input, output_size)
 
 
+def _meta_unpool(input, indices, shape):
+    kernels.check_positions(input, indices, tuple(shape))
+    return tuple(shape), dtype_of(input)
+
+
 @op(
     linear=True,
     batching="rows",
     keeps_format=(4, 5),
-    meta=shaped(2),
+    meta=_meta_unpool,
     method=False,
     tested_by="_max_pool",
     samples=lambda make: [],

@@ -15,7 +15,7 @@ from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.aten import along
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import real_floating_only
-from rushlight.ops._table.shape_rules import like, reduced_shape
+from rushlight.ops._table.shape_rules import checked, in_range, like, reduced_shape
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.reduction.sums_and_extremes import _wide, restore
 from rushlight.tensor.shape import wrap_dims
@@ -37,7 +37,7 @@ def _samples(make):
     batching="dims",
     rule=real_floating_only,
     samples=_samples,
-    meta=lambda input, dim: _like(input),
+    meta=checked(in_range, like),
     autocast_on_gpu="float32",
 )
 def _softmax(input: Tensor, dim):
@@ -54,16 +54,12 @@ def _softmax(input: Tensor, dim):
     batching="dims",
     rule=real_floating_only,
     samples=_samples,
-    meta=lambda input, dim: _like(input),
+    meta=checked(in_range, like),
     autocast_on_gpu="float32",
 )
 def _log_softmax(input: Tensor, dim):
     """``log(softmax(input))`` along `dim`."""
     return kernels.log_softmax_forward(input, dim)
-
-
-def _like(array):
-    return array.shape, dtype_of(array)
 
 
 @op(

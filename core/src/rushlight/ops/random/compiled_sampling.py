@@ -46,7 +46,7 @@ def _known(engine, key, prepare, *arguments):
 def sampled(name, size, generator, device, requires_grad, *numbers):
     """A new tensor of samples `name` (see `kernels.fills.made`), or None."""
     if len(size) == 1 and isinstance(size[0], tuple):
-        (size,) = size
+        size = tuple(size[0])
     for n in size:
         if type(n) is not int or n < 0:
             return None

@@ -128,6 +128,8 @@ def _normals(mean, std, size, dtype, generator, device=devices.cpu):
 
 def _float(dtype, name, complex_too=False):
     dtype = default.float if dtype is None else as_dtype(dtype)
+    if dtype.category == FLOAT:
+        dtypes.refuse_limited(name, dtype)
     if dtype.category != FLOAT and not (complex_too and dtype.is_complex):
         raise RuntimeError(f'"{name}" not implemented for {dtype}')
     return dtype
@@ -300,6 +302,8 @@ def normal(
 ):  # fmt: skip
     """Normal samples with means and standard deviations given as numbers or tensors."""
     only_strided("normal", layout)
+    if size is not None:
+        mean, std = _single(mean), _single(std)
     _check_std(std)
     found = [v._dtype for v in (mean, std, out) if isinstance(v, Tensor)]
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
@@ -338,6 +342,19 @@ def normal(
 
         return _write(out, made)
     return made.requires_grad_() if requires_grad else made
+
+
+def _single(value):
+    """The number of a tensor without dimensions, which stands for one where a size is given."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.dim() or value.requires_grad:
+        raise TypeError(
+            "normal() received an invalid combination of arguments: with a size, mean and std must "
+            "be numbers, or tensors of no dimensions without gradients, got a tensor of shape "
+            f"{list(value.shape)}"
+        )
+    return value.item()
 
 
 def _check_std(std):

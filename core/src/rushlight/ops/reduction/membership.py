@@ -168,7 +168,7 @@ def cartesian_prod(tensors: TensorList):
 
 @composite(
     method=False,
-    limited="complex",
+    limited="complex eight",
     samples=lambda make: [(make(4),), (make(3), 2, True), (make(4), 3)],
 )
 def combinations(input: Tensor, r=2, with_replacement=False):

@@ -14,7 +14,7 @@ from rushlight.machine.arrays import cast, dtype_of
 from rushlight.ops._calls.direct import on_arrays, tensor_of
 from rushlight.ops._table.op import op
 from rushlight.ops._table.rules import refuse_unordered
-from rushlight.ops._table.shape_rules import same_length
+from rushlight.ops._table.shape_rules import checked, in_range, like, same_length
 from rushlight.ops.reduction.sums_and_extremes import ValuesIndices, _sum_dtype, _wide
 from rushlight.ops.shape.complex_views import conj_of
 from rushlight.tensor.dispatch import readable
@@ -164,7 +164,7 @@ def _scatter_back(grad, out1, input_shape, dim):
 @op(
     schemas=("cummax(Tensor self, int dim) -> (Tensor, Tensor)",),
     batching="dims",
-    meta=same_length,
+    meta=checked(in_range, same_length),
     result=ValuesIndices,
     samples=_samples,
 )
@@ -176,7 +176,7 @@ def cummax(input: Tensor, dim):
 @op(
     schemas=("cummin(Tensor self, int dim) -> (Tensor, Tensor)",),
     batching="dims",
-    meta=same_length,
+    meta=checked(in_range, same_length),
     result=ValuesIndices,
     samples=_samples,
 )
@@ -203,7 +203,7 @@ def _log_add(high, low):
     batching="dims",
     samples=_samples,
     sweep=(2,),
-    meta=lambda input, dim: (input.shape, dtype_of(input)),
+    meta=checked(in_range, like),
 )
 def logcumsumexp(input: Tensor, dim):
     """The logarithm of the running sum of exponentials along `dim`, without overflow.

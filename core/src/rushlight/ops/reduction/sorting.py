@@ -17,9 +17,11 @@ from rushlight.machine.arrays import bfloat16, dtype_of
 from rushlight.machine.processors import compresses_slowly
 from rushlight.ops._table.op import Whole, composite, op
 from rushlight.ops._table.rules import refuse_unordered, result_type
-from rushlight.ops._table.shape_rules import chosen, chosen_after
+from rushlight.ops._table.shape_rules import checked, chosen, chosen_after
 from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.reduction.distinct import captured_unique
 from rushlight.ops.reduction.sums_and_extremes import ValuesIndices, selected_back
+from rushlight.tensor.dispatch import captured_part, stack
 from rushlight.tensor.memory_format import as_input
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import as_int, wrap_dim
@@ -141,8 +143,19 @@ def _topk_samples(make):
     return [((make(3, 5), 2), {}), ((make(3, 5), 2, 0, False), {})]
 
 
-def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
+def _check_top(input, k, dim):
+    """The dimension, which has `k` elements at least."""
     axis = wrap_dim(dim, input.ndim)
+    size = input.shape[axis] if input.ndim else 1
+    if not 0 <= k <= size:
+        raise RuntimeError(
+            f"selected index k out of range: k is {k}, dimension {dim} has size {size}"
+        )
+    return axis
+
+
+def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
+    axis = _check_top(input, k, dim)
     shape = tuple(k if i == axis else n for i, n in enumerate(input.shape))
     return [(shape, dtype_of(input)), (shape, dtypes.int64)]
 
@@ -163,12 +176,7 @@ def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
     """
     _refuse_complex("topk", input)
     k = as_int(k.item() if isinstance(k, Tensor) else k, "k", "topk")
-    axis = wrap_dim(dim, input.ndim)
-    size = input.shape[axis] if input.ndim else 1
-    if not 0 <= k <= size:
-        raise RuntimeError(
-            f"selected index k out of range: k is {k}, dimension {dim} has size {size}"
-        )
+    axis = _check_top(input, k, dim)
     if not input.ndim:
         return [input.copy(), np.zeros((), np.int64)]
     order = np.take(_order(input, axis, largest), np.arange(k), axis)
@@ -213,16 +221,8 @@ def _kth_samples(make):
     return [((x, 2), {}), ((x, 1, 0, True), {}), ((make(), 1), {}), ((make(2, 4, 3), 3, -2), {})]
 
 
-@op(
-    schemas=(
-        "kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)",
-    ),
-    batching="dims", meta=chosen_after, result=ValuesIndices, samples=_kth_samples, sweep=(2,),
-    aten="default values",
-)  # fmt: skip
-def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
-    """The k-th smallest element along `dim` (k from 1), and where it was."""
-    _refuse_complex("kthvalue", input)
+def _check_kth(input, k, dim=-1, keepdim=False):
+    """The dimension, which has a k-th element."""
     axis = wrap_dim(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
     if not 1 <= k <= size:
@@ -230,6 +230,21 @@ def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
             f"kthvalue(): selected number k out of range for dimension {dim}: k is {k}, the "
             f"dimension has size {size}"
         )
+    return axis
+
+
+@op(
+    schemas=(
+        "kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)",
+    ),
+    batching="dims", meta=checked(lambda *given: _check_kth(*given), chosen_after),
+    result=ValuesIndices, samples=_kth_samples, sweep=(2,),
+    aten="default values",
+)  # fmt: skip
+def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
+    """The k-th smallest element along `dim` (k from 1), and where it was."""
+    _refuse_complex("kthvalue", input)
+    axis = _check_kth(input, k, dim)
     if not input.ndim:
         return [input.copy(), np.zeros((), np.int64)]
     found = _chosen(input, axis, k - 1)
@@ -371,6 +386,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     if not isinstance(input, Tensor):
         raise argument_error("unique", "input", "Tensor", input)
     axis = None if dim is None else wrap_dim(dim, input.dim())
+    if stack.levels and captured_part(input) is not None:
+        return captured_unique(input, sorted, return_inverse, return_counts, axis)
     array = input._array
     refuse_unordered("unique", array)
     if input.is_cuda:
@@ -502,6 +519,7 @@ def _places(sequence, values, right):
 
 
 def _meta_searchsorted(sorted_sequence, input, out_int32, right, side, sorter):
+    _check_sequence(sorted_sequence, input, side, right, sorter)
     return input.shape, dtypes.int32 if out_int32 else dtypes.int64
 
 
@@ -601,12 +619,21 @@ def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
+def _bin_sizes(draw, input, weights=None, minlength=0):
+    """As many as the greatest number says, and `minlength` at least."""
+    dtype = dtypes.int64
+    if weights is not None:
+        dtype = weights._dtype if weights._dtype is dtypes.float32 else dtypes.float64
+    return input.new_empty((draw(minlength),), dtype=dtype)
+
+
 @op(
     differentiable=False,
     samples=lambda make: [
         (make.integers(0, 5, (6,)), make.integers(0, 3, (6,)), 7),
         (make.integers(0, 5, (6,)),),
     ],
+    value_sized=_bin_sizes,
 )
 def bincount(input: Tensor, weights: Tensor | None = None, minlength=0):
     """How often each non-negative integer occurs, or the sums of `weights` at each."""

@@ -100,7 +100,7 @@ def _meta_same(input, dim=None, keepdim=False, dtype=None):
     samples=_sizes,
     meta=_meta_sum,
     autocast_on_gpu="float32",
-    limited="unsigned",
+    limited="unsigned eight",
     aten="dim_IntList default IntList_out out",
 )
 def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
@@ -546,7 +546,7 @@ min = Tensor.min = _named_extreme("min")
 
 _TRUTHS = {
     "batching": "dims", "meta": truth, "samples": _sizes, "differentiable": False,
-    "limited": "unsigned complex", "aten": "default dim dims out dims_out all_out",
+    "limited": "unsigned complex eight", "aten": "default dim dims out dims_out all_out",
 }  # fmt: skip
 
 
@@ -591,7 +591,7 @@ any.cpu(by_layout(of_copies(_prepared_truth(False)), any.op.body))
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
     differentiable=False,
     spread=True,
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     aten="default dim_IntList dim_IntList_out out",
 )
 def count_nonzero(input: Tensor, dim=None):

@@ -30,7 +30,7 @@ _ndarray = np.ndarray
     linear=True,
     samples=lambda make: [((make(2, 3),), {})],
     meta=lambda input, memory_format=None: (input.shape, dtype_of(input)),
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     moves=True,
     nested="elements",
     batching="clone",

@@ -7,7 +7,7 @@ from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.launch.prepared import by_layout, of_copies
 from rushlight.machine import np
 from rushlight.ops._table.op import Sizes, op
-from rushlight.ops._table.shape_rules import like
+from rushlight.ops._table.shape_rules import checked, like
 from rushlight.tensor.memory_format import empty_iterated, goes_by_rows
 from rushlight.tensor.memory_format import follow as format_of
 from rushlight.tensor.shape import wrap_dim, wrap_dims
@@ -18,20 +18,24 @@ from rushlight.tensor.tensor import Tensor
     schemas=("flip(Tensor self, int[] dims) -> Tensor",),
     linear=True,
     batching="dims",
-    meta=like,
+    meta=checked(lambda input, dims: _axes(input, dims), like),
     samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})],
-    limited="unsigned complex",
+    limited="unsigned complex eight",
 )
 def flip(input: Tensor, dims: Sizes):
     """The order of elements reversed along `dims`."""
-    dims = (dims,) if isinstance(dims, int) else dims
-    axes = wrap_dims(dims, input.ndim, empty_is_all=False) if input.ndim else ()
-    turned = np.flip(input, axes)
+    turned = np.flip(input, _axes(input, dims))
     if type(input) is not np.ndarray or input.flags.c_contiguous:
         return turned.copy()
     out = empty_iterated(input.shape, input.dtype, (input.strides,))
     out[...] = turned
     return out
+
+
+def _axes(input, dims):
+    """The dimensions to flip, none of them twice."""
+    dims = (dims,) if isinstance(dims, int) else dims
+    return wrap_dims(dims, input.ndim, empty_is_all=False) if input.ndim else ()
 
 
 def _prepared_flip(input, dims):
@@ -49,24 +53,33 @@ flip.gradient(input=lambda grad, dims: grad.flip(dims))
     schemas=("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",),
     linear=True,
     batching="dims",
-    meta=like,
+    meta=checked(lambda input, shifts, dims=(): _check_roll(input, shifts, dims), like),
     samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})],
-    limited="unsigned complex",
+    limited="unsigned complex eight",
 )
 def roll(input: Tensor, shifts, dims=()):
     """Elements moved along `dims` by `shifts`, those past the end to the beginning."""
+    axes = _check_roll(input, shifts, dims)
+    if not axes:
+        found = np.roll(input, shifts)
+        return by_rows(found) if type(input) is np.ndarray else found
+    return _as_rolled(input, np.roll(input, shifts, axes) if input.ndim else input)
+
+
+def _check_roll(input, shifts, dims):
+    """The dimensions, one for each shift; none where all elements move as one row."""
     several = isinstance(shifts, (tuple, list))
     if several and not shifts:
         raise RuntimeError("roll: `shifts` required, got none")
+    count = len(shifts) if several else 1
     if dims is None or isinstance(dims, (tuple, list)) and not dims:
-        if several and len(shifts) != 1:
+        if count != 1:
             raise RuntimeError(f"roll: shifts and dimensions must align: {list(shifts)} and none")
-        found = np.roll(input, shifts)
-        return by_rows(found) if type(input) is np.ndarray else found
-    count = len(dims) if isinstance(dims, (tuple, list)) else 1
-    if count != (len(shifts) if several else 1):
+        return ()
+    axes = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    if len(axes) != count:
         raise RuntimeError(f"roll: shifts and dimensions must align: {shifts} and {dims}")
-    return _as_rolled(input, np.roll(input, shifts, dims))
+    return tuple(wrap_dim(axis, input.ndim) for axis in axes)
 
 
 def _as_rolled(input, found):

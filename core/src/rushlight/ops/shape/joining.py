@@ -62,7 +62,7 @@ def _cat_samples(make):
     method=False,
     aliases=("concat", "concatenate"),
     autocast="widest",
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     batching="cat",
 )
 def cat(tensors: TensorList, dim=0):
@@ -196,7 +196,7 @@ def _stack_samples(make):
     samples=_stack_samples,
     method=False,
     autocast="widest",
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     batching="stack",
 )
 def stack(tensors: TensorList, dim=0):

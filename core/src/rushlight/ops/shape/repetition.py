@@ -19,7 +19,7 @@ from rushlight.tensor.tensor import Tensor
     meta=repeated,
     samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})],
     oracle="Tensor",
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     batching="repeat",
 )
 def repeat(input: Tensor, repeats: Sizes):
@@ -65,6 +65,15 @@ def tile(input: Tensor, dims: Sizes):
     return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
 
 
+def _repeated_sizes(draw, input, repeats, dim=None, output_size=None):
+    """As many as the repeats are together, unless `output_size` says so."""
+    if not isinstance(repeats, Tensor):
+        return NotImplemented
+    shape, dim = (list(input.shape), dim % input.dim()) if dim is not None else ([0], 0)
+    shape[dim] = draw(dim=dim) if output_size is None else output_size
+    return input.new_empty(shape)
+
+
 @composite(
     schemas=(
         "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
@@ -74,6 +83,7 @@ def tile(input: Tensor, dims: Sizes):
     ),
     samples=[(2,), (2, 1), (3, -1)],
     aten="Tensor self_Tensor self_int Tensor_out",
+    value_sized=_repeated_sizes,
 )
 def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
     """Each element (or slice along `dim`) repeated in place."""

@@ -9,7 +9,7 @@ from rushlight.kernels.launch.prepared import by_layout, of_copies
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.op import composite, op
-from rushlight.ops._table.shape_rules import diagonals, like
+from rushlight.ops._table.shape_rules import checked, diagonals, like
 from rushlight.ops.indexing.slicing import diagonal_gradient
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import wrap_dim
@@ -24,10 +24,15 @@ def _two_dimensions(name, array):
         )
 
 
+def _shape_of(name):
+    """The check of a shape rule."""
+    return lambda input, *_args: _two_dimensions(name, input)
+
+
 @op(
     linear=True,
     batching="trailing",
-    meta=like,
+    meta=checked(_shape_of("tril"), like),
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
     inplace=True,
     limited="complex",
@@ -45,7 +50,7 @@ tril.gradient(input=lambda grad, diagonal: grad.tril(diagonal))
 @op(
     linear=True,
     batching="trailing",
-    meta=like,
+    meta=checked(_shape_of("triu"), like),
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), -1), {})],
     inplace=True,
     limited="complex",
@@ -85,7 +90,7 @@ def _diagonal_length(input, offset):
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {}), ((make(3, 4), -2), {})],
     tested_by="diag",
     meta=lambda input, offset=0: ((_diagonal_length(input, offset),), dtype_of(input)),
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     batching="diagonal_copy",
 )
 def _diagonal_copy(input: Tensor, offset=0):
@@ -113,7 +118,7 @@ _diagonal_copy.gradient(
     linear=True,
     meta=diagonals,
     samples=lambda make: [((make(3),), {}), ((make(2, 3), 1), {})],
-    limited="unsigned complex",
+    limited="unsigned complex eight",
     batching="diag_embed",
 )
 def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1):

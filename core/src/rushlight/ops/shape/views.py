@@ -9,7 +9,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels.launch.prepared import by_layout, of_copies
 from rushlight.kernels.reduction import totals
 from rushlight.machine import np
-from rushlight.machine.arrays import dtype_of
+from rushlight.machine.arrays import dtype_of, strided
 from rushlight.ops._calls.elementwise_prepared import positional
 from rushlight.ops._calls.known_views import ShortView
 from rushlight.ops._table.aten import in_aten
@@ -290,23 +290,30 @@ def broadcast_shapes(*shapes):
         ) from None
 
 
-def _sum_to_samples(make):
-    return [((make(3, 4), (1, 4)), {}), ((make(2, 3), (3,)), {}), ((make(2, 3), ()), {})]
-
-
-@op(
-    linear=True, samples=_sum_to_samples, oracle="Tensor",
-    meta=lambda input, size: (tuple(size), dtype_of(input)), limited="unsigned complex",
-    batching="sum_to_size",
-)  # fmt: skip
-def sum_to_size(input: Tensor, size: Sizes):
-    """The sum over the dimensions in which `size` has extent one or none."""
+def _check_expandable(input, size):
+    """A size as a tuple, to which a sum can bring the input."""
     size = tuple(size)
     lead = input.ndim - len(size)
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, input.shape[lead:], strict=True)):
         raise RuntimeError(
             f"size {{{shape_text(size)}}} is not expandable to size {{{shape_text(input.shape)}}}."
         )
+    return size
+
+
+def _sum_to_samples(make):
+    return [((make(3, 4), (1, 4)), {}), ((make(2, 3), (3,)), {}), ((make(2, 3), ()), {})]
+
+
+@op(
+    linear=True, samples=_sum_to_samples, oracle="Tensor",
+    meta=lambda input, size: (_check_expandable(input, size), dtype_of(input)),
+    limited="unsigned complex eight", batching="sum_to_size",
+)  # fmt: skip
+def sum_to_size(input: Tensor, size: Sizes):
+    """The sum over the dimensions in which `size` has extent one or none."""
+    size = _check_expandable(input, size)
+    lead = input.ndim - len(size)
     inner = [lead + i for i, n in enumerate(size) if n == 1 and input.shape[lead + i] != 1]
     axes = (*range(lead), *inner)
     if not axes and (size or input.dtype.kind not in "biu"):
@@ -529,7 +536,7 @@ def unsqueeze(input: Tensor, dim):
     step = input.itemsize if dim == input.ndim else input.shape[dim] * input.strides[dim]
     shape = (*input.shape[:dim], 1, *input.shape[dim:])
     strides = (*input.strides[:dim], step, *input.strides[dim:])
-    return np.lib.stride_tricks.as_strided(input, shape, strides)
+    return strided(input, shape, strides)
 
 
 unsqueeze.gradient(input=lambda grad, dim: grad.squeeze(dim))
@@ -584,7 +591,7 @@ def unflatten(input: Tensor, dim, sizes):
 
 @op(
     linear="+base,value", meta=like, method=False, samples=lambda make: [],
-    tested_by="tests/autograd/test_inplace_views.py", limited="unsigned complex", moves=True,
+    tested_by="tests/autograd/test_inplace_views.py", limited="unsigned complex eight", moves=True,
     batching="view_scatter",
 )  # fmt: skip
 def view_scatter(base: Tensor, value: Tensor, path):
