@@ -72,3 +72,33 @@ def test_published_networks(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "rushlight_vision.models", None)
     with pytest.raises(ModuleNotFoundError, match="rushlight-vision"):
         make(tmp_path, "resnet18")
+
+
+def drawn(tmp_path, block, get_y):
+    """Twelve files of red and blue pictures as loaders."""
+    images = pytest.importorskip("PIL.Image")
+    for number in range(12):
+        name = ("red", "blue")[number % 2]
+        images.new("RGB", (16, 16), name).save(tmp_path / f"{name}_{number}.png")
+    whole = easy.DataBlock(
+        (easy.ImageBlock, block), get_items=easy.get_image_files, get_y=get_y,
+        splitter=easy.RandomSplitter(1 / 3, seed=2),
+    )  # fmt: skip
+    return whole.dataloaders(tmp_path, bs=4, num_workers=2)
+
+
+def test_data_says_outputs_and_loss(tmp_path):
+    rl.manual_seed(0)
+    dls = drawn(tmp_path, easy.CategoryBlock, easy.RegexLabeller("([a-z]+)_[0-9]+.png"))
+    learn = easy.vision_learner(
+        dls, Small, hidden=16, metrics=easy.accuracy, path=tmp_path, enable_progress_bar=False
+    )
+    learn.fit_one_cycle(8, 0.02)
+    assert learn.validate()[1] == 1.0 and learn.predict(tmp_path / "red_0.png")[0] == "red"
+    several = drawn(tmp_path, easy.MultiCategoryBlock, lambda file: ["a", "b", "c"])
+    learn = easy.vision_learner(several, Small)
+    assert isinstance(learn.module.loss_func, nn.BCEWithLogitsLoss)
+    assert learn.model[1][-1].out_features == 3
+    numbers = drawn(tmp_path, easy.RegressionBlock, lambda file: 1.0)
+    with pytest.raises(ValueError, match="give n_out"):
+        easy.vision_learner(numbers, Small)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as rl
+from lightning_lite.easy.data.showing import grid, pyplot
 
 
 class ClassificationInterpretation:
@@ -87,7 +88,7 @@ class ClassificationInterpretation:
 
     def plot_confusion_matrix(self, normalize: bool = False, ax: Any = None) -> Any:
         """Draw the confusion matrix; matplotlib's axes. Needs the extra `plot`."""
-        plt = _pyplot("plot_confusion_matrix")
+        plt = pyplot("plot_confusion_matrix")
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         matrix = self.confusion_matrix(normalize).tolist()
         ax.imshow(matrix, cmap="Blues")
@@ -114,19 +115,9 @@ class ClassificationInterpretation:
                 f"plot_top_losses: dataset is a {type(dataset).__name__}; expected the data set of "
                 "the loader that was predicted, such as learn.valid_dl.dataset"
             )
-        plt = _pyplot("plot_top_losses")
         losses, positions = self.top_losses(min(k, len(self.losses)))
-        rows = -(-len(positions) // columns)
-        figure, axes = plt.subplots(
-            rows,
-            columns,
-            squeeze=False,
-            figsize=(2.4 * columns, 2.6 * rows),
-            layout="constrained",
-        )
-        for each in axes.flat:
-            each.axis("off")
-        pairs = zip(losses.tolist(), positions.tolist(), axes.flat, strict=False)
+        figure, axes = grid("plot_top_losses", len(positions), columns)
+        pairs = zip(losses.tolist(), positions.tolist(), axes, strict=False)
         for loss, position, ax in pairs:
             picture = rl.as_tensor(dataset[position][0]).detach()
             if picture.ndim == 3:
@@ -145,13 +136,3 @@ def _shown(picture: Any) -> Any:
     if not picture.is_floating_point() or (low >= 0 and high <= 1):
         return picture
     return (picture - low) / (high - low).clamp(min=1e-12)
-
-
-def _pyplot(what: str) -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{what} needs matplotlib: pip install rushlight-lightning-lite[plot]"
-        ) from error
-    return plt

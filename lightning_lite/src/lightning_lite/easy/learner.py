@@ -9,6 +9,7 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite.easy.module import LearnerModule, group_rates, name_of, one_group
+from lightning_lite.easy.predicting import Predicting
 from lightning_lite.easy.recorder import Recorder
 from lightning_lite.easy.schedules import (
     ParamScheduler,
@@ -24,7 +25,7 @@ from lightning_lite.tuner import Tuner
 Adam = partial(rl.optim.AdamW, betas=(0.9, 0.99), eps=1e-5, weight_decay=0.01)
 
 
-class Learner:
+class Learner(Predicting):
     """Trains `model` on `dls`, by fastai's methods.
 
     `dls`: a pair of loaders (training, validation), or an object with `train` and `valid`; batches
@@ -67,12 +68,14 @@ class Learner:
         **trainer_options: Any,
     ) -> None:
         self.train_dl, self.valid_dl = _loaders(dls)
+        self.dls = dls
         metrics = [] if metrics is None else metrics
         metrics = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
         functions = {"loss_func": loss_func, "opt_func": opt_func, "splitter": splitter}
         functions.update({f"metrics[{number}]": each for number, each in enumerate(metrics)})
         _check_functions(functions)
         self.module = LearnerModule(model, loss_func, opt_func, splitter, metrics)
+        self.module.n_inp = getattr(dls, "n_inp", None)
         self.model, self.lr, self.moms, self.train_bn = model, lr, moms, train_bn
         self.cbs = _as_list(cbs)
         self.path = Path(path)
@@ -243,20 +246,13 @@ class Learner:
             test.plot(suggest=suggest_funcs[0] if suggest_funcs else False)
         return found
 
-    # -- using it -------------------------------------------------------------------------------
+    # -- keeping it -----------------------------------------------------------------------------
 
     def validate(self, dl: Any = None) -> list[float]:
         """The loss and the metrics on the validation data, or on `dl`."""
         trainer = self._trainer(1, list(self.cbs))
         (found,) = trainer.validate(self.module, dl or self.valid_dl, verbose=False) or [{}]
         return [found[name] for name in self.recorder.names[1:]]
-
-    def get_preds(self, dl: Any = None) -> tuple[Any, Any]:
-        """Outputs and targets of the validation data, or of `dl`, each as one tensor."""
-        trainer = self._trainer(1, [])
-        pairs = trainer.predict(self.module, dl or self.valid_dl)
-        outputs, targets = zip(*pairs, strict=True)
-        return rl.cat(outputs), rl.cat(targets)
 
     def save(self, file: Any, with_opt: bool = True) -> Path:
         """Write model and optimizer to `path/models/file.pt`; the path."""

@@ -61,6 +61,7 @@ class LearnerModule(LightningModule):
         self.mixer: Any = None
         self.optimizer: Any = None
         self.frozen_groups = 0
+        self.n_inp: int | None = None  # how many inputs, where the data says it
 
     def forward(self, *inputs: Any) -> Any:
         """The model's output."""
@@ -109,7 +110,9 @@ class LearnerModule(LightningModule):
             self.log(name_of(metric), metric(output, target), prog_bar=True)
 
     def predict_step(self, batch: Any, batch_idx: int) -> Any:
-        """Output and target of a batch."""
+        """Output and target of a batch; None for the target where the batch has inputs alone."""
+        if len(batch) == self.n_inp:
+            return self(*batch), None
         *inputs, target = batch
         return self(*inputs), target
 

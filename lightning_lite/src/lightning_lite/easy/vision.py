@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as rl
+from lightning_lite.easy.data.blocks import TransformBlock
+from lightning_lite.easy.data.loaders import DataLoaders
 from lightning_lite.easy.learner import Learner
 from rushlight import nn
 
@@ -80,7 +82,7 @@ def by_depth(model: nn.Module) -> list[list[Any]]:
 def vision_learner(
     dls: Any,
     arch: str | Callable[..., nn.Module],
-    n_out: int,
+    n_out: int | None = None,
     loss_func: Callable | None = None,
     weights: Any = None,
     hidden: int = 512,
@@ -92,16 +94,33 @@ def vision_learner(
 
     `arch`: a name of `rushlight_vision.models`, or a function that makes a network. `weights`: what
     the body begins with, as that takes it ("DEFAULT": published ones); None draws it, and then
-    nothing is frozen. `loss_func`: cross entropy by default. `options` go to the Learner.
-    Raises ModuleNotFoundError for a name without rushlight-vision.
+    nothing is frozen. `n_out`: by default the number of classes of DataLoaders; `loss_func`: cross
+    entropy by default, the binary one for several classes at once. `options` go to the Learner.
+    Raises ModuleNotFoundError for a name without rushlight-vision, and ValueError without `n_out`
+    for data without classes.
     """
+    kind, n_out = _target(dls, n_out)
     body = create_body(_network(arch, weights))
     model = nn.Sequential(body, create_head(channels_of(body), n_out, hidden, ps))
-    loss = nn.CrossEntropyLoss() if loss_func is None else loss_func
+    usual = nn.BCEWithLogitsLoss if kind == "categories" else nn.CrossEntropyLoss
+    loss = usual() if loss_func is None else loss_func
     learn = Learner(dls, model, loss, splitter=by_depth, **options)
     if weights is not None:
         learn.freeze()
     return learn
+
+
+def _target(dls: Any, n_out: int | None) -> tuple[str, int]:
+    """The kind of the target, and how many outputs it needs."""
+    if not isinstance(dls, DataLoaders) or dls.dsets is None:
+        block = TransformBlock()
+    else:
+        block = dls.dsets.readers[-1].block
+    if n_out is not None:
+        return block.kind, n_out
+    if block.kind not in ("category", "categories"):
+        raise ValueError("vision_learner: the data has no classes; give n_out, how many outputs")
+    return block.kind, len(block.vocab)
 
 
 def _network(arch: Any, weights: Any) -> nn.Module:

@@ -1,0 +1,75 @@
+"""Files of a folder, who trains and who validates, and labels: functions in fastai's words.
+
+It imports core's public names only. Begin reading at `splitters.py`.
+"""
+
+from lightning_lite.easy.data.blocks import (
+    CategoryBlock,
+    ImageBlock,
+    MaskBlock,
+    MultiCategoryBlock,
+    RegressionBlock,
+    TransformBlock,
+)
+from lightning_lite.easy.data.data_block import DataBlock
+from lightning_lite.easy.data.files import FileGetter, get_files, get_image_files, get_text_files
+from lightning_lite.easy.data.image_loaders import ImageDataLoaders
+from lightning_lite.easy.data.labellers import (
+    AttrGetter,
+    ColReader,
+    ItemGetter,
+    RegexLabeller,
+    parent_label,
+)
+from lightning_lite.easy.data.loaders import DataLoaders
+from lightning_lite.easy.data.pictures import Normalize, PILImage, PILImageBW, PILMask, Resize
+from lightning_lite.easy.data.splitters import (
+    ColSplitter,
+    EndSplitter,
+    FileSplitter,
+    FuncSplitter,
+    GrandparentSplitter,
+    IndexSplitter,
+    MaskSplitter,
+    RandomSplitter,
+    RandomSubsetSplitter,
+    TrainTestSplitter,
+)
+from lightning_lite.easy.data.transform import Transform
+
+__all__ = [
+    "CategoryBlock",
+    "ImageBlock",
+    "MaskBlock",
+    "MultiCategoryBlock",
+    "RegressionBlock",
+    "TransformBlock",
+    "DataBlock",
+    "ImageDataLoaders",
+    "DataLoaders",
+    "Normalize",
+    "PILImage",
+    "PILImageBW",
+    "PILMask",
+    "Resize",
+    "Transform",
+    "AttrGetter",
+    "ColReader",
+    "ColSplitter",
+    "EndSplitter",
+    "FileGetter",
+    "FileSplitter",
+    "FuncSplitter",
+    "GrandparentSplitter",
+    "IndexSplitter",
+    "ItemGetter",
+    "MaskSplitter",
+    "RandomSplitter",
+    "RandomSubsetSplitter",
+    "RegexLabeller",
+    "TrainTestSplitter",
+    "get_files",
+    "get_image_files",
+    "get_text_files",
+    "parent_label",
+]

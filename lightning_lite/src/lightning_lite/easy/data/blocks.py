@@ -1,0 +1,76 @@
+"""Blocks: what an input or a target of a sample is, how it is read and how it becomes a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.easy.data.categories import (
+    Categorize,
+    Coder,
+    EncodedMultiCategorize,
+    MultiCategorize,
+    Number,
+)
+from lightning_lite.easy.data.pictures import PILImage, PILMask, as_tensor
+
+
+class TransformBlock:
+    """A part of a sample. `kind`: which methods of transforms change it; `read`: makes it of what
+    the getter gave; `coder`: numbers of values, learnt from training; `finish`: a tensor of it."""
+
+    def __init__(
+        self,
+        kind: str = "value",
+        read: Callable[[Any], Any] | None = None,
+        coder: Coder | None = None,
+        finish: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.kind, self.read, self.coder, self.finish = kind, read, coder, finish
+
+    @property
+    def vocab(self) -> Any:
+        """The names of the classes; None where there are none."""
+        return None if self.coder is None else self.coder.vocab
+
+    def decode(self, value: Any) -> Any:
+        """What a person reads of a value of a batch."""
+        return value if self.coder is None else self.coder.decode(value)
+
+
+def ImageBlock(cls: type[PILImage] = PILImage) -> TransformBlock:
+    """Pictures by their paths; batches `(N, C, H, W)` (float32) between 0 and 1."""
+    return TransformBlock("image", cls.create, None, as_tensor)
+
+
+def MaskBlock(codes: Sequence[str] | None = None) -> TransformBlock:
+    """Masks by their paths; batches `(N, H, W)` (int64). `codes`: the names of their classes."""
+    coder = Coder()
+    coder.vocab = None if codes is None else list(codes)
+    return TransformBlock("mask", PILMask.create, coder, _classes)
+
+
+def _classes(image: Any) -> rl.Tensor:
+    return as_tensor(image)[0].to(rl.int64)
+
+
+def CategoryBlock(vocab: Any = None, sort: bool = True, add_na: bool = False) -> TransformBlock:
+    """One class of a sample; see `Categorize`. Batches `(N,)` (int64)."""
+    return TransformBlock("category", coder=Categorize(vocab, sort, add_na))
+
+
+def MultiCategoryBlock(
+    encoded: bool = False, vocab: Any = None, add_na: bool = False
+) -> TransformBlock:
+    """Several classes of a sample; batches `(N, C)` (float32) of ones and zeros. `encoded`: the
+    values are ones and zeros already, and `vocab` their names (ValueError without)."""
+    if encoded and vocab is None:
+        raise ValueError("MultiCategoryBlock: encoded=True needs vocab, the names of the classes")
+    made = EncodedMultiCategorize(vocab) if encoded else MultiCategorize(vocab, add_na=add_na)
+    return TransformBlock("categories", coder=made)
+
+
+def RegressionBlock(n_out: int | None = None) -> TransformBlock:
+    """A number, or `n_out` of them; batches `(N,)` or `(N, n_out)` (float32)."""
+    return TransformBlock("number", coder=Number(n_out))

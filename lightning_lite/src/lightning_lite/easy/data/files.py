@@ -1,0 +1,60 @@
+"""Files of a folder, found by their endings."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+IMAGE_EXTENSIONS = {
+    ending for ending, kind in mimetypes.types_map.items() if kind.startswith("image/")
+}
+
+
+def get_files(
+    path: Any,
+    extensions: Iterable[str] | None = None,
+    recurse: bool = True,
+    folders: Iterable[str] | None = None,
+    followlinks: bool = True,
+) -> list[Path]:
+    """The files below `path` in sorted order, without hidden ones.
+
+    `extensions`: their endings, such as `[".png"]` (all by default); `recurse`: whether to go into
+    folders; `folders`: which of those in `path` itself. FileNotFoundError without a folder there.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        raise FileNotFoundError(f"get_files: path={str(path)!r} is no folder")
+    endings = None if extensions is None else {each.lower() for each in extensions}
+    wanted = None if folders is None else set(folders)
+    found = []
+    for place, inside, names in os.walk(path, followlinks=followlinks):
+        if not recurse:
+            inside[:] = []
+        elif wanted is not None and Path(place) == path:
+            inside[:] = [each for each in inside if each in wanted]
+            names = [] if "." not in wanted else names
+        inside[:] = [each for each in inside if not each.startswith(".")]
+        files = (Path(place, name) for name in names if not name.startswith("."))
+        found += [file for file in files if endings is None or file.suffix.lower() in endings]
+    return sorted(found)
+
+
+def get_image_files(path: Any, recurse: bool = True, folders: Any = None) -> list[Path]:
+    """The pictures below `path`; see `get_files`."""
+    return get_files(path, IMAGE_EXTENSIONS, recurse, folders)
+
+
+def get_text_files(path: Any, recurse: bool = True, folders: Any = None) -> list[Path]:
+    """The `.txt` files below `path`; see `get_files`."""
+    return get_files(path, [".txt"], recurse, folders)
+
+
+def FileGetter(
+    suf: str = "", extensions: Any = None, recurse: bool = True, folders: Any = None
+) -> Callable[[Any], list[Path]]:
+    """A function that finds the files of the folder `suf` in the path it is given."""
+    return lambda path: get_files(Path(path, suf), extensions, recurse, folders)

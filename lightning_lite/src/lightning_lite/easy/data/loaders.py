@@ -1,0 +1,166 @@
+"""DataLoaders: batches for training and validation, with transforms of items and of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.easy.data.samples import Datasets, Samples
+from lightning_lite.easy.data.showing import draw, grid
+from lightning_lite.easy.data.transform import as_transforms, in_order
+from rushlight.utils.data import DataLoader, default_collate
+
+
+class Finished:
+    """Samples as tensors, after the transforms of items."""
+
+    def __init__(self, samples: Samples, item_tfms: Any, n_inp: int) -> None:
+        self.samples = samples
+        self.transforms = as_transforms("item_tfms", item_tfms, n_inp)
+        self.blocks = [reader.block for reader in samples.readers]
+        self.kinds = tuple(block.kind for block in self.blocks)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.samples)
+
+    def __getitem__(self, position: int) -> tuple[Any, ...]:
+        """A sample of tensors."""
+        sample = self.samples[position]
+        for each in self.transforms:
+            sample = each(sample, self.kinds, self.samples.split)
+        pairs = zip(sample, self.blocks, strict=True)
+        return tuple(part if each.finish is None else each.finish(part) for part, each in pairs)
+
+
+class Collate:
+    """Makes a batch of samples; pictures become numbers between 0 and 1, then `batch_tfms`."""
+
+    def __init__(self, kinds: tuple[str, ...], batch_tfms: Any) -> None:
+        self.kinds, self.functions = kinds, in_order("batch_tfms", batch_tfms)
+
+    def __call__(self, samples: list[Any]) -> tuple[Any, ...]:
+        """The batch."""
+        try:
+            parts = default_collate(samples)
+        except RuntimeError as error:
+            shapes = sorted({str([tuple(part.shape) for part in each]) for each in samples})
+            raise RuntimeError(
+                f"samples of different shapes do not make a batch: {', '.join(shapes[:3])}; "
+                "item_tfms=Resize(224) makes pictures of one size"
+            ) from error
+        pairs = zip(parts, self.kinds, strict=True)
+        return tuple(self._changed(part) if kind == "image" else part for part, kind in pairs)
+
+    def decode(self, part: Any) -> Any:
+        """Pictures of a batch as they were before transforms that can be undone."""
+        for function in reversed(self.functions):
+            part = getattr(function, "decode", lambda same: same)(part)
+        return part
+
+    def _changed(self, part: Any) -> Any:
+        part = part.to(rl.float32) / 255
+        for function in self.functions:
+            part = function(part)
+        return part
+
+
+class DataLoaders:
+    """`train` and `valid`: loaders of batches, made by `DataBlock.dataloaders` or `from_dsets`."""
+
+    def __init__(self, train: DataLoader, valid: DataLoader) -> None:
+        self.train, self.valid = train, valid
+        self.bs = train.batch_size
+        self.dsets: Any = None
+        self._settings: dict[str, Any] = {}
+
+    @classmethod
+    def from_dsets(
+        cls,
+        dsets: Datasets,
+        bs: int = 64,
+        val_bs: int | None = None,
+        shuffle: bool = True,
+        item_tfms: Any = None,
+        batch_tfms: Any = None,
+        drop_last: bool | None = None,
+        **options: Any,
+    ) -> DataLoaders:
+        """Of samples. Training is shuffled and leaves an incomplete batch out (unless it is the
+        only one); `options` go to `DataLoader`."""
+        settings = {"item_tfms": item_tfms, "batch_tfms": batch_tfms, "options": options}
+        drop = shuffle and len(dsets.train) >= bs if drop_last is None else drop_last
+        train = _loader(dsets.train, dsets.n_inp, settings, bs, shuffle=shuffle, drop_last=drop)
+        made = cls(train, _loader(dsets.valid, dsets.n_inp, settings, val_bs or bs))
+        made.dsets, made._settings = dsets, settings
+        return made
+
+    @property
+    def train_ds(self) -> Samples:
+        """The samples of training, before transforms."""
+        return self.dsets.train
+
+    @property
+    def valid_ds(self) -> Samples:
+        """The samples of validation, before transforms."""
+        return self.dsets.valid
+
+    @property
+    def n_inp(self) -> int | None:
+        """How many parts of a sample are inputs; None for loaders of other data."""
+        return None if self.dsets is None else self.dsets.n_inp
+
+    @property
+    def vocab(self) -> Any:
+        """The names of the classes."""
+        return self.dsets.vocab
+
+    def one_batch(self) -> tuple[Any, ...]:
+        """The next first batch of training. ValueError where training has none."""
+        for batch in self.train:
+            return batch
+        raise ValueError(f"one_batch: {len(self.train_ds)} samples make no batch of {self.bs}")
+
+    @property
+    def pictures_of(self) -> Callable[[Any], Any]:
+        """A function that undoes the transforms of a batch of pictures."""
+        decode: Callable[[Any], Any] = self.train.collate_fn.decode
+        return decode
+
+    def target(self, what: str) -> Any:
+        """The block of the target, where samples are one picture and one target.
+        NotImplementedError for others, which `what` cannot show."""
+        blocks = [reader.block for reader in self.dsets.readers]
+        kinds = [each.kind for each in blocks]
+        if len(kinds) != 2 or kinds[0] != "image":
+            raise NotImplementedError(
+                f"{what} shows one picture with one target, samples are {kinds}; "
+                "look at one_batch()"
+            )
+        return blocks[1]
+
+    def show_batch(self, max_n: int = 9, columns: int = 3) -> Any:
+        """Draw the pictures of a training batch with their targets; matplotlib's figure."""
+        block = self.target("show_batch")
+        pictures, targets = self.one_batch()
+        count = min(max_n, len(pictures))
+        figure, axes = grid("show_batch", count, columns)
+        for ax, picture, target in zip(axes, self.pictures_of(pictures), targets, strict=False):
+            draw(ax, picture, block.kind, block.decode(target))
+        return figure
+
+    def test_dl(self, items: Any, with_labels: bool = False, bs: int | None = None) -> DataLoader:
+        """A loader of other items in their order: inputs alone, or with targets."""
+        readers = self.dsets.readers if with_labels else self.dsets.readers[: self.dsets.n_inp]
+        rows = items.iloc if hasattr(items, "iloc") else items
+        samples = Samples([rows[position] for position in range(len(items))], readers, 1)
+        return _loader(samples, self.dsets.n_inp, self._settings, bs or self.bs)
+
+
+def _loader(
+    samples: Samples, n_inp: int, settings: dict[str, Any], bs: int, **more: Any
+) -> DataLoader:
+    finished = Finished(samples, settings["item_tfms"], n_inp)
+    collate: Callable[[list[Any]], Any] = Collate(finished.kinds, settings["batch_tfms"])
+    return DataLoader(finished, bs, collate_fn=collate, **settings["options"], **more)

@@ -1,0 +1,159 @@
+"""Pictures: reading them, resizing items, scaling batches. Needs Pillow when a picture is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.easy.data.transform import Transform
+
+PAD_MODES = ("zeros", "border", "reflection")
+
+
+def pillow() -> Any:
+    """Pillow's module of images. ModuleNotFoundError that says what to install."""
+    try:
+        from PIL import Image
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "ImageBlock needs Pillow: pip install rushlight-lightning-lite[vision]"
+        ) from error
+    return Image
+
+
+class PILImage:
+    """Pictures of three colours. Other kinds are subclasses with another Pillow `mode`."""
+
+    mode: str | None = "RGB"
+
+    @classmethod
+    def create(cls, source: Any) -> Any:
+        """A picture of a path, or of one that is open already, in the mode of the class."""
+        images = pillow()
+        image = source if isinstance(source, images.Image) else images.open(source)
+        return image.copy() if cls.mode in (None, image.mode) else image.convert(cls.mode)
+
+
+class PILImageBW(PILImage):
+    """Pictures in grey."""
+
+    mode = "L"
+
+
+class PILMask(PILImage):
+    """Pictures whose values are the numbers of classes."""
+
+    mode = "L"
+
+
+def as_tensor(image: Any) -> rl.Tensor:
+    """A Pillow picture as uint8: `(C, H, W)`, one channel for grey.
+
+    >>> from PIL import Image
+    >>> as_tensor(Image.new("RGB", (3, 2))).shape
+    rushlight.Size([3, 2, 3])
+    """
+    width, height = image.size
+    values = rl.frombuffer(bytearray(image.tobytes()), dtype=rl.uint8)
+    return values.reshape(height, width, -1).permute(2, 0, 1).contiguous()
+
+
+def _as_image(values: rl.Tensor, mode: str) -> Any:
+    _, height, width = values.shape
+    flat = bytes(values.permute(1, 2, 0).contiguous().reshape(-1).tolist())
+    return pillow().frombytes(mode, (width, height), flat)
+
+
+def _source(length: int, before: int, after: int, mode: str) -> rl.Tensor:
+    """The positions that a padded line of pixels is read from."""
+    line = rl.arange(-before, length + after)
+    if mode == "border":
+        return line.clamp(0, length - 1)
+    period = max(2 * (length - 1), 1)
+    folded = line % period
+    return rl.where(folded < length, folded, period - folded)
+
+
+def _padded(image: Any, left: int, top: int, right: int, bottom: int, mode: str) -> Any:
+    width, height = image.size
+    if mode == "zeros":
+        return image.crop((-left, -top, width + right, height + bottom))
+    rows, columns = _source(height, top, bottom, mode), _source(width, left, right, mode)
+    values = as_tensor(image).index_select(1, rows).index_select(2, columns)
+    return _as_image(values, image.mode)
+
+
+class Resize(Transform):
+    """Items of one size: `size` pixels, or `(height, width)`.
+
+    `method`: "crop" cuts the largest piece of that form out (in the middle for validation, anywhere
+    for training), "squish" changes the form, "pad" adds pixels by `pad_mode` ("reflection",
+    "border" or "zeros"). Bilinear, masks by the nearest pixel. ValueError for other words.
+    """
+
+    order = 1
+
+    def __init__(self, size: Any, method: str = "crop", pad_mode: str = "reflection") -> None:
+        if method not in ("crop", "squish", "pad"):
+            raise ValueError(f"Resize: method={method!r}; expected 'crop', 'squish' or 'pad'")
+        if pad_mode not in PAD_MODES:
+            raise ValueError(f"Resize: pad_mode={pad_mode!r}; expected one of {PAD_MODES}")
+        pair: tuple[int, int] = (size, size) if isinstance(size, int) else size
+        self.height, self.width = pair
+        self.method, self.pad_mode = method, pad_mode
+        self.shares = (0.5, 0.5)
+
+    def begin(self, sample: tuple[Any, ...], kinds: tuple[str, ...], split: int) -> None:
+        """Draw where training cuts."""
+        drawn = split == 0 and self.method == "crop"
+        self.shares = tuple(rl.rand(2).tolist()) if drawn else (0.5, 0.5)
+
+    def image(self, image: Any) -> Any:
+        """A picture of the size."""
+        return self._resized(image, pillow().Resampling.BILINEAR)
+
+    def mask(self, image: Any) -> Any:
+        """A mask of the size."""
+        return self._resized(image, pillow().Resampling.NEAREST)
+
+    def _resized(self, image: Any, sampling: Any) -> Any:
+        framed = image if self.method == "squish" else self._framed(image)
+        return framed.resize((self.width, self.height), sampling)
+
+    def _framed(self, image: Any) -> Any:
+        """The picture cut, or padded, to the form of the size."""
+        width, height = image.size
+        ratios = (width / self.width, height / self.height)
+        ratio = min(ratios) if self.method == "crop" else max(ratios)
+        wide, high = int(ratio * self.width), int(ratio * self.height)
+        left, top = int(self.shares[0] * (width - wide)), int(self.shares[1] * (height - high))
+        if self.method == "crop":
+            return image.crop((left, top, left + wide, top + high))
+        right, bottom = wide - width + left, high - height + top
+        return _padded(image, -left, -top, right, bottom, self.pad_mode)
+
+
+class Normalize:
+    """Pictures of a batch with mean 0 and deviation 1 by channel: `Normalize.from_stats`."""
+
+    order = 99
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None:
+        if len(mean) != len(std):
+            raise ValueError(f"Normalize: {len(mean)} means and {len(std)} deviations")
+        self.mean = rl.tensor(list(mean)).reshape(-1, 1, 1)
+        self.std = rl.tensor(list(std)).reshape(-1, 1, 1)
+
+    @classmethod
+    def from_stats(cls, mean: Sequence[float], std: Sequence[float]) -> Normalize:
+        """Of the means and deviations of the channels."""
+        return cls(mean, std)
+
+    def __call__(self, batch: Any) -> Any:
+        """The pictures `(N, C, H, W)`, normalized."""
+        return (batch - self.mean) / self.std
+
+    def decode(self, batch: Any) -> Any:
+        """The pictures as they were."""
+        return batch * self.std + self.mean

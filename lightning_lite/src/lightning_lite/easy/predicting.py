@@ -1,0 +1,79 @@
+"""What a Learner says of data: outputs of loaders, one item in words, pictures of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.easy.data.loaders import DataLoaders
+from lightning_lite.easy.data.showing import draw, grid, title_of
+from rushlight import nn
+
+
+class Predicting:
+    """The part of Learner that predicts."""
+
+    dls: Any
+    model: Any
+    module: Any
+    valid_dl: Any
+
+    def _trainer(self, epochs: int, cbs: list[Any]) -> Any:
+        raise NotImplementedError("Predicting is a part of Learner")
+
+    def get_preds(self, dl: Any = None) -> tuple[Any, Any]:
+        """Outputs and targets of the validation data, or of `dl`, each as one tensor; None for the
+        targets of `dls.test_dl(items)`, which has none."""
+        trainer = self._trainer(1, [])
+        pairs = trainer.predict(self.module, dl or self.valid_dl)
+        outputs, targets = zip(*pairs, strict=True)
+        return rl.cat(outputs), None if targets[0] is None else rl.cat(targets)
+
+    def _loaders(self, what: str) -> DataLoaders:
+        if not isinstance(self.dls, DataLoaders):
+            raise TypeError(
+                f"{what} needs DataLoaders, of DataBlock or ImageDataLoaders; dls is a "
+                f"{type(self.dls).__name__}"
+            )
+        return self.dls
+
+    def predict(self, item: Any) -> tuple[Any, Any, Any]:
+        """What an item is, as a person reads it; the same as a tensor; and the output: shares of
+        the classes where the loss is cross entropy."""
+        dls = self._loaders("predict")
+        outputs, _ = self.get_preds(dls.test_dl([item]))
+        shares, decided = self._decided(outputs)
+        return dls.dsets.readers[-1].block.decode(decided[0]), decided[0], shares[0]
+
+    def _decided(self, outputs: Any) -> tuple[Any, Any]:
+        """Outputs as shares of classes, and targets of them."""
+        kind = self._loaders("predict").dsets.readers[-1].block.kind
+        loss = self.module.loss_func
+        if kind in ("category", "mask"):
+            shares = outputs.softmax(1) if isinstance(loss, nn.CrossEntropyLoss) else outputs
+            return shares, outputs.argmax(1)
+        if kind == "categories":
+            logits = isinstance(loss, nn.BCEWithLogitsLoss)
+            shares = outputs.sigmoid() if logits else outputs
+            return shares, shares > 0.5
+        return outputs, outputs
+
+    def show_results(self, max_n: int = 9, columns: int = 3) -> Any:
+        """Draw pictures of validation with what they are, and what they are taken for below;
+        masks side by side. matplotlib's figure."""
+        dls = self._loaders("show_results")
+        block = dls.target("show_results")
+        batch = next(iter(dls.valid))
+        outputs, targets = self.get_preds([[batch]])
+        pictures, (_, decided) = dls.pictures_of(batch[0]), self._decided(outputs)
+        count, masks = min(max_n, len(targets)), block.kind == "mask"
+        figure, axes = grid("show_results", count * (1 + masks), 2 if masks else columns)
+        for number in range(count):
+            real, taken = block.decode(targets[number]), block.decode(decided[number])
+            if masks:
+                draw(axes[2 * number], pictures[number], "mask", real, "actual")
+                draw(axes[2 * number + 1], pictures[number], "mask", taken, "predicted")
+                continue
+            title = f"{title_of(real)}\n{title_of(taken)}"
+            draw(axes[number], pictures[number], block.kind, real, title)
+        return figure
