@@ -98,11 +98,11 @@ def test_paths_mean_the_same_classes(tmp_path):
         "from lightning.pytorch.utilities.rank_zero import rank_zero_only\n"
         "from pytorch_lightning.utilities import rank_zero_only as other\n"
         "from pytorch_lightning.trainer.states import RunningStage\n"
-        "from lightning.pytorch.strategies import FSDPStrategy\n"
+        "from lightning.pytorch.strategies import DeepSpeedStrategy\n"
         "print(pl.LightningModule is LightningModule is pytorch_lightning.LightningModule)\n"
         "print(rank_zero_only is other, Fabric is lightning_fabric.Fabric)\n"
         "try:\n"
-        "    FSDPStrategy()\n"
+        "    DeepSpeedStrategy()\n"
         "except NotImplementedError as error:\n"
         "    print('auto' in str(error))\n",
         tmp_path,

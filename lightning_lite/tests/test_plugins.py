@@ -120,14 +120,13 @@ def test_strategies_of_one_process(model_class, loader, trainer, same):
     for given in ("ddp", "ddp_find_unused_parameters_true", strategies.DDPStrategy()):
         same(weights(strategy=given, devices=1), alone)
     same(weights(strategy=strategies.SingleDeviceStrategy("cpu")), alone)
-    with pytest.raises(NotImplementedError, match="one device"):
-        trainer(strategy="ddp", devices=2)
-    with pytest.raises(NotImplementedError, match="one process"):
+    same(weights(strategy="fsdp", devices=1), alone)
+    with pytest.raises(NotImplementedError, match="'fsdp'"):
         trainer(strategy="deepspeed_stage_2")
-    with pytest.raises(NotImplementedError, match="strategy='auto'"):
-        strategies.FSDPStrategy()
-    with pytest.raises(NotImplementedError, match="2 devices"):
-        strategies.DDPStrategy(parallel_devices=["cpu", "cpu"])
+    with pytest.raises(NotImplementedError, match="state_dict_type='sharded'"):
+        strategies.FSDPStrategy(state_dict_type="sharded")
+    with pytest.raises(ValueError, match="start_method='thread'"):
+        strategies.DDPStrategy(start_method="thread")
 
 
 def test_what_a_strategy_answers(trainer):

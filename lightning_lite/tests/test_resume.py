@@ -232,6 +232,24 @@ def test_a_loader_that_knows_its_position_is_asked(noisy_data, trainer, tmp_path
     assert min(again.steps) == (0, 4)
 
 
+@pytest.mark.parametrize("limit", [None, 3])
+def test_positions_of_an_epochs_end_stay_in_it(noisy_data, trainer, tmp_path, same, limit):
+    """Also where the resumed run need not read the loader any more in that epoch."""
+    validation = DataLoader(noisy_data(8), batch_size=4)
+    (tmp_path / "saved").mkdir()
+    model, options = Everything(), {"max_epochs": 3, "limit_train_batches": limit}
+    whole = trainer(callbacks=[SaveAlways(tmp_path / "saved")], **options)
+    whole.fit(model, Counting(), validation)
+    paths = sorted((tmp_path / "saved").glob("*.ckpt"))
+    assert len(paths) > 3
+    for path in paths:
+        scramble()
+        other = Everything()
+        resumed = trainer(**options)
+        resumed.fit(other, Counting(), validation, ckpt_path=path)
+        same(final_state(resumed, other), final_state(whole, model))
+
+
 def test_more_epochs_after_the_end(noisy_data, trainer, tmp_path, same):
     make = loaders_of(noisy_data)
     L.seed_everything(3, verbose=False)

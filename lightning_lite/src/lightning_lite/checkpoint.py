@@ -11,6 +11,8 @@ running code:
                                 and in the middle of an accumulation the gradients; Lightning's own
                                 counters beside them
     random_states               every random number generator
+    ranks                       each process's loader, logged values, random states, if there are
+                                several
     hyper_parameters, datamodule_hyper_parameters
 """
 
@@ -122,7 +124,7 @@ def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
         "global_step": progress.optimizer_steps,
         FOREIGN_VERSION_KEY: lightning_loops.VERSION,
         VERSION_KEY: __version__,
-        "state_dict": module.state_dict(),
+        "state_dict": trainer.strategy.whole(module.state_dict()),
     }
     if not weights_only:
         checkpoint["loops"] = {"fit_loop": dump_fit_loop(trainer), **lightning_loops.other_loops()}
@@ -133,11 +135,13 @@ def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
         }
         if state := trainer.precision_settings.state_dict():
             checkpoint["MixedPrecision"] = state
-        checkpoint["optimizer_states"] = [each.state_dict() for each in trainer.optimizers]
+        states = [each.state_dict() for each in trainer.optimizers]
+        checkpoint["optimizer_states"] = trainer.strategy.whole(states)
         configs = trainer.lr_scheduler_configs
         checkpoint["lr_schedulers"] = [config.scheduler.state_dict() for config in configs]
         taken = trainer.boundary_random_state or random_state.snapshot()
         checkpoint["random_states"] = random_state.plain(taken)
+        dump_ranks(trainer, checkpoint)
     if module.hparams:
         checkpoint.update(hyperparameters.dump(module))
     dump_datamodule(trainer.datamodule, checkpoint)
@@ -148,6 +152,62 @@ def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
         trainer.datamodule.on_save_checkpoint(checkpoint)
     module.on_save_checkpoint(checkpoint)
     return checkpoint
+
+
+# What each process has for itself; the checkpoint's own entries are the first one's.
+OF_RANKS = ("loader", "results", "gradients", "metrics")
+
+
+def dump_ranks(trainer: Any, checkpoint: dict[str, Any]) -> None:
+    """Add what the other processes need to go on; all call it."""
+    if trainer.world_size == 1:
+        return
+    saved = checkpoint["loops"]["fit_loop"]
+    own = {name: saved[name] for name in OF_RANKS if name in saved}
+    own["random_states"] = checkpoint["random_states"]
+    checkpoint["ranks"] = trainer.strategy.gather_objects(own)
+
+
+def of_this_rank(trainer: Any, checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """The checkpoint as this process wrote it, if there were as many of them."""
+    ranks = checkpoint.get("ranks", [])
+    if len(ranks) != trainer.world_size:
+        return checkpoint
+    own = dict(ranks[trainer.global_rank])
+    random_states = own.pop("random_states")
+    saved = {**checkpoint["loops"]["fit_loop"], **own}
+    loops = {**checkpoint["loops"], "fit_loop": saved}
+    return {**checkpoint, "loops": loops, "random_states": random_states}
+
+
+def dump_results(trainer: Any) -> dict[str, Any]:
+    """What a trainer found, for the process that started this one: weights, progress, metrics,
+    callbacks."""
+    return {
+        "state_dict": trainer.strategy.whole(trainer.lightning_module.state_dict()),
+        "progress": trainer.state.progress.state_dict(),
+        "status": trainer.state.status,
+        "metrics": trainer.kept_metrics,
+        "callbacks": {each.state_key: each.state_dict() for each in trainer.callbacks},
+        "folders": {each.state_key: getattr(each, "dirpath", None) for each in trainer.callbacks},
+        "interrupted": trainer.interrupted,
+    }
+
+
+def restore_results(trainer: Any, found: dict[str, Any], arguments: tuple[Any, ...]) -> None:
+    """Take over what `dump_results` gave in a process that was started for `arguments`."""
+    fn, model = arguments[:2]
+    module = trainer.lightning_module if model is None else model
+    module.load_state_dict(found["state_dict"])
+    trainer.lightning_module, module.trainer = module, trainer
+    trainer.state.fn, trainer.state.status = fn, found["status"]
+    trainer.state.progress.load_state_dict(found["progress"])
+    trainer.kept_metrics, trainer.interrupted = found["metrics"], found["interrupted"]
+    for callback in trainer.callbacks:
+        if callback.state_key in found["callbacks"]:
+            if found["folders"][callback.state_key] is not None:
+                callback.dirpath = found["folders"][callback.state_key]
+            callback.load_state_dict(found["callbacks"][callback.state_key])
 
 
 def dump_fit_loop(trainer: Any) -> dict[str, Any]:
@@ -173,7 +233,8 @@ def dump_fit_loop(trainer: Any) -> dict[str, Any]:
         saved["loggers"] = states
     if accumulating(trainer):
         found = trainer.lightning_module.named_parameters()
-        saved["gradients"] = {name: each.grad for name, each in found if each.grad is not None}
+        kept = {name: each.grad for name, each in found if each.grad is not None}
+        saved["gradients"] = trainer.strategy.whole(kept)
     return saved
 
 
@@ -219,7 +280,8 @@ def restore_model(trainer: Any, checkpoint: dict[str, Any]) -> None:
     if trainer.state.fn is TrainerFn.FITTING:
         restore_callbacks(trainer, checkpoint)
     module.on_load_checkpoint(checkpoint)
-    module.load_state_dict(checkpoint["state_dict"], strict=module.strict_loading)
+    weights = trainer.strategy.divided(module, checkpoint["state_dict"])
+    module.load_state_dict(weights, strict=module.strict_loading)
 
 
 def restore_callbacks(trainer: Any, checkpoint: dict[str, Any]) -> None:
@@ -247,6 +309,7 @@ def check_resumable(checkpoint: dict[str, Any], path: Any) -> None:
 
 def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
     """Give progress, optimizers, schedulers and logged values to a trainer that is set up."""
+    checkpoint = of_this_rank(trainer, checkpoint)
     saved = checkpoint["loops"]["fit_loop"]
     if lightning_loops.is_lightnings(saved):
         found = lightning_loops.progress_of(saved, checkpoint["global_step"])
@@ -265,7 +328,7 @@ def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
             f"{len(trainer.optimizers)}"
         )
     for optimizer, state in zip(trainer.optimizers, states, strict=True):
-        optimizer.load_state_dict(state)
+        optimizer.load_state_dict(trainer.strategy.divided_optimizer_state(optimizer, state))
     configs, schedulers = trainer.lr_scheduler_configs, checkpoint["lr_schedulers"]
     if len(schedulers) != len(configs):
         raise MisconfigurationException(

@@ -13,6 +13,8 @@ from lightning_lite.hooks import overrides
 from lightning_lite.messages import warn
 from lightning_lite.module import LightningModule
 from lightning_lite.module_hooks import DataHooks
+from lightning_lite.sampling import divided
+from lightning_lite.utilities.apply_func import apply_to_collection
 from rushlight.utils.data import DataLoader, RandomSampler, SequentialSampler
 
 KINDS = ("train", "val", "test", "predict")
@@ -26,7 +28,14 @@ def method_of(kind: str) -> str:
 class DataSources:
     """The loaders of one run, made when they are first needed."""
 
-    def __init__(self, module: Any, datamodule: Any, given: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        module: Any,
+        datamodule: Any,
+        given: dict[str, Any],
+        ranks: dict[str, int] | None = None,
+    ) -> None:
+        self.ranks = ranks  # how processes divide the data; None for one
         self.module = module
         self.datamodule = datamodule
         self.given = given
@@ -61,9 +70,16 @@ class DataSources:
         """The training loader; a container of several as one."""
         found = self.request("train")
         if isinstance(found, list | tuple | dict):
-            return CombinedLoader(found, mode="max_size_cycle")
+            parts = apply_to_collection(found, DataLoader, self._divided)
+            return CombinedLoader(parts, mode="max_size_cycle")
         check_iterable(found, "train")
-        return found
+        if isinstance(found, CombinedLoader) and self.ranks is not None:
+            parts = apply_to_collection(found.iterables, DataLoader, self._divided)
+            return CombinedLoader(parts, mode=found.mode)
+        return self._divided(found)
+
+    def _divided(self, loader: Any) -> Any:
+        return divided(loader, self.ranks)
 
     def evaluation_loaders(self, kind: str) -> list[Any]:
         """The loaders of a kind, in a list."""
@@ -75,7 +91,7 @@ class DataSources:
         loaders = list(found) if isinstance(found, list | tuple) else [found]
         for loader in loaders:
             check_iterable(loader, kind)
-        return loaders
+        return [divided(each, self.ranks, repeats=kind != "predict") for each in loaders]
 
 
 def check_iterable(loader: Any, kind: str) -> None:

@@ -41,6 +41,8 @@ def evaluation_loop(
             results.dataloader_idx = number if len(loaders) > 1 else None
             evaluate_loader(trainer, loader, lengths[number], number, len(loaders) > 1)
         results.dataloader_idx = None
+        if trainer.world_size > 1:
+            results.synchronize()
         hooks.call(f"on_{prefix}_epoch_end")
         found = conclude(trainer, results, len(loaders))
         if when_over is not None:
@@ -56,7 +58,7 @@ def evaluate_loader(trainer: Any, loader: Any, length: float, number: int, sever
     hooks, results = trainer.hooks, trainer.evaluation_results
     prefix = trainer.state.stage.hook_prefix
     name = f"{prefix}_step"
-    step = getattr(trainer.lightning_module, name)
+    step = trainer.strategy.step_of(trainer.lightning_module, name)
     which = (number,) if several else ()
     seen = seen_batches(trainer, number)
     for batch_idx, batch in enumerate(first(trainer, loader, length)):
@@ -196,7 +198,8 @@ def predict_loader(
     trainer: Any, loader: Any, length: float, number: int, several: bool, kept: bool
 ) -> list[Any]:
     """What `predict_step` returned on one loader."""
-    module, hooks = trainer.lightning_module, trainer.hooks
+    hooks = trainer.hooks
+    step = trainer.strategy.step_of(trainer.lightning_module, "predict_step")
     which = (number,) if several else ()
     outputs = []
     loop, positions = trainer.predict_loop, batch_positions(trainer, loader)
@@ -207,7 +210,7 @@ def predict_loader(
         hooks.call("on_predict_batch_start", batch, batch_idx, *which)
         arguments = trainer.evaluation_signature.arguments(batch, batch_idx, number, several)
         with trainer.precision_context(), trainer.precision_settings.forward():
-            output = hooks.step("predict_step", module.predict_step, *arguments)
+            output = hooks.step("predict_step", step, *arguments)
         hooks.call("on_predict_batch_end", output, batch, batch_idx, *which)
         if kept:
             outputs.append(output)

@@ -149,6 +149,8 @@ class Feed:
                     f"the loader cannot go on where the checkpoint's stood: {error}"
                 ) from error
             self.taken = saved["taken"]
+            if self.taken >= self.length:
+                self._find_the_end()
             return
         self._start = saved["start"]
         random_state.restore(self._start["random_states"])
@@ -174,6 +176,15 @@ class Feed:
         if self.reads_ahead:
             random_state.restore(saved["before_ahead"])
             self._fetch_ahead()
+
+    def _find_the_end(self) -> None:
+        """Read a loader that stands at its epoch's end: it finds its position when it is read, and
+        the next epoch is not where it should. Its generators are as if it had not been read."""
+        mine = generators(self.loader)
+        states = [each.get_state() for each in mine]
+        self._fetch()
+        for generator, state in zip(mine, states, strict=True):
+            generator.set_state(state)
 
     def _make_iterator(self) -> None:
         self._iterator = batches_of(self.loader)

@@ -36,10 +36,12 @@ def watch_loss(trainer: Any, loss: Any, batch_idx: int, arguments: tuple[Any, ..
 
 
 def non_finite_parameter(module: Any) -> str:
-    """The name of a parameter in training that has NaN or infinite elements; "" if none has. Frozen
-    ones may hold infinities for a purpose, as masks do."""
+    """The name of a parameter in training that has NaN or infinite elements in this process; "" if
+    none has. Frozen ones may hold infinities for a purpose, as masks do."""
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
-            if not bool(rl.isfinite(parameter.detach()).all()):
+            held = parameter.detach()
+            held = held.to_local() if hasattr(held, "to_local") else held
+            if not bool(rl.isfinite(held).all()):
                 return str(name)
     return ""

@@ -210,6 +210,8 @@ def validation_due(trainer: Any) -> bool:
 def run_epoch_hooks(trainer: Any) -> None:
     """`on_train_epoch_end`, at whose end checkpoints are written."""
     trainer.state.progress.next = Next.AFTER_EPOCH
+    if trainer.world_size > 1:
+        trainer.training_results.synchronize()
     trainer.hooks.call("on_train_epoch_end")
 
 

@@ -41,3 +41,9 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def quiet_other_ranks(rank: int) -> None:
+    """Let information come from the first of several processes alone."""
+    if rank and log.level < logging.WARNING:
+        log.setLevel(logging.WARNING)

@@ -76,6 +76,12 @@ class LogOptions(NamedTuple):
     logger: bool
     reduce_fx: str | Callable
     dataloader_idx: int | None = None
+    sync: Callable | None = None  # reduces over processes: `sync(value, group, name of reduction)`
+    sync_group: Any = None
+
+    def reduced(self, value: Any, name: str) -> Any:
+        """A value over all processes."""
+        return value if self.sync is None else self.sync(value, self.sync_group, name)
 
     @property
     def full_name(self) -> str:
@@ -97,7 +103,7 @@ class LogOptions(NamedTuple):
 class LoggedValue:
     """One logged name: its last value, and what its epoch value is made of."""
 
-    __slots__ = ("options", "value", "total", "weight", "values", "metric")
+    __slots__ = ("options", "value", "total", "weight", "values", "metric", "synced")
 
     def __init__(self, options: LogOptions) -> None:
         self.options = options
@@ -110,10 +116,17 @@ class LoggedValue:
         self.total: Any = None
         self.weight = 0
         self.values: list[Any] = []
+        self.synced: Any = None  # the epoch's value over all processes, once it was asked for
 
     def update(self, value: Any, weight: int) -> None:
         """Take one value; `weight` counts for the mean."""
+        options = self.options
         self.value = value
+        if options.sync is not None:
+            self.synced = None
+            if options.on_step:
+                name = options.reduce_fx if isinstance(options.reduce_fx, str) else "mean"
+                self.value = options.reduced(value, name)
         if not self.options.on_epoch:
             return
         reduction = self.options.reduce_fx
@@ -132,8 +145,25 @@ class LoggedValue:
         else:
             self.total = rl.minimum(self.total, value)
 
+    def synchronize(self) -> None:
+        """Let `of_epoch` be the value over all processes, all of which call this."""
+        options = self.options
+        if self.metric is not None:
+            metric_objects.computed(self.metric)  # which exchanges, and keeps what it found
+        elif options.sync is None or not options.on_epoch:
+            return
+        elif options.reduce_fx == "mean" and self.total is not None:
+            weight = options.reduced(rl.tensor(float(self.weight)), "sum")
+            self.synced = options.reduced(self.total, "sum") / weight
+        else:
+            own = self.of_epoch()
+            name = options.reduce_fx if isinstance(options.reduce_fx, str) else "mean"
+            self.synced = None if own is None else options.reduced(own, name)
+
     def of_epoch(self) -> Any:
         """The value of the whole epoch; None if nothing was gathered."""
+        if self.synced is not None:
+            return self.synced
         if self.metric is not None:
             return metric_objects.computed(self.metric)
         if callable(self.options.reduce_fx):
@@ -204,6 +234,14 @@ class Results:
         if options.on_epoch and options.reduce_fx == "mean":
             weight = self._weight(options.name) if batch_size is None else batch_size
         entry.update(value, weight)
+        if options.sync is not None and options.hook in EPOCH_ONLY:
+            entry.synchronize()
+
+    def synchronize(self) -> None:
+        """Before the hooks at an epoch's end: exchange what was logged with `sync_dist`. All
+        processes log the same names in the same order."""
+        for entry in self._entries.values():
+            entry.synchronize()
 
     def _entry(self, options: LogOptions) -> LoggedValue:
         """What was gathered of a name so far. MisconfigurationException if it was logged otherwise
@@ -214,7 +252,9 @@ class Results:
             entry = self._entries[key] = LoggedValue(options)
             if key in self._restored:
                 entry.load_state_dict(self._restored.pop(key)[1])
-        elif entry.options != options:
+        elif entry.options.sync is not options.sync and entry.options.sync is None:
+            entry.options = options  # it came from a checkpoint, which holds no function
+        if entry.options != options:
             raise MisconfigurationException(
                 f"log({options.name!r}) in {options.hook}: called with {options}, "
                 f"but earlier in this run with {entry.options}; the arguments must not change"
@@ -277,6 +317,7 @@ class Results:
         saved = []
         for entry in self._entries.values():
             options = entry.options._asdict()
+            options["sync"] = options["sync_group"] = None
             if callable(options["reduce_fx"]) or entry.metric is not None:
                 options["reduce_fx"] = None  # neither function nor metric is written down
             saved.append({"options": options, **entry.state_dict()})

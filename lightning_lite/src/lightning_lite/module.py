@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import rushlight as rl
 from lightning_lite import checkpoint, deploying, gradients, metric_objects
 from lightning_lite.errors import MisconfigurationException
+from lightning_lite.exchange import reduced
 from lightning_lite.hyperparameters import HyperparametersMixin
 from lightning_lite.messages import warn
 from lightning_lite.metrics import DEFAULTS, EPOCH_ONLY, REDUCTIONS, LogOptions, scalar_tensor
 from lightning_lite.module_hooks import CheckpointHooks, DataHooks, ModelHooks
 from lightning_lite.optimizers import LightningOptimizer
+from lightning_lite.utilities.apply_func import apply_to_collection
 
 if TYPE_CHECKING:
     from lightning_lite.trainer import Trainer
@@ -26,6 +28,10 @@ def refuse_name(name: Any) -> None:
     raise MisconfigurationException(
         f"log({name!r}): '/dataloader_idx_' in names is the trainer's own"
     )
+
+
+def _as_tensor(value: Any) -> rl.Tensor:
+    return value if isinstance(value, rl.Tensor) else rl.tensor(value)
 
 
 class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHooks, rl.nn.Module):
@@ -112,13 +118,13 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
 
     @property
     def global_rank(self) -> int:
-        """The number of this process among all; 0, since there is one."""
-        return 0
+        """The number of this process among all; 0 without a trainer."""
+        return self._trainer.global_rank if self._trainer is not None else 0
 
     @property
     def local_rank(self) -> int:
-        """The number of this process on its machine; 0, since there is one."""
-        return 0
+        """The number of this process on its machine; 0 without a trainer."""
+        return self._trainer.local_rank if self._trainer is not None else 0
 
     @property
     def logger(self) -> Any:
@@ -195,14 +201,17 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
         `metric_objects`), whose own value of the epoch counts. `on_step` keeps it for this step,
         `on_epoch` gathers it with `reduce_fx` (mean weighted by `batch_size`, sum, min, max, or a
         function of the stacked values); with both, the names get `_step` and `_epoch`. By default
-        training steps log per step, everything else per epoch. The arguments about several
-        processes change nothing: there is one.
+        training steps log per step, everything else per epoch. With `sync_dist` values are reduced
+        over all processes (of `sync_dist_group`), else each logs its own and the first one's are
+        seen; `rank_zero_only` records in the first process alone.
         """
         if self._trainer is None and self.fabric is not None:
             self.fabric.log(name, value)
             return
         if self._trainer is None:
             warn(f"log({name!r}): the module is not attached to a Trainer; nothing is recorded")
+            return
+        if rank_zero_only and not self._trainer.is_global_zero:
             return
         hook = self._trainer.hooks.current
         if hook not in DEFAULTS:
@@ -230,6 +239,8 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
             reduce_fx=reduce_fx,
             dataloader_idx=results.dataloader_idx if add_dataloader_idx else None,
         )
+        if sync_dist and self._trainer.world_size > 1 and not rank_zero_only:
+            options = options._replace(sync=reduced, sync_group=sync_dist_group)
         with rl.no_grad():
             if metric_objects.is_metric(value):
                 results.add_metric(options, value)
@@ -354,8 +365,16 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
         self.train()
 
     def all_gather(self, data: Any, group: Any = None, sync_grads: bool = False) -> Any:
-        """Data of all processes; since there is one, the data itself."""
-        return data
+        """Tensors, numbers and containers of them from all processes, each stacked along a new
+        first dimension; of one process, the data itself. With `sync_grads` gradients flow back."""
+        owner = self._trainer if self._trainer is not None else self.fabric
+        if owner is None or owner.world_size == 1:
+            return data
+        gather = owner.strategy.all_gather
+        kinds = (rl.Tensor, int, float)
+        return apply_to_collection(
+            data, kinds, lambda each: gather(_as_tensor(each), group, sync_grads)
+        )
 
     def to_torchscript(
         self,

@@ -68,7 +68,11 @@ class Closure:
         factor = trainer.accumulate_grad_batches
         with rl.enable_grad():
             with trainer.precision_settings.forward():
-                output = hooks.step("training_step", module.training_step, *self.arguments)
+                output = hooks.step(
+                    "training_step",
+                    trainer.strategy.step_of(module, "training_step"),
+                    *self.arguments,
+                )
             loss, rest = split_output(output)
             if self.batch_idx % factor == 0:
                 optimizer = trainer.lightning_optimizers[0]
@@ -132,7 +136,8 @@ def is_plain(trainer: Any) -> bool:
 def plain_step(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[str, Any]:
     """What :func:`optimize` does where :func:`is_plain` holds and nothing is accumulated."""
     optimizer, hooks = trainer.optimizers[0], trainer.hooks
-    output = hooks.step("training_step", trainer.lightning_module.training_step, *arguments)
+    step = trainer.strategy.step_of(trainer.lightning_module, "training_step")
+    output = hooks.step("training_step", step, *arguments)
     loss, rest = (output, {}) if isinstance(output, rl.Tensor) else split_output(output)
     optimizer.zero_grad()
     outputs: dict[str, Any] = {}
@@ -155,7 +160,8 @@ def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[s
     module = trainer.lightning_module
     if not module.automatic_optimization:
         with trainer.precision_settings.forward():
-            output = trainer.hooks.step("training_step", module.training_step, *arguments)
+            step = trainer.strategy.step_of(module, "training_step")
+            output = trainer.hooks.step("training_step", step, *arguments)
         if isinstance(output, Mapping):
             return detached(dict(output))
         loss, _ = split_output(output)
@@ -168,7 +174,8 @@ def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[s
         optimizer = trainer.lightning_optimizers[0]
         module.optimizer_step(trainer.current_epoch, batch_idx, optimizer, closure.then_announce)
     else:
-        closure()
+        with trainer.strategy.no_backward_sync():
+            closure()
     return closure.outputs
 
 

@@ -209,12 +209,7 @@ def check_barebones(given: dict[str, Any]) -> None:
 
 def refuse_unsupported(given: dict[str, Any]) -> None:
     """Name what to use instead of options that are not there yet."""
-    if given["num_nodes"] != 1:
-        raise NotImplementedError(
-            f"num_nodes={given['num_nodes']}: training runs on one machine; use 1"
-        )
-    if given["sync_batchnorm"]:
-        raise NotImplementedError("sync_batchnorm=True: there is one process, leave it False")
+    check_count(given["num_nodes"], "num_nodes", 1)
     if given["model_registry"] is not None:
         raise NotImplementedError(
             "model_registry: there is none; save_checkpoint(path) keeps a model"
@@ -239,11 +234,27 @@ def choose_device(accelerator: Any, devices: Any) -> Any:
 
 
 def device_index(devices: Any) -> int:
-    """The number of the one device that `devices` names."""
-    if devices in ("auto", 1, "1"):
-        return 0
-    if isinstance(devices, list | tuple) and len(devices) == 1:
+    """The number of the first device that `devices` names."""
+    if isinstance(devices, list | tuple) and devices:
         return int(devices[0])
-    raise NotImplementedError(
-        f"devices={devices!r}: training runs on one device; give 1, or a list with one number"
-    )
+    return 0
+
+
+def number_of_devices(devices: Any, device_type: str) -> int:
+    """How many processes of this machine `devices` asks for: an int, or a list of numbers."""
+    if devices == "auto":
+        return 1
+    if isinstance(devices, list | tuple) and devices:
+        number: Any = len(devices)
+    else:
+        number = int(devices) if isinstance(devices, str) and devices.isdigit() else devices
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise MisconfigurationException(
+            f"devices={devices!r}: expected 'auto', a number from 1 on, or a list of numbers"
+        )
+    if device_type != "cpu" and number > 1:
+        raise NotImplementedError(
+            f"devices={devices!r} on {device_type}: processes exchange tensors of the CPU; give "
+            "accelerator='cpu', or one device"
+        )
+    return number

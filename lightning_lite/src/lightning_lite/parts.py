@@ -6,25 +6,61 @@ from typing import Any
 
 from lightning_lite.accelerators import Accelerator
 from lightning_lite.errors import MisconfigurationException
+from lightning_lite.options import number_of_devices
 from lightning_lite.plugins.io import CheckpointIO
 from lightning_lite.precision import Precision
-from lightning_lite.strategies import DDPStrategy, SingleDeviceStrategy, Strategy
+from lightning_lite.strategies import (
+    DDPStrategy,
+    FSDPStrategy,
+    SingleDeviceStrategy,
+    Strategy,
+)
 
-# Names of strategies that, in one process, train as a single device does.
-DDP_NAMES = ("ddp", "ddp_spawn", "ddp_fork", "ddp_notebook", "dp")
+# Names of strategies, with how the processes start.
+_DDP = {"ddp": "popen", "ddp_spawn": "spawn", "ddp_fork": "fork", "ddp_notebook": "fork"}
+_UNUSED = {"_find_unused_parameters_true": True, "_find_unused_parameters_false": False}
 
 
-def make_strategy(given: Any) -> Strategy:
-    """What `Trainer(strategy=...)` means. NotImplementedError for several processes."""
+def make_strategy(given: Any, several: bool = False) -> Strategy:
+    """What `Trainer(strategy=...)` means; `several` processes choose "ddp" for "auto".
+
+    NotImplementedError for names that are not there.
+    """
     if isinstance(given, Strategy):
         return given
-    if given in ("auto", "single_device"):
+    if given == "auto":
+        return DDPStrategy() if several else SingleDeviceStrategy()
+    if given == "single_device":
         return SingleDeviceStrategy()
-    if isinstance(given, str) and given.split("_find_unused")[0] in DDP_NAMES:
-        return DDPStrategy()
+    if given == "fsdp":
+        return FSDPStrategy()
+    options: dict[str, Any] = {}
+    name = given if isinstance(given, str) else ""
+    for ending, unused in _UNUSED.items():
+        if name.endswith(ending):
+            name, options = name.removesuffix(ending), {"find_unused_parameters": unused}
+    if name in _DDP:
+        return DDPStrategy(start_method=_DDP[name], **options)
     raise NotImplementedError(
-        f"strategy={given!r}: training runs in one process on one device; use 'auto'"
+        f"strategy={given!r}: there are 'auto', 'single_device', 'fsdp', {sorted(_DDP)} and those "
+        "with '_find_unused_parameters_true' or '_false'"
     )
+
+
+def start_strategy(
+    strategy: Any, devices: Any, num_nodes: int, plugins: Any, device_type: str
+) -> Strategy:
+    """The strategy of so many devices and machines, with the environment among the plug-ins."""
+    from lightning_lite.plugins.environments import ClusterEnvironment
+
+    number = number_of_devices(devices, device_type)
+    made = make_strategy(strategy, several=number * num_nodes > 1)
+    given = plugins if isinstance(plugins, list | tuple) else [plugins]
+    for each in given:
+        if isinstance(each, ClusterEnvironment) and hasattr(made, "cluster_environment"):
+            made.cluster_environment = each
+    made.set_processes(number, num_nodes)
+    return made
 
 
 def accelerator_name(given: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_SEVERAL = "training runs in one process on one device; leave strategy='auto'"
+_SEVERAL = "use strategy='ddp' or strategy='fsdp'"
 _XLA = "there is no XLA device; use the CPU or a CUDA device"
 _DEEPSPEED = "DeepSpeed is a compiled extension of PyTorch; use strategy='auto'"
 _BITS = "bitsandbytes is a compiled extension of PyTorch; use precision='bf16-true'"
@@ -16,7 +16,6 @@ _LIGHTNING_AI = "it talks to a service of Lightning AI; use CSVLogger or TensorB
 
 REFUSED = {
     "DataParallelStrategy": _SEVERAL,
-    "FSDPStrategy": _SEVERAL,
     "ModelParallelStrategy": _SEVERAL,
     "FSDPPrecision": _SEVERAL,
     "DDPPlugin": _SEVERAL,
@@ -44,7 +43,6 @@ REFUSED = {
     "TestTubeLogger": "test-tube is no longer kept; use TensorBoardLogger",
     "download_model_from_registry": _LIGHTNING_AI,
     "find_model_local_ckpt_path": _LIGHTNING_AI,
-    "MPIEnvironment": "training runs in one process; use LightningEnvironment",
 }
 
 

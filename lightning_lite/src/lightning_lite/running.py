@@ -52,6 +52,22 @@ def run(
     weights_only: bool | None,
 ) -> Any:
     """Run one of the trainer's entry points; return what it gives."""
+    return trainer.strategy.launch(
+        run_process, trainer, fn, model, loaders, datamodule, ckpt_path, weights_only
+    )
+
+
+def run_process(
+    trainer: Any,
+    fn: TrainerFn,
+    model: Any,
+    loaders: dict[str, Any],
+    datamodule: Any,
+    ckpt_path: Any,
+    weights_only: bool | None,
+) -> Any:
+    """A process's part of a run."""
+    trainer.strategy.setup_environment()
     loaders, datamodule = separate_datamodule(loaders, datamodule)
     module, path = choose_model(trainer, fn, model, ckpt_path)
     begin(trainer, fn, module, datamodule, loaders)
@@ -107,7 +123,8 @@ def begin(trainer: Any, fn: TrainerFn, module: Any, datamodule: Any, loaders: An
     trainer.datamodule = datamodule
     if datamodule is not None:
         datamodule.trainer = trainer
-    trainer.sources = data_sources.DataSources(module, datamodule, loaders)
+    ranks = trainer.distributed_sampler_kwargs if trainer.use_distributed_sampler else None
+    trainer.sources = data_sources.DataSources(module, datamodule, loaders, ranks)
     trainer.kept_metrics = Views({}, {}, {})
     trainer.evaluation_results = Results(training=False)
     trainer.boundary_random_state = trainer.resume_point = None
@@ -146,6 +163,9 @@ def work(trainer: Any, path: str | None, weights_only: bool | None) -> Any:
     set_up_hooks(trainer)
     saved = load_weights(trainer, path, weights_only)
     module = trainer.precision_settings.convert_module(module).to(trainer.root_device)
+    if trainer.sync_batchnorm and trainer.world_size > 1:
+        rl.nn.SyncBatchNorm.convert_sync_batchnorm(module)
+    trainer.strategy.setup_module(module)
     trainer.mover = data_sources.BatchMover(
         module, trainer.datamodule, trainer.root_device, trainer.precision_settings
     )
@@ -183,15 +203,23 @@ def make_hooks(trainer: Any) -> HookTable:
 def set_up_hooks(trainer: Any) -> None:
     """`prepare_data`, `setup` and `configure_model`, in order."""
     module, datamodule, stage = trainer.lightning_module, trainer.datamodule, trainer.state.fn.value
-    if datamodule is not None:
-        datamodule.prepare_data()
-    module.prepare_data()
+    for owner in (datamodule, module):
+        if owner is not None and prepares(trainer, owner):
+            owner.prepare_data()
+    trainer.strategy.barrier("prepare_data")
     for callback in trainer.callbacks:
         callback.setup(trainer, module, stage)
     if datamodule is not None:
         datamodule.setup(stage)
     module.setup(stage)
     module.configure_model()
+
+
+def prepares(trainer: Any, owner: Any) -> bool:
+    """Whether this process is the one whose `prepare_data` runs: the first of its machine, or of
+    all if `prepare_data_per_node` is False."""
+    per_node = getattr(owner, "prepare_data_per_node", True)
+    return trainer.local_rank == 0 if per_node else trainer.global_rank == 0
 
 
 def load_weights(trainer: Any, path: str | None, weights_only: bool | None) -> Any:
@@ -325,7 +353,7 @@ def evaluate(trainer: Any) -> Any:
     if fn is TrainerFn.PREDICTING:
         return prediction_loop(trainer, loaders, numbers)
     found = evaluation_loop(trainer, loaders, numbers)
-    if trainer.verbose:
+    if trainer.verbose and trainer.is_global_zero:
         print_results(found, fn.value, trainer.print)
     return copy.copy(found)
 
@@ -371,7 +399,7 @@ def stop_by_interrupt(trainer: Any, exception: KeyboardInterrupt) -> None:
     training = trainer.state.fn is TrainerFn.FITTING
     whole = isinstance(exception, Interrupted)
     announce(trainer, exception)
-    if training and whole:
+    if training and whole and trainer.world_size == 1:
         path = interrupted_path(trainer)
         if path is None:
             info("Interrupted; checkpoints are switched off, so the state was not written")
@@ -381,7 +409,10 @@ def stop_by_interrupt(trainer: Any, exception: KeyboardInterrupt) -> None:
     elif training:
         last = newest_checkpoint(trainer)
         where = f"the last checkpoint is {last}" if last else "there is no checkpoint"
-        info(f"Interrupted inside a batch, where the state is not whole; {where}")
+        why = "inside a batch, where the state is not whole"
+        if trainer.world_size > 1:
+            why = "in one of several processes, which cannot tell the others' states"
+        info(f"Interrupted {why}; {where}")
     trainer.boundary_random_state = None
     tear_down_hooks(trainer)
     clean_up(trainer, "interrupted")

@@ -30,7 +30,7 @@ from lightning_lite.options import (
     refuse_unsupported,
     validation_interval,
 )
-from lightning_lite.parts import accelerator_name, make_strategy, plug_in
+from lightning_lite.parts import accelerator_name, plug_in, start_strategy
 from lightning_lite.profilers.instrument import make_profiler
 from lightning_lite.random_state import seed_everything
 from lightning_lite.signatures import StepSignature
@@ -43,9 +43,12 @@ __all__ = ["Trainer", "seed_everything"]
 class Trainer(TrainerProperties):
     """Trains, validates, tests and predicts with a `LightningModule`.
 
-    The arguments have Lightning's names and defaults. Where one has no meaning here (several
-    processes, plug-ins), giving it raises an error that names what to use.
+    The arguments have Lightning's names and defaults.
 
+    - `devices`, `num_nodes`: processes of this machine, and machines; `strategy` says how they
+      share the work ("ddp", "ddp_spawn", "ddp_fork", "ddp_notebook", "fsdp", or an object), and
+      `use_distributed_sampler` whether each gets its part of the data. `sync_batchnorm`: batch
+      normalization over the batches of all processes.
     - `max_epochs` (1000 if neither it nor `max_steps` is given; -1: no end), `min_epochs`,
       `max_steps`, `min_steps`, `max_time`: when training ends.
     - `limit_train_batches`, `limit_val_batches`, `limit_test_batches`, `limit_predict_batches`,
@@ -137,9 +140,11 @@ class Trainer(TrainerProperties):
         self.enable_autolog_hparams = enable_autolog_hparams
         self.default_root_dir = os.fspath(default_root_dir or os.getcwd())
         self.root_device = choose_device(accelerator_name(accelerator), devices)
-        self.strategy = make_strategy(strategy)
-        self.strategy.connect(self)
         kind = self.root_device.type
+        self.strategy = start_strategy(strategy, devices, num_nodes, plugins, kind)
+        self.strategy.connect(self)
+        self.use_distributed_sampler = use_distributed_sampler
+        self.sync_batchnorm = sync_batchnorm
         self.precision_settings = plug_in(self.strategy, plugins, precision, kind)
         self.profiler = make_profiler(profiler)
         self._reset_run()
@@ -275,6 +280,18 @@ class Trainer(TrainerProperties):
             )
         self.strategy.save_checkpoint(checkpoint.dump(self, bool(weights_only)), filepath)
 
+    def hand_over(self) -> dict[str, Any]:
+        """What a process that trained gives to the one that started it; see `take_over`."""
+        from lightning_lite.checkpoint import dump_results
+
+        return dump_results(self)
+
+    def take_over(self, found: dict[str, Any], arguments: tuple[Any, ...]) -> None:
+        """Continue from what a process found that was started for `arguments` of a run."""
+        from lightning_lite.checkpoint import restore_results
+
+        restore_results(self, found, arguments)
+
     @contextmanager
     def init_module(self, empty_init: bool | None = None) -> Iterator[None]:
         """A block whose new modules are on the trainer's device, in the dtype of its precision.
@@ -309,7 +326,9 @@ class Trainer(TrainerProperties):
         return report
 
     def print(self, *args: Any, **kwargs: Any) -> None:
-        """Print without tearing the progress bar."""
+        """Print without tearing the progress bar; in the first process of a machine alone."""
+        if self.local_rank:
+            return
         bar = self.progress_bar_callback
         if bar is None:
             print(*args, **kwargs)

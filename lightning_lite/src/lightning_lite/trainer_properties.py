@@ -171,13 +171,15 @@ class TrainerProperties:
 
     @property
     def device_ids(self) -> list[int]:
-        """The numbers of the devices: one."""
+        """The numbers of this machine's devices."""
+        if self.num_devices > 1:
+            return list(range(self.num_devices))
         return [self.root_device.index or 0]
 
     @property
     def distributed_sampler_kwargs(self) -> dict[str, Any] | None:
-        """How a loader's data are divided: None, for there is one process."""
-        return None
+        """How a loader's data are divided; None for one process."""
+        return self.strategy.distributed_sampler_kwargs
 
     @property
     def model(self) -> Any:
@@ -192,7 +194,8 @@ class TrainerProperties:
     @property
     def log_dir(self) -> str | None:
         """The folder of the first logger; the root folder without one."""
-        return self.logger.log_dir if self.loggers else self.default_root_dir
+        found = self.logger.log_dir if self.loggers else self.default_root_dir
+        return self.strategy.broadcast(found)
 
     def _first(self, kind: type) -> Any:
         found = self._all(kind)
@@ -278,38 +281,38 @@ class TrainerProperties:
 
     @property
     def world_size(self) -> int:
-        """How many processes train; 1."""
-        return 1
+        """How many processes train."""
+        return self.strategy.world_size
 
     @property
     def num_devices(self) -> int:
-        """How many devices train; 1."""
-        return 1
+        """How many devices of this machine train."""
+        return self.strategy.num_processes
 
     @property
     def num_nodes(self) -> int:
-        """How many machines train; 1."""
-        return 1
+        """How many machines train."""
+        return self.world_size // self.num_devices
 
     @property
     def global_rank(self) -> int:
-        """The number of this process; 0."""
-        return 0
+        """The number of this process."""
+        return self.strategy.global_rank
 
     @property
     def local_rank(self) -> int:
-        """The number of this process on its machine; 0."""
-        return 0
+        """The number of this process on its machine."""
+        return self.strategy.local_rank
 
     @property
     def node_rank(self) -> int:
-        """The number of this machine; 0."""
-        return 0
+        """The number of this machine."""
+        return self.strategy.node_rank
 
     @property
     def is_global_zero(self) -> bool:
-        """Whether this is the process that writes and prints; it is."""
-        return True
+        """Whether this is the process that writes and prints."""
+        return self.strategy.is_global_zero
 
 
 def _one_or_all(loaders: list[Any]) -> Any:

@@ -118,7 +118,8 @@ class EarlyStopping(Callback):
             warn(message, RuntimeWarning)
             return
         reason, why = self._judge(float(value))
-        if why is not None:
+        if trainer.strategy.reduce_boolean_decision(why is not None, all=False):
+            why = why or "another process wishes to stop"
             trainer.stop_wishes.add(self.state_key)
             self.stopped_epoch = trainer.current_epoch
             if self.verbose:

@@ -174,7 +174,7 @@ class ModelCheckpoint(Checkpoint):
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Find the folder."""
         if not self._dirpath_given:
-            self.dirpath = str(self._default_folder(trainer))
+            self.dirpath = trainer.strategy.broadcast(str(self._default_folder(trainer)))
         if stage == "fit" and self._dirpath_given and self.save_top_k and not trainer.fast_dev_run:
             folder = Path(self.dirpath)
             if folder.is_dir() and any(folder.iterdir()) and trainer.ckpt_path is None:
@@ -190,7 +190,7 @@ class ModelCheckpoint(Checkpoint):
         """Write every so many steps, or every so much time."""
         steps = self.every_n_train_steps
         by_steps = steps > 0 and trainer.global_step % steps == 0
-        by_time = self._time_is_up()
+        by_time = self._time_is_up(trainer)
         if not (by_steps or by_time) or self._nothing_to_do(trainer):
             return
         values = self._values(trainer)
@@ -199,11 +199,12 @@ class ModelCheckpoint(Checkpoint):
             return
         self._write_all(trainer, values)
 
-    def _time_is_up(self) -> bool:
+    def _time_is_up(self, trainer: Any) -> bool:
         if self.train_time_interval is None:
             return False
         now = time.monotonic()
-        if now - self._last_time < self.train_time_interval.total_seconds():
+        due = now - self._last_time >= self.train_time_interval.total_seconds()
+        if not trainer.strategy.broadcast(due):
             return False
         self._last_time = now
         return True
@@ -225,7 +226,9 @@ class ModelCheckpoint(Checkpoint):
             self._write_all(trainer, self._values(trainer))
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        """Write what there is, if asked to."""
+        """Write what there is, if asked to; one of several processes cannot do it alone."""
+        if trainer.world_size > 1:
+            return
         if not self.save_on_exception or self._nothing_to_do(trainer) or self._refuses(trainer):
             return
         values = self._values(trainer)
@@ -279,7 +282,7 @@ class ModelCheckpoint(Checkpoint):
                 "ModelCheckpoint(allow_non_finite=True) writes them",
                 RuntimeWarning,
             )
-        return bool(name)
+        return trainer.strategy.reduce_boolean_decision(bool(name), all=False)
 
     def _write_all(self, trainer: Any, values: dict[str, Any]) -> None:
         if self._refuses(trainer):
@@ -304,7 +307,8 @@ class ModelCheckpoint(Checkpoint):
                 f"ModelCheckpoint: {self.monitor!r} was not logged; there are: {sorted(values)}"
             )
         self.current_score = values[self.monitor]
-        if not self._is_among_best(self.current_score):
+        among = self._is_among_best(self.current_score)
+        if not trainer.strategy.reduce_boolean_decision(among):
             if self.verbose:
                 info(
                     f"Epoch {values['epoch']}, step {values['step']}: {self.monitor} "
@@ -367,7 +371,8 @@ class ModelCheckpoint(Checkpoint):
         name = self.format_checkpoint_name(values, self.CHECKPOINT_NAME_LAST)
         previous, self.last_model_path = self.last_model_path, name
         if self.save_last == "link" and (written or self.last_written_path):
-            link(written or self.last_written_path, name)
+            if trainer.is_global_zero:
+                link(written or self.last_written_path, name)
         else:
             self._write(trainer, name)
         if previous and previous != name:
@@ -433,7 +438,9 @@ class ModelCheckpoint(Checkpoint):
             return self.format_checkpoint_name(values)
         return unused_name(
             lambda version: self.format_checkpoint_name(values, ver=version),
-            taken=lambda path: path != replaced and os.path.exists(path),
+            taken=lambda path: trainer.strategy.broadcast(
+                path != replaced and os.path.exists(path)
+            ),
             start=self.STARTING_VERSION,
         )
 

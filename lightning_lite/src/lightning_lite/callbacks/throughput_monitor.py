@@ -33,7 +33,8 @@ class ThroughputMonitor(Callback):
 
     def _start(self, trainer: Any) -> None:
         stage = trainer.state.stage
-        self._throughputs.setdefault(stage, Throughput(world_size=1, **self.kwargs)).reset()
+        made = Throughput(world_size=trainer.world_size, **self.kwargs)
+        self._throughputs.setdefault(stage, made).reset()
         self._totals[stage] = [0, 0, 0]
         self._started[stage] = time.perf_counter()
 

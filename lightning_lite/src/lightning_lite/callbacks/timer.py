@@ -131,7 +131,8 @@ class Timer(Callback):
             self._check(trainer)
 
     def _check(self, trainer: Any) -> None:
-        if self._duration is None or self.time_elapsed() < self._duration:
+        over = self._duration is not None and self.time_elapsed() >= self._duration
+        if not trainer.strategy.broadcast(over):
             return
         trainer.should_stop = True
         if self._verbose:

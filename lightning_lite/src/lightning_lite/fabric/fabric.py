@@ -10,7 +10,7 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite import random_state
-from lightning_lite.batches import move_to_device
+from lightning_lite.batches import map_tensors, move_to_device
 from lightning_lite.fabric import state_files
 from lightning_lite.fabric.wrappers import (
     _FabricDataLoader,
@@ -19,8 +19,9 @@ from lightning_lite.fabric.wrappers import (
     is_wrapped,
 )
 from lightning_lite.module import LightningModule
-from lightning_lite.options import choose_device
-from lightning_lite.parts import accelerator_name, make_strategy, plug_in
+from lightning_lite.options import check_count, choose_device
+from lightning_lite.parts import accelerator_name, plug_in, start_strategy
+from lightning_lite.sampling import divided
 
 
 class Fabric:
@@ -49,12 +50,13 @@ class Fabric:
         callbacks: Any = None,
         loggers: Any = None,
     ) -> None:
-        if num_nodes != 1:
-            raise NotImplementedError(f"Fabric(num_nodes={num_nodes}): there is one machine; use 1")
+        check_count(num_nodes, "num_nodes", 1)
         self.root_device = choose_device(accelerator_name(accelerator), devices)
-        self._strategy = make_strategy(strategy)
+        kind = self.root_device.type
+        self._strategy = start_strategy(strategy, devices, num_nodes, plugins, kind)
         self._strategy.connect(self)
-        self._precision = plug_in(self._strategy, plugins, precision, self.root_device.type)
+        self._precision = plug_in(self._strategy, plugins, precision, kind)
+        self._launched = False
         self._callbacks = _as_list(callbacks)
         self._loggers = _as_list(loggers)
         weakref.finalize(self, _save_loggers, self._loggers)  # at exit, at the latest
@@ -90,9 +92,30 @@ class Fabric:
         """The first logger; None without one."""
         return self._loggers[0] if self._loggers else None
 
-    global_rank = local_rank = node_rank = 0
-    world_size = 1
-    is_global_zero = True
+    @property
+    def global_rank(self) -> int:
+        """The number of this process."""
+        return self._strategy.global_rank
+
+    @property
+    def local_rank(self) -> int:
+        """The number of this process on its machine."""
+        return self._strategy.local_rank
+
+    @property
+    def node_rank(self) -> int:
+        """The number of this machine."""
+        return self._strategy.node_rank
+
+    @property
+    def world_size(self) -> int:
+        """How many processes there are."""
+        return self._strategy.world_size
+
+    @property
+    def is_global_zero(self) -> bool:
+        """Whether this is the process that writes and prints."""
+        return self._strategy.is_global_zero
 
     # -- modules, optimizers, data --------------------------------------------------------------
 
@@ -131,11 +154,21 @@ class Fabric:
             module = module.to(self.device)
         if isinstance(module, LightningModule):
             module.fabric = self
+        self._check_launched("setup")
+        self._strategy.setup_module(module)
         made = _FabricModule(module, self)
         made.train(module.training)
         self._models_setup += 1
         self.call("on_after_setup", fabric=self, module=made)
         return made
+
+    def _check_launched(self, method: str) -> None:
+        """Complain where the other processes are missing. RuntimeError."""
+        if self.world_size > 1 and not self._launched:
+            raise RuntimeError(
+                f"Fabric.{method}: {self.world_size} processes were asked for and are not there "
+                "yet; call launch() before"
+            )
 
     def setup_optimizers(self, *optimizers: Any) -> Any:
         """Optimizers alone, ready for the precision: one, or a tuple."""
@@ -160,8 +193,10 @@ class Fabric:
             _check_new(each, "setup_dataloaders")
             if not hasattr(each, "__iter__"):
                 raise TypeError(f"setup_dataloaders: {type(each).__name__} gives no batches")
+        self._check_launched("setup_dataloaders")
         device = self.device if move_to_device and self.device.type != "cpu" else None
-        made = [_FabricDataLoader(each, device) for each in dataloaders]
+        ranks = self._strategy.distributed_sampler_kwargs if use_distributed_sampler else None
+        made = [_FabricDataLoader(divided(each, ranks), device) for each in dataloaders]
         return made[0] if len(made) == 1 else made
 
     # -- one step -------------------------------------------------------------------------------
@@ -205,41 +240,49 @@ class Fabric:
         return move_to_device(obj, self.device)
 
     def no_backward_sync(self, module: Any, enabled: bool = True) -> AbstractContextManager:
-        """A block whose gradients are not exchanged with other processes: there are none.
-
-        TypeError for a module that was not set up.
+        """A block whose gradients are not exchanged with other processes, for the next ones to be
+        added to. TypeError for a module that was not set up.
         """
         if not isinstance(module, _FabricModule):
             raise TypeError("no_backward_sync: the module was not given to Fabric.setup")
-        return nullcontext()
+        return self._strategy.no_backward_sync() if enabled else nullcontext()
 
     # -- several processes ----------------------------------------------------------------------
 
     def launch(self, function: Callable = lambda _: None, *args: Any, **kwargs: Any) -> Any:
-        """Start the processes, and run `function(fabric, *args, **kwargs)` in each: in this one."""
+        """Start the processes, and run `function(fabric, *args, **kwargs)` in each; what the first
+        one's returns."""
         if not callable(function):
             raise TypeError(f"launch: {type(function).__name__} is not callable")
-        return function(self, *args, **kwargs)
+        return self._strategy.launch(_launched, self, function, args, kwargs)
 
     def barrier(self, name: str | None = None) -> None:
-        """Wait for the other processes: there are none."""
+        """Wait for the other processes."""
+        self._strategy.barrier(name)
 
     def broadcast(self, obj: Any, src: int = 0) -> Any:
-        """An object of process `src`: the object."""
-        return obj
+        """An object of process `src`."""
+        return self._strategy.broadcast(obj, src)
 
     def all_gather(self, data: Any, group: Any = None, sync_grads: bool = False) -> Any:
-        """Data of all processes: the data, on the device."""
-        return self.to_device(data)
+        """Tensors of all processes, in containers like `data`'s, stacked along a new first
+        dimension; of one process, the data on the device."""
+        data = self.to_device(data)
+        return map_tensors(data, lambda each: self._strategy.all_gather(each, group, sync_grads))
 
     def all_reduce(self, data: Any, group: Any = None, reduce_op: str = "mean") -> Any:
-        """Mean or sum of all processes' data: the data, on the device."""
-        return self.to_device(data)
+        """Mean or sum (`reduce_op`) of all processes' tensors."""
+        return self._strategy.reduce(self.to_device(data), group, reduce_op)
 
     @contextmanager
     def rank_zero_first(self, local: bool = False) -> Iterator[None]:
-        """A block that process 0 runs before the others."""
+        """A block that process 0 (`local`: the first of each machine) runs before the others."""
+        rank = self.local_rank if local else self.global_rank
+        if rank:
+            self.barrier()
         yield
+        if not rank:
+            self.barrier()
 
     # -- making tensors -------------------------------------------------------------------------
 
@@ -268,7 +311,8 @@ class Fabric:
         `filter`: name -> function of the name and value of each entry, which says whether it is
         written.
         """
-        self.strategy.checkpoint_io.save_checkpoint(state_files.dump(state, filter), path)
+        whole = self._strategy.whole(state_files.dump(state, filter))
+        self._strategy.save_checkpoint(whole, path)
         self.call("on_save_checkpoint", fabric=self, path=path)
 
     def load(
@@ -296,7 +340,7 @@ class Fabric:
             name: value.item() if isinstance(value, rl.Tensor) else value
             for name, value in metrics.items()
         }
-        for logger in self._loggers:
+        for logger in self._loggers if self.is_global_zero else ():
             logger.log_metrics(plain, step=step)
 
     def call(self, hook_name: str, *args: Any, **kwargs: Any) -> None:
@@ -307,8 +351,9 @@ class Fabric:
                 method(*args, **kwargs)
 
     def print(self, *args: Any, **kwargs: Any) -> None:
-        """Print, in process 0."""
-        print(*args, **kwargs)
+        """Print, in the first process of a machine."""
+        if self.local_rank == 0:
+            print(*args, **kwargs)
 
     @staticmethod
     def seed_everything(
@@ -321,6 +366,13 @@ class Fabric:
     def default_root_dir(self) -> str:
         """The folder in which the process runs."""
         return os.getcwd()
+
+
+def _launched(fabric: Fabric, function: Callable, args: Any, kwargs: Any) -> Any:
+    """A process's part of `launch`."""
+    fabric._launched = True
+    fabric._strategy.setup_environment()
+    return function(fabric, *args, **kwargs)
 
 
 def _as_list(given: Any) -> list[Any]:

@@ -63,7 +63,8 @@ class _FabricModule(rl.nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module."""
-        return self._run(self._forward_module, args, kwargs)
+        run = self._fabric.strategy.step_of(self._forward_module, "forward")
+        return self._run(run, args, kwargs)
 
     def _run(self, function: Callable, args: Any, kwargs: Any) -> Any:
         precision = self._fabric._precision
@@ -99,7 +100,8 @@ class _FabricModule(rl.nn.Module):
                 raise
         found = getattr(original, name)
         if name in self._forward_methods and callable(found):
-            return lambda *args, **kwargs: self._run(found, args, kwargs)
+            run = self._fabric.strategy.step_of(original, name)
+            return lambda *args, **kwargs: self._run(run, args, kwargs)
         return found
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lightning_lite.configuration import as_dictionary, plain_form
-from lightning_lite.loggers.logger import Logger
+from lightning_lite.loggers.logger import Logger, rank_zero_experiment
+from lightning_lite.utilities.rank_zero import rank_zero_only
 
 
 def client(module: str, extra: str) -> Any:
@@ -60,8 +61,9 @@ class ClientLogger(Logger):
         self._sent: dict[str, float] = {}
 
     @property
+    @rank_zero_experiment
     def experiment(self) -> Any:
-        """The client's object."""
+        """The client's object; in other processes than the first, one that does nothing."""
         if self._experiment is None:
             self._experiment = self._make_experiment()
         return self._experiment
@@ -74,6 +76,7 @@ class ClientLogger(Logger):
 
     # -- checkpoints ----------------------------------------------------------------------------
 
+    @rank_zero_only
     def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
         """Hand a checkpoint over now, or remember who keeps them."""
         if self._log_model == "all" or (

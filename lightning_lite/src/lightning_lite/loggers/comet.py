@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightning_lite.loggers.client import ClientLogger, client, flattened
+from lightning_lite.utilities.rank_zero import rank_zero_only
 
 
 class CometLogger(ClientLogger):
@@ -57,20 +58,24 @@ class CometLogger(ClientLogger):
         """The key of the experiment, once it was begun."""
         return self._key
 
+    @rank_zero_only
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """Log hyper-parameters."""
         self.experiment.log_parameters(flattened(params))
 
+    @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         """Log numbers."""
         epoch = metrics.get("epoch")
         named = self._numbers({k: v for k, v in metrics.items() if k != "epoch"})
         self.experiment.log_metrics(named, step=step, epoch=epoch)
 
+    @rank_zero_only
     def log_graph(self, model: Any, input_array: Any = None) -> None:
         """Log the model's structure."""
         self.experiment.set_model_graph(model)
 
+    @rank_zero_only
     def finalize(self, status: str) -> None:
         """The run is over: send what is waiting."""
         if self._experiment is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lightning_lite.loggers.folder import FolderLogger
 from lightning_lite.messages import warn
+from lightning_lite.utilities.rank_zero import rank_zero_only
 
 
 class CSVLogger(FolderLogger):
@@ -55,6 +56,7 @@ class CSVLogger(FolderLogger):
         """The logger itself: there is nothing behind it."""
         return self
 
+    @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         """Take a row; `step` defaults to the number of rows."""
         row = {self._prefixed(name): _number(value) for name, value in metrics.items()}
@@ -65,11 +67,13 @@ class CSVLogger(FolderLogger):
         if (row["step"] + 1) % self._flush_every == 0:
             self.save()
 
+    @rank_zero_only
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """Take the hyper-parameters; they are written with the next rows."""
         self._take_hyperparams(params)
         self._write_hyperparams(self.HPARAMS_FILE)
 
+    @rank_zero_only
     def save(self) -> None:
         """Write the rows that are held."""
         if not self._rows:

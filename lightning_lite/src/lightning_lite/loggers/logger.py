@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from lightning_lite.utilities.rank_zero import rank_zero_only
 
 
 class Logger:
@@ -106,6 +109,27 @@ def merge_dicts(
     return {name: chosen.get(name, default)(values[name]) for name in names}
 
 
+class DummyExperiment:
+    """Takes the place of a client's object in other processes than the first: any method may be
+    called, and nothing happens."""
+
+    def nothing(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing."""
+
+    def __getattr__(self, name: str) -> Callable:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.nothing
+
+    def __getitem__(self, index: int) -> DummyExperiment:
+        return self
+
+
 def rank_zero_experiment(function: Callable) -> Callable:
-    """A logger's `experiment`, in process 0; there is one process."""
-    return function
+    """A logger's `experiment`: that of process 0, and a `DummyExperiment` in all others."""
+
+    @functools.wraps(function)
+    def experiment(self: Any) -> Any:
+        return DummyExperiment() if rank_zero_only.rank else function(self)
+
+    return experiment

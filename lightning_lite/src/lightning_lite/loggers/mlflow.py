@@ -9,6 +9,7 @@ from typing import Any
 
 from lightning_lite.loggers.client import ClientLogger, client, flattened
 from lightning_lite.messages import warn
+from lightning_lite.utilities.rank_zero import rank_zero_only
 
 LONGEST_VALUE = 6000
 
@@ -91,6 +92,7 @@ class MLFlowLogger(ClientLogger):
         """The folder, where runs are files; None for a server."""
         return self._uri.removeprefix("file:") if self._uri.startswith("file:") else None
 
+    @rank_zero_only
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """Log hyper-parameters; values longer than MLflow takes are cut, with a warning."""
         for name, value in flattened(params).items():
@@ -99,6 +101,7 @@ class MLFlowLogger(ClientLogger):
                 warn(f"MLFlowLogger: {name} has {len(text)} characters; {LONGEST_VALUE} are kept")
             self.experiment.log_param(self.run_id, name, text[:LONGEST_VALUE], **self._options)
 
+    @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         """Log numbers; characters that MLflow's names cannot have become `_`."""
         for name, value in self._numbers(metrics).items():
@@ -108,6 +111,7 @@ class MLFlowLogger(ClientLogger):
             allowed = re.sub(r"[^a-zA-Z0-9_/. -]+", "_", name)
             self.experiment.log_metric(self.run_id, allowed, value, step=step or 0, **self._options)
 
+    @rank_zero_only
     def finalize(self, status: str = "success") -> None:
         """The run is over: hand over what was kept, and say how it ended."""
         if self._experiment is None:

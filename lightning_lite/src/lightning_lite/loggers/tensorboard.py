@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from lightning_lite.loggers.folder import FolderLogger
+from lightning_lite.utilities.rank_zero import rank_zero_only
 
 
 class TensorBoardLogger(FolderLogger):
@@ -55,6 +56,7 @@ class TensorBoardLogger(FolderLogger):
             self._writer = SummaryWriter(self.log_dir, **self._kwargs)
         return self._writer
 
+    @rank_zero_only
     def log_metrics(self, metrics: dict[str, Any], step: int | None = None) -> None:
         """Add points to curves; a dictionary is a chart of several."""
         step = self._count if step is None else step
@@ -65,6 +67,7 @@ class TensorBoardLogger(FolderLogger):
             else:
                 self.experiment.add_scalar(self._prefixed(name), value, step)
 
+    @rank_zero_only
     def log_hyperparams(
         self, params: Any, metrics: dict[str, Any] | float | None = None, step: int | None = None
     ) -> None:
@@ -95,12 +98,14 @@ class TensorBoardLogger(FolderLogger):
         self._kwargs["purge_step"] = state_dict["step"] + 1
         self._count = state_dict["step"] + 1
 
+    @rank_zero_only
     def log_graph(self, model: Any, input_array: Any = None) -> None:
         """Write the graph of a model, if the logger was asked for graphs."""
         given = getattr(model, "example_input_array", None) if input_array is None else input_array
         if self._log_graph and given is not None:
             self.experiment.add_graph(model, given)
 
+    @rank_zero_only
     def save(self) -> None:
         """Write what is held, and the hyper-parameters."""
         if self._writer is not None:
@@ -108,6 +113,7 @@ class TensorBoardLogger(FolderLogger):
         if self.hparams:
             self._write_hyperparams(self.NAME_HPARAMS_FILE)
 
+    @rank_zero_only
     def finalize(self, status: str) -> None:
         """The run is over: close the file."""
         self.save()

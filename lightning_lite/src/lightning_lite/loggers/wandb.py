@@ -8,6 +8,7 @@ from typing import Any
 
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.loggers.client import ClientLogger, client, flattened
+from lightning_lite.utilities.rank_zero import rank_zero_only
 
 
 class WandbLogger(ClientLogger):
@@ -92,10 +93,12 @@ class WandbLogger(ClientLogger):
         """Let the service look at a model's gradients or parameters."""
         self.experiment.watch(model, log=log, log_freq=log_freq, log_graph=log_graph)
 
+    @rank_zero_only
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """Add to the run's configuration."""
         self.experiment.config.update(flattened(params), allow_val_change=True)
 
+    @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         """Log numbers, with the step beside them."""
         named = self._numbers(metrics)
@@ -128,7 +131,7 @@ class WandbLogger(ClientLogger):
             make(item, **{name: values[number] for name, values in options.items()})
             for number, item in enumerate(items)
         ]
-        self.log_metrics({key: made}, step)  # type: ignore[dict-item]
+        self.log_metrics({key: made}, step)
 
     def log_image(
         self, key: str, images: list[Any], step: int | None = None, **kwargs: Any
@@ -167,6 +170,7 @@ class WandbLogger(ClientLogger):
             found = wandb.Api().artifact(artifact, type=artifact_type)
         return str(found.download(root=None if save_dir is None else os.fspath(save_dir)))
 
+    @rank_zero_only
     def finalize(self, status: str) -> None:
         """The run is over: hand over what was kept."""
         if status == "success" and self._experiment is not None:

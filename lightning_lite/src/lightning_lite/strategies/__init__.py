@@ -1,12 +1,20 @@
-"""How training is spread over devices: one process on one device; those for several are refused.
+"""How training is spread over devices and processes.
 
-They import accelerators and plugins. Begin reading at `strategy.py`.
+They import accelerators and plugins. Begin reading at `strategy.py`, then `parallel.py`.
 """
 
 from lightning_lite.lazy import attach
 from lightning_lite.strategies.ddp import DDPStrategy
+from lightning_lite.strategies.fsdp import FSDPStrategy
+from lightning_lite.strategies.parallel import ParallelStrategy
 from lightning_lite.strategies.single_device import SingleDeviceStrategy
-from lightning_lite.strategies.strategy import ParallelStrategy, Strategy
+from lightning_lite.strategies.strategy import Strategy
 
-__all__ = ["DDPStrategy", "ParallelStrategy", "SingleDeviceStrategy", "Strategy"]
+__all__ = [
+    "DDPStrategy",
+    "FSDPStrategy",
+    "ParallelStrategy",
+    "SingleDeviceStrategy",
+    "Strategy",
+]
 __getattr__ = attach(__name__, {})

@@ -1,17 +1,22 @@
-"""Processes that train copies of a model and average their gradients; here: one."""
+"""Processes that train copies of a model and average their gradients."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
 from typing import Any
 
-from lightning_lite.strategies.strategy import ParallelStrategy
+import rushlight as rl
+from lightning_lite.strategies.parallel import ParallelStrategy, StepRunner
 
 
 class DDPStrategy(ParallelStrategy):
-    """Distributed data parallel with a world of one: training is that of a single device.
+    """Distributed data parallel: every process has the whole model and a part of each batch.
 
-    Programs that are written for it run on one device; `Trainer(devices=2)` raises
-    NotImplementedError. `kwargs` are those of DistributedDataParallel, and have no effect.
+    `ddp_comm_hook`, `ddp_comm_state`, `ddp_comm_wrapper`: how buckets of gradients are reduced, see
+    `DistributedDataParallel.register_comm_hook`. `kwargs`: DistributedDataParallel's. The other
+    arguments are those of ParallelStrategy.
     """
 
     strategy_name = "ddp"
@@ -28,19 +33,43 @@ class DDPStrategy(ParallelStrategy):
         ddp_comm_wrapper: Any = None,
         model_averaging_period: int | None = None,
         process_group_backend: str | None = None,
-        timeout: Any = None,
+        timeout: timedelta | None = None,
         start_method: str = "popen",
         **kwargs: Any,
     ) -> None:
         super().__init__(
-            accelerator, parallel_devices, cluster_environment, checkpoint_io, precision_plugin
+            accelerator,
+            parallel_devices,
+            cluster_environment,
+            checkpoint_io,
+            precision_plugin,
+            process_group_backend,
+            timeout,
+            start_method,
         )
-        if parallel_devices is not None and len(parallel_devices) > 1:
+        if model_averaging_period is not None:
             raise NotImplementedError(
-                f"DDPStrategy: {len(parallel_devices)} devices; training runs on one"
+                "DDPStrategy(model_averaging_period=): not available; gradients are averaged "
+                "every step"
             )
-        if ddp_comm_hook is not None or ddp_comm_wrapper is not None:
-            raise NotImplementedError(
-                "DDPStrategy(ddp_comm_hook=): one process exchanges no gradients; leave it out"
-            )
+        self._comm = ddp_comm_state, ddp_comm_hook, ddp_comm_wrapper
         self._ddp_kwargs = kwargs
+
+    def wrap(self, runner: StepRunner) -> Any:
+        """The module in DistributedDataParallel."""
+        if not any(each.requires_grad for each in runner.parameters()):
+            return runner
+        wrapped = rl.nn.parallel.DistributedDataParallel(runner, **self._ddp_kwargs)
+        state, hook, wrapper = self._comm
+        if hook is not None:
+            wrapped.register_comm_hook(state, hook if wrapper is None else wrapper(hook))
+        return wrapped
+
+    def step_of(self, module: Any, name: str) -> Callable:
+        """A step of the module; predictions, of which processes may have different numbers,
+        exchange nothing."""
+        return getattr(module, name) if name == "predict_step" else super().step_of(module, name)
+
+    def unsynchronized(self, wrapped: Any) -> AbstractContextManager:
+        """A block in which what `wrap` gave exchanges no gradients."""
+        return wrapped.no_sync() if hasattr(wrapped, "no_sync") else nullcontext()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from lightning_lite.accelerators import accelerator_of
 from lightning_lite.batches import move_to_device
+from lightning_lite.errors import MisconfigurationException
 from lightning_lite.plugins.io import TorchCheckpointIO
 
 TBroadcast = TypeVar("TBroadcast")
@@ -77,7 +80,58 @@ class Strategy:
 
     global_rank = local_rank = node_rank = 0
     world_size = num_processes = 1
-    launcher = None
+    launcher: Any = None
+
+    @property
+    def distributed_sampler_kwargs(self) -> dict[str, int] | None:
+        """How loaders' data are divided among processes; None for one."""
+        return None
+
+    def set_processes(self, devices: int, nodes: int) -> None:
+        """Say how many processes a machine has, and how many machines there are: one of each.
+
+        MisconfigurationException for more.
+        """
+        if devices * nodes != 1:
+            raise MisconfigurationException(
+                f"{type(self).__name__}: devices={devices}, num_nodes={nodes}; it has one process: "
+                "use strategy='ddp', 'ddp_spawn' or 'fsdp'"
+            )
+
+    def launch(self, function: Callable, trainer: Any, *args: Any) -> Any:
+        """Run `function(trainer, ...)` in all processes: in this one."""
+        return function(trainer, *args)
+
+    def setup_environment(self) -> None:
+        """Connect the processes."""
+
+    def setup_module(self, module: Any) -> Any:
+        """Prepare a module for training; what its steps run through: the module."""
+        return module
+
+    def step_of(self, module: Any, name: str) -> Callable:
+        """A step of the module, or its call for "forward"."""
+        return module if name == "forward" else getattr(module, name)
+
+    def no_backward_sync(self) -> AbstractContextManager:
+        """A block whose gradients are not exchanged."""
+        return nullcontext()
+
+    def gather_objects(self, obj: Any) -> list[Any]:
+        """The objects of all processes, by rank."""
+        return [obj]
+
+    def whole(self, value: Any) -> Any:
+        """A state without parts that other processes hold; all processes call it."""
+        return value
+
+    def divided(self, module: Any, state: dict[str, Any]) -> dict[str, Any]:
+        """A whole state dict as this process's module takes it."""
+        return state
+
+    def divided_optimizer_state(self, optimizer: Any, state: dict[str, Any]) -> dict[str, Any]:
+        """A whole state of an optimizer as this process's optimizer takes it."""
+        return state
 
     def barrier(self, name: str | None = None) -> None:
         """Wait for the other processes: there are none."""
@@ -123,19 +177,3 @@ class Strategy:
     def remove_checkpoint(self, filepath: Any) -> None:
         """Remove a checkpoint."""
         self.checkpoint_io.remove_checkpoint(filepath)
-
-
-class ParallelStrategy(Strategy):
-    """The base of strategies that can have several processes; each has one device."""
-
-    def __init__(
-        self,
-        accelerator: Any = None,
-        parallel_devices: list[Any] | None = None,
-        cluster_environment: Any = None,
-        checkpoint_io: Any = None,
-        precision_plugin: Any = None,
-    ) -> None:
-        super().__init__(accelerator, checkpoint_io, precision_plugin)
-        self.parallel_devices = parallel_devices
-        self.cluster_environment = cluster_environment

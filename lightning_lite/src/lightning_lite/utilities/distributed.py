@@ -1,4 +1,4 @@
-"""Several processes, as far as one needs to know of them: there is one."""
+"""Samplers for several processes, and what only the first one does."""
 
 from __future__ import annotations
 

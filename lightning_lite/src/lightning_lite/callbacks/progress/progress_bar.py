@@ -22,8 +22,10 @@ class ProgressBar(Callback):
         return self._trainer
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
-        """Remember the trainer."""
+        """Remember the trainer; draw in the first process alone."""
         self._trainer = trainer
+        if not trainer.is_global_zero:
+            self.disable()
 
     # What a line is called before its numbers; subclasses may say it otherwise.
     sanity_check_description = "Sanity Checking"

@@ -1,0 +1,194 @@
+"""A program that trains in several processes: `strategy_program.py strategy devices folder kind`.
+
+It prints what the first process found, as JSON, after the word RESULT. Lightning runs it as well,
+with `FRAMEWORK=torch`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+if os.environ.get("FRAMEWORK") == "torch":
+    import lightning as L
+    import torch
+else:
+    import lightning_lite as L
+    import rushlight as torch
+
+F = torch.nn.functional
+BATCH = 8  # of all processes together
+
+
+class Model(L.LightningModule):
+    """Two layers with the same first weights in every framework."""
+
+    def __init__(self, noisy: bool = False):
+        super().__init__()
+        self.net = torch.nn.Sequential(
+            torch.nn.Linear(4, 7), torch.nn.Tanh(), torch.nn.Linear(7, 1)
+        )
+        self.noisy, self.asked = noisy, {}
+        with torch.no_grad():
+            for number, parameter in enumerate(self.parameters()):
+                values = torch.arange(float(parameter.numel())) * 0.7 + number
+                parameter.copy_((values.sin() * 0.3).reshape(parameter.shape))
+
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        if self.noisy:  # otherwise in each process, and after a resume as without
+            x = x + 0.1 * torch.rand(x.shape) * (1 + self.global_rank)
+            torch.rand(self.global_rank + 1)
+        loss = F.mse_loss(self.net(x), y)
+        self.log("loss", loss, on_step=True, on_epoch=True, sync_dist=True)
+        self.log("own", loss, rank_zero_only=True)
+        return loss
+
+    def validation_step(self, batch, batch_idx):
+        x, y = batch
+        self.log("val", F.mse_loss(self.net(x), y), sync_dist=True)
+        self.log("most", float(self.global_rank), reduce_fx="max", sync_dist=True)
+
+    def on_train_end(self):
+        rank = self.global_rank
+        strategy = self.trainer.strategy
+        self.asked = {
+            "gathered": self.all_gather({"a": torch.tensor([rank + 1.0])})["a"].flatten().tolist(),
+            "sent": strategy.broadcast({"from": rank}, src=1),
+            "mean": float(strategy.reduce(torch.tensor(float(rank)), reduce_op="mean")),
+            "sum": float(strategy.reduce(torch.tensor(float(rank)), reduce_op="sum")),
+            "decided": [
+                strategy.reduce_boolean_decision(rank == 0, all=every) for every in (True, False)
+            ],
+            "world": [self.trainer.world_size, self.trainer.num_nodes, self.trainer.num_devices],
+        }
+
+    def predict_step(self, batch, batch_idx):
+        return batch[0][:, 0]
+
+    def configure_optimizers(self):
+        optimizer = torch.optim.Adam(self.parameters(), lr=0.05)
+        return [optimizer], [torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)]
+
+
+class Failing(Model):
+    """Raises in the second process."""
+
+    def training_step(self, batch, batch_idx):
+        if self.global_rank == 1 and batch_idx == 1:
+            raise ArithmeticError("the second process gives up")
+        return super().training_step(batch, batch_idx)
+
+
+def data(batch: int, rows: int = 32, shuffle: bool = False):
+    """A loader of a sum."""
+    x = (torch.arange(4.0 * rows) * 0.37).sin().reshape(rows, 4)
+    found = torch.utils.data.TensorDataset(x, x.sum(1, keepdim=True))
+    return torch.utils.data.DataLoader(found, batch_size=batch, shuffle=shuffle)
+
+
+def trainer(strategy: str, devices: int, folder: str, **options):
+    """A silent trainer."""
+    defaults = {"max_epochs": 2, "logger": False, "enable_progress_bar": False}
+    defaults |= {"enable_model_summary": False, "num_sanity_val_steps": 0, "accelerator": "cpu"}
+    return L.Trainer(
+        strategy=strategy, devices=devices, default_root_dir=folder, **{**defaults, **options}
+    )
+
+
+def train(strategy: str, devices: int, folder: str):
+    """Weights, metrics, answers, and a file by several ways."""
+    logger = L.pytorch.loggers.CSVLogger if hasattr(L, "pytorch") else L.loggers.CSVLogger
+    run = trainer(strategy, devices, folder, log_every_n_steps=1, logger=logger(folder))
+    model = Model()
+    run.fit(model, data(BATCH // devices), data(BATCH // devices))
+    whole = run.strategy.checkpoint_io.load_checkpoint(run.checkpoint_callback.best_model_path)
+    return {
+        "weights": {name: value.tolist() for name, value in whole["state_dict"].items()},
+        "metrics": {name: float(v) for name, v in sorted(run.callback_metrics.items())},
+        "asked": model.asked,
+        "best": os.path.basename(run.checkpoint_callback.best_model_path),
+        "step": [run.global_step, run.current_epoch],
+    }
+
+
+def resume(strategy: str, devices: int, folder: str):
+    """Weights after training at a stretch, and after going on from the middle of an epoch."""
+    found = []
+    saving = L.pytorch.callbacks if hasattr(L, "pytorch") else L.callbacks
+    for name, path in (("first", None), ("again", "step=3.ckpt")):
+        L.seed_everything(4, verbose=False)
+        where = os.path.join(folder, name)
+        keep = saving.ModelCheckpoint(
+            dirpath=where, filename="{step}", every_n_train_steps=1, save_top_k=-1
+        )
+        run = trainer(strategy, devices, folder, callbacks=[keep], limit_val_batches=0)
+        given = None if path is None else os.path.join(folder, "first", path)
+        run.fit(Model(noisy=True), data(BATCH // devices, shuffle=True), ckpt_path=given)
+        state = run.strategy.checkpoint_io.load_checkpoint(os.path.join(where, "step=8.ckpt"))
+        found.append({name: value.tolist() for name, value in state["state_dict"].items()})
+    return {"first": found[0], "again": found[1]}
+
+
+def accumulate(strategy: str, devices: int, folder: str):
+    """Weights where two batches make a step, with clipping."""
+    run = trainer(strategy, devices, folder, accumulate_grad_batches=2, gradient_clip_val=0.1)
+    run.fit(Model(), data(BATCH // devices))
+    whole = run.strategy.checkpoint_io.load_checkpoint(run.checkpoint_callback.best_model_path)
+    return {"weights": {name: value.tolist() for name, value in whole["state_dict"].items()}}
+
+
+def predict(strategy: str, devices: int, folder: str):
+    """What this process predicts: every item once."""
+    run = trainer(strategy, devices, folder)
+    found = run.predict(Model(), data(2, rows=7))
+    mine = [value for batch in found for value in batch.tolist()]
+    return {"mine": mine, "all": [list(each) for each in run.strategy.gather_objects(mine)]}
+
+
+def fail(strategy: str, devices: int, folder: str):
+    """A run that ends by an error in the second process."""
+    trainer(strategy, devices, folder).fit(Failing(), data(BATCH // devices))
+
+
+def fabric(strategy: str, devices: int, folder: str):
+    """Weights after a loop of one's own, in which two batches make a step."""
+    made = L.Fabric(accelerator="cpu", strategy=strategy, devices=devices)
+    return made.launch(fabric_loop, BATCH // devices, folder)
+
+
+def fabric_loop(made, size: int, folder: str):
+    """The loop."""
+    model = Model().net
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    model, optimizer = made.setup(model, optimizer)
+    for number, (x, y) in enumerate(made.setup_dataloaders(data(size))):
+        with made.no_backward_sync(model, enabled=number % 2 == 0):
+            made.backward(F.mse_loss(model(x), y))
+        if number % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+    path = os.path.join(folder, "kept.ckpt")
+    made.save(path, {"model": model})
+    mean = float(made.all_reduce(torch.tensor(float(made.global_rank))))
+    everywhere = made.all_gather(torch.tensor(made.global_rank)).tolist()
+    told = made.broadcast(made.global_rank, src=1) if made.world_size > 1 else None
+    weights = {name: value.tolist() for name, value in made.load(path)["model"].items()}
+    return {"weights": weights, "mean": mean, "ranks": everywhere, "told": told}
+
+
+KINDS = {each.__name__: each for each in (train, resume, accumulate, predict, fail, fabric)}
+
+
+def main() -> None:
+    """Run what the command line says."""
+    strategy, devices, folder, kind = sys.argv[1:]
+    L.seed_everything(3, verbose=False)
+    found = KINDS[kind](strategy, int(devices), folder)
+    if int(os.environ.get("RANK", os.environ.get("LOCAL_RANK", 0))) == 0:
+        print("RESULT", json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Training in several processes: started in every way, against one process."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("mpi4py") is None, reason="several processes need rushlight[mpi]"
+)
+PROGRAM = Path(__file__).with_name("strategy_program.py")
+LIMIT = 240  # seconds: machines that test are busy
+
+
+def environment() -> dict[str, str]:
+    """The variables of a process, without a launcher's."""
+    launchers = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT", "NODE_RANK", "SLURM_NTASKS")
+    kept = {name: value for name, value in os.environ.items() if name not in launchers}
+    return {**kept, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+
+
+def start(folder, strategy: str, devices: int, kind: str, *launcher: str):
+    """What a run of the program gave: exit code, output, errors."""
+    line = [sys.executable, *launcher, PROGRAM, strategy, devices, folder, kind]
+    return subprocess.run(
+        list(map(str, line)), env=environment(), capture_output=True, text=True, timeout=LIMIT
+    )
+
+
+def result(folder, strategy: str, devices: int, kind: str, *launcher: str):
+    """What the first process of a run found."""
+    ended = start(folder, strategy, devices, kind, *launcher)
+    assert ended.returncode == 0, ended.stderr
+    lines = [line for line in ended.stdout.splitlines() if line.startswith("RESULT")]
+    assert len(lines) == 1, ended.stdout
+    return json.loads(lines[0].removeprefix("RESULT"))
+
+
+def flat(weights) -> list[float]:
+    """All numbers of a nested structure."""
+    if isinstance(weights, dict):
+        weights = list(weights.values())
+    return [each for part in weights for each in flat(part)] if isinstance(weights, list) else [
+        weights
+    ]  # fmt: skip
+
+
+def check_close(left, right) -> None:
+    """Assert that two structures' numbers agree to 1e-6."""
+    assert flat(left) == pytest.approx(flat(right), abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """What one process finds with the whole batch."""
+    folder = tmp_path_factory.mktemp("alone")
+    return {
+        kind: result(folder / kind, "auto", 1, kind)["weights"] for kind in ("train", "accumulate")
+    }
+
+
+@pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn", "ddp_fork", "fsdp"])
+def test_two_processes_are_one(strategy, alone, tmp_path):
+    found = result(tmp_path, strategy, 2, "train")
+    check_close(found["weights"], alone["train"])
+    assert found["best"] == "epoch=1-step=8.ckpt" and found["step"] == [8, 2]
+    assert found["metrics"]["most"] == 1.0
+    logged = list(tmp_path.glob("lightning_logs/*/metrics.csv"))
+    assert len(logged) == 1 and len(list(tmp_path.rglob("*.ckpt"))) == 1
+    if "_" not in strategy:  # the module of this process trained
+        assert found["asked"] == {
+            "gathered": [1.0, 2.0], "sent": {"from": 1}, "mean": 0.5, "sum": 1.0,
+            "decided": [False, True], "world": [2, 1, 2],
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+def test_gradients_add_up_before_they_are_exchanged(strategy, alone, tmp_path):
+    found = result(tmp_path, strategy, 2, "accumulate")
+    check_close(found["weights"], alone["accumulate"])
+
+
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+def test_going_on_is_exact(strategy, tmp_path):
+    found = result(tmp_path, strategy, 2, "resume")
+    assert found["first"] == found["again"]
+
+
+def test_processes_of_a_launcher_are_joined(alone, tmp_path):
+    launcher = ("-m", "rushlight.distributed.run", "--nproc-per-node=2")
+    found = result(tmp_path, "ddp", 2, "train", *launcher)
+    check_close(found["weights"], alone["train"])
+
+
+def test_every_item_is_predicted_once(tmp_path):
+    found = result(tmp_path, "ddp", 2, "predict")
+    sizes = [len(each) for each in found["all"]]
+    assert sizes == [4, 3] and len(set(flat(found["all"]))) == 7
+
+
+@pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn"])
+def test_a_loop_of_ones_own(strategy, tmp_path):
+    one = result(tmp_path / "one", "auto", 1, "fabric")
+    two = result(tmp_path / "two", strategy, 2, "fabric")
+    check_close(two["weights"], one["weights"])
+    assert (two["mean"], two["ranks"], two["told"]) == (0.5, [0, 1], 1)
+
+
+@pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn"])
+def test_a_failing_process_ends_all(strategy, tmp_path):
+    begin = time.monotonic()
+    ended = start(tmp_path, strategy, 2, "fail")
+    assert ended.returncode not in (0, None), ended.stdout
+    assert "ArithmeticError: the second process gives up" in ended.stderr
+    assert time.monotonic() - begin < LIMIT / 4
