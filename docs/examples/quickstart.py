@@ -5,13 +5,14 @@
 
 It trains on the 5,000 digits of `rushlight_vision.datasets.DigitsSample` and leaves in
 runs/quickstart/: curves.png, mistakes.png, metrics.csv, last.ckpt (training goes on from it) and
-model.safetensors (the weights alone).
+model.safetensors (the weights alone). Results of an earlier run move to runs/quickstart-1/ and on.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import importlib.util
 import math
 import os
 import time
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import lightning_lite as L
 import rushlight as rl
-from lightning_lite.callbacks import ModelCheckpoint
+from lightning_lite.callbacks import ModelCheckpoint, TQDMProgressBar
 from lightning_lite.loggers import CSVLogger
 from rushlight import nn
 from rushlight.utils.data import DataLoader
@@ -126,17 +127,30 @@ def loaders():
     )
 
 
+def keep_earlier(folder: Path) -> None:
+    """Give the results of an earlier run another folder's name."""
+    if not folder.exists():
+        return
+    number = 1
+    while (other := folder.with_name(f"{folder.name}-{number}")).exists():
+        number += 1
+    folder.rename(other)
+    print(f"earlier results are in {other}/ now", flush=True)
+
+
 def train(seed: int = 0, epochs: int = EPOCHS, folder: Path = FOLDER, resume: bool = False):
     """Train a reader; return it, the trainer, and its accuracy on the test digits (0 to 1)."""
     L.seed_everything(seed, verbose=False)
-    folder.mkdir(parents=True, exist_ok=True)
     if not resume:
-        for name in ("metrics.csv", "last.ckpt", "interrupted.ckpt"):
-            (folder / name).unlink(missing_ok=True)
+        keep_earlier(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     trainer = L.Trainer(
         max_epochs=epochs,
         logger=CSVLogger(folder.parent, name=folder.name, version=""),
-        callbacks=[ModelCheckpoint(folder, filename="last", enable_version_counter=False)],
+        callbacks=[
+            ModelCheckpoint(folder, filename="last", enable_version_counter=False),
+            TQDMProgressBar(leave=True),  # every epoch's line stays
+        ],
         num_sanity_val_steps=0,
     )
     reader = DigitReader()
@@ -220,6 +234,8 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     options = parser.parse_args()
+    if importlib.util.find_spec("matplotlib") is None:  # before minutes of training, not after
+        parser.error("the pictures need matplotlib: python3 -m pip install matplotlib")
     start = time.monotonic()
     reader, trainer, accuracy = train(options.seed, options.epochs, resume=options.resume)
     if accuracy is None:
