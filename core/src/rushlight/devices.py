@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-TYPES = ("cpu", "cuda", "meta")
+# Every kind that PyTorch can name; tensors are on those of `USABLE`.
+TYPES = tuple(
+    "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu "
+    "mtia privateuseone".split()
+)
+USABLE = ("cpu", "cuda", "meta")
 
 
 class device:  # noqa: N801 - PyTorch's public name
@@ -118,6 +123,11 @@ def _existing(found):
     """The GPU that is meant, or the error that says why it cannot be used."""
     import importlib
 
+    if found.type not in USABLE:
+        raise RuntimeError(
+            f"device '{found}' is not available: tensors are on {', '.join(USABLE)}; guard code "
+            "that needs another one"
+        )
     runtime = importlib.import_module("rushlight.machine.cuda.runtime")
     if not runtime.available():
         raise RuntimeError(

@@ -9,7 +9,8 @@ from rushlight.ops._table.deferred_names import EXPORTED
 
 # Modules of the top level imported at first use.
 PARTS = frozenset(
-    "_C __config__ _dynamo _higher_order_ops _utils accelerator amp array_api backends chains "
+    "_C __config__ _dynamo _higher_order_ops _inductor _jit_internal _tensor_str _utils "
+    "accelerator amp array_api backends chains "
     "compiler cpu distributed distributions export fft func futures fx functional hub jit library "
     "linalg masked mps multiprocessing nested onnx overrides profiler quasirandom random "
     "serialization signal sparse special storage testing types version xpu".split()
@@ -17,6 +18,11 @@ PARTS = frozenset(
 
 # Module -> names of the top level it holds.
 NAMES = {
+    "_C": "TensorType",
+    "streams": "Event Stream",
+    "ops.creation.mapped_files": "from_file",
+    "amp.grad_scaler": "GradScaler",
+    "futures": "Future",
     "amp.mode": (
         "autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
         "get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled "
@@ -30,12 +36,14 @@ NAMES = {
     "inspection": (
         "cond detach get_device get_num_interop_threads is_distributed is_inference is_signed "
         "is_storage is_warn_always_enabled set_num_interop_threads set_warn_always while_loop "
-        "_assert _check _check_index _check_is_size _check_type _check_value "
+        "_assert _assert_async _shape_as_tensor _check_not_implemented _check_with "
+        "_check_tensor_all _check_tensor_all_with _check _check_index _check_is_size _check_type "
+        "_check_value "
         "get_deterministic_debug_mode get_device_module get_float32_matmul_precision "
         "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "
         "set_float32_matmul_precision set_flush_denormal typename"
     ),
-    "chains": "compile",
+    "capture.compiling": "compile",
     "errors": "OutOfMemoryError",
     "ops.complex_numbers": "complex",
     "func": "vmap",
@@ -58,7 +66,9 @@ NAMES = {
         "ShortStorage TypedStorage UntypedStorage"
     ),
     "tensor.layout": "jagged",
-    "symbolic_numbers": ("sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum"),
+    "symbolic_numbers": (
+        "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum"
+    ),
     "autograd.anomaly": "is_anomaly_check_nan_enabled set_anomaly_enabled",
     "nn.functional": "celu_ rrelu_ selu_ threshold_",
     "ops.unpooling": "max_pool1d_with_indices",

@@ -8,6 +8,8 @@ started it.
 from __future__ import annotations
 
 import threading
+import types
+from typing import Any
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
@@ -21,6 +23,8 @@ class Future:
     >>> double.wait()
     6
     """
+
+    __class_getitem__: Any = classmethod(types.GenericAlias)  # `Future[Tensor]` in annotations
 
     def __init__(self, *, devices=None):
         self._event = threading.Event()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
+from urllib.parse import urlparse  # noqa: F401 - timm takes it from here
 
 from rushlight.utils.download import (
     download_url_to_file,
@@ -25,6 +27,8 @@ __all__ = [
 ]
 
 _get_torch_home = torch_home
+# The start of a file's SHA-256 in its name, such as `resnet18-f37072fd.pth`.
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _CONFIGURATION = "hubconf.py"
 
 

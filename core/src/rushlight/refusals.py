@@ -45,10 +45,6 @@ ADVICE = {
     "quantization": "use bfloat16 or float16 tensors",
     "ao": "use bfloat16 or float16 tensors",
     "quantize_per_tensor": "use bfloat16 or float16 tensors",
-    "float8_e4m3fn": "use bfloat16 or float16",
-    "float8_e5m2": "use bfloat16 or float16",
-    "float8_e4m3fnuz": "use bfloat16 or float16",
-    "float8_e5m2fnuz": "use bfloat16 or float16",
     "qint8": "use int8 and a scale of your own",
     "quint8": "use uint8 and a scale of your own",
     "qint32": "use int32 and a scale of your own",
@@ -56,7 +52,6 @@ ADVICE = {
     "PyTorchFileReader": "use rushlight.load, or zipfile for single records",
     "embedding_bag": "use nn.functional.embedding_bag, whose arguments are input, weight, offsets",
     "embedding_renorm_": "use nn.functional.embedding with max_norm",
-    "from_file": "use from_numpy(numpy.memmap(...))",
     "saddmm": "use sparse.addmm",
     "dsmm": "use mm",
     "hsmm": "use mm, and to_sparse on the result",
@@ -68,7 +63,6 @@ ADVICE = {
     "dequantize": "use bfloat16 or float16 tensors",
     "norm_except_dim": "use linalg.vector_norm over the other dimensions, keepdim=True",
     "sym_fresh_size": "sizes are Python's numbers here",
-    "float8_e8m0fnu": "use bfloat16 or float16",
     "float4_e2m1fn_x2": "use bfloat16 or float16",
     "package": "use rushlight.save and rushlight.load",
     "utils.cpp_extension": "write the operation in Python, with rushlight.autograd.Function for "
@@ -123,21 +117,22 @@ ABSENT = frozenset(
     "fx.passes.fake_tensor_prop fx.passes.infra fx.passes.reinplace fx.passes.splitter_base "
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
     "quantization utils.bottleneck utils.cpp_extension "
-    "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "
-    "_inductor _logging _prims _refs _subclasses jit._recursive jit._script "
+    "utils.mobile_optimizer _export _functorch "
+    "_logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
-    "distributed._composable distributed._shard distributed._tensor "
+    "distributed._shard distributed._tensor distributed.checkpoint.hf_storage "
+    "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
+    "distributed.fsdp.wrap distributed.fsdp.api "
     "distributed.algorithms.model_averaging distributed.pipelining distributed.rpc "
     "distributed.utils distributed.launcher".split()
 )
 
 # Functions and classes of the top level that exist only in order to refuse.
 NAMES = frozenset(
-    "quantize_per_tensor float8_e4m3fn float8_e5m2 "
-    "float8_e4m3fnuz float8_e5m2fnuz qint8 quint8 qint32 "
-    "classes embedding_bag embedding_renorm_ from_file saddmm dsmm hsmm resize_as_sparse_ "
+    "quantize_per_tensor qint8 quint8 qint32 "
+    "classes embedding_bag embedding_renorm_ saddmm dsmm hsmm resize_as_sparse_ "
     "fake_quantize_per_tensor_affine fake_quantize_per_channel_affine quantize_per_channel "
-    "quantize_per_tensor_dynamic dequantize norm_except_dim sym_fresh_size float8_e8m0fnu "
+    "quantize_per_tensor_dynamic dequantize norm_except_dim sym_fresh_size "
     "float4_e2m1fn_x2 PyTorchFileReader".split()
 )
 

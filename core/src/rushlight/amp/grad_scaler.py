@@ -4,6 +4,7 @@ gradients overflowed are skipped (Micikevicius et al., 2018, "Mixed precision tr
 
 from __future__ import annotations
 
+import enum
 import warnings
 from collections import abc
 
@@ -11,7 +12,13 @@ from rushlight.amp.mode import is_autocast_available
 from rushlight.autograd.mode import no_grad
 from rushlight.tensor.tensor import Tensor
 
-_READY, _UNSCALED, _STEPPED = "ready", "unscaled", "stepped"
+
+class OptState(enum.Enum):
+    """How far an optimizer's step has come, as `GradScaler` keeps it."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
 
 
 class GradScaler:
@@ -79,18 +86,18 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def _progress(self, optimizer):
-        return self._optimizers.setdefault(id(optimizer), [_READY, False])
+        return self._optimizers.setdefault(id(optimizer), [OptState.READY, False])
 
     def unscale_(self, optimizer) -> None:
         """Divide the gradients of an optimizer by the factor, in place: before clipping them."""
         if not self._enabled:
             return
         progress = self._progress(optimizer)
-        if progress[0] is _UNSCALED:
+        if progress[0] is OptState.UNSCALED:
             raise RuntimeError(
                 "unscale_() has already been called on this optimizer since the last update()."
             )
-        if progress[0] is _STEPPED:
+        if progress[0] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         if self._on_device is not None:
             there, params = (
@@ -99,7 +106,7 @@ class GradScaler:
             )
             found = there.found()
             there.unscale([p.grad for p in params if p.grad is not None], found)
-            progress[:] = _UNSCALED, found
+            progress[:] = OptState.UNSCALED, found
             return
         inverse, bad = 1.0 / self._scale, False
         with no_grad():
@@ -111,7 +118,7 @@ class GradScaler:
                         if found.is_sparse:
                             found = found.coalesce().values()
                         bad = bad or not bool(found.isfinite().all())
-        progress[:] = _UNSCALED, bad
+        progress[:] = OptState.UNSCALED, bad
 
     def step(self, optimizer, *args, **kwargs):
         """``optimizer.step(*args, **kwargs)`` with unscaled gradients, or None if one of them is
@@ -121,15 +128,15 @@ class GradScaler:
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         progress = self._progress(optimizer)
-        if progress[0] is _STEPPED:
+        if progress[0] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if progress[0] is _READY:
+        if progress[0] is OptState.READY:
             self.unscale_(optimizer)
         if self._on_device is not None:
             result = self._on_device.step(optimizer, progress[1], args, kwargs)
         else:
             result = None if progress[1] else optimizer.step(*args, **kwargs)
-        progress[0] = _STEPPED
+        progress[0] = OptState.STEPPED
         return result
 
     def update(self, new_scale=None) -> None:
@@ -141,7 +148,7 @@ class GradScaler:
             if self._on_device is not None:
                 self._on_device.factor.fill_(self._scale)
         else:
-            found = [bad for stage, bad in self._optimizers.values() if stage is not _READY]
+            found = [bad for stage, bad in self._optimizers.values() if stage is not OptState.READY]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
             if self._on_device is not None:

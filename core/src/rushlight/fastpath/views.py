@@ -105,11 +105,11 @@ class _View:
         f.exit_unless(f.compare("ult", found, limit), "fallback")
         return found
 
-    def tensor(self, step, writeable=True, reason="null"):
-        """Make the array and the tensor; leaves to `lost` with an error set."""
+    def tensor(self, step, keep=ALIGNED | WRITEABLE, reason="null"):
+        """Make the array, with those flags of its base that are to `keep`, and the tensor; leaves
+        to `lost` with an error set."""
         f = self.f
         dtype = f.field(self.own, DTYPE_AT, "ptr")
-        keep = ALIGNED | (WRITEABLE if writeable else 0)
         flags = f.value(f"and i32 {f.field(self.own, FLAGS_AT, 'i32')}, {keep}")
         kind, start = f.word(words.ARRAY_TYPE), f.pointer(f.load(self.data))
         dims = f.load(self.count)
@@ -126,10 +126,10 @@ class _View:
         f.exit_if(f.compare("eq", out, "null", "ptr"), "lost")
         return out
 
-    def finish(self, step, writeable=True, owned=False):
+    def finish(self, step, keep=ALIGNED | WRITEABLE, owned=False):
         """The tensor as the function's result; an `owned` step is dropped afterwards."""
         f = self.f
-        out = self.tensor(step, writeable)
+        out = self.tensor(step, keep)
         self._drop(step, owned)
         f.do(f"ret ptr {out}")
         f.lines.append("lost:")
@@ -186,6 +186,8 @@ def _expanded(maker):
     count = v.tuple_size(sizes)
     lead = f.value(f"sub i64 {count}, {v.ndim}")
     f.exit_if(f.compare("slt", lead, 0), "fallback")
+    keep = f.slot()  # the flags: elements that are shown twice must not be written to
+    f.store(ALIGNED | WRITEABLE, keep)
     with f.loop(count) as i:
         n = v.number(f.load(f.at(sizes, ITEMS_AT, "i8"), i, "ptr"))
         fresh = f.compare("slt", i, lead)
@@ -207,7 +209,11 @@ def _expanded(maker):
             f.exit_unless(f.value(f"or i1 {same}, {one}"), "fallback")
             kept = f.value(f"and i1 {same}, {f.value(f'xor i1 {fresh}, true')}")
             v.append(n, f.choose(kept, f.load(step), 0))
-    return v.finish(f.load("%args", 2, "ptr"), writeable=False)
+            again = f.value(f"and i1 {f.compare('sgt', n, 1)}, {f.value(f'xor i1 {kept}, true')}")
+            with f.when(again):
+                f.store(ALIGNED, keep)
+    flags = f.value(f"trunc i64 {f.load(keep)} to i32")
+    return v.finish(f.load("%args", 2, "ptr"), keep=flags)
 
 
 def _reshaped(maker):

@@ -5,14 +5,28 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from rushlight import devices
+from rushlight import devices, dtypes
 from rushlight.dtypes import ALL
+from rushlight.machine import narrow
 
 bfloat16, complex32 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.complex32)
-_OUTSIDE = {"bfloat16": bfloat16, "complex32": complex32}  # of NumPy itself
+_eight = {
+    "float8_e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
+    "float8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "float8_e4m3fnuz": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "float8_e5m2fnuz": np.dtype(ml_dtypes.float8_e5m2fnuz),
+    "float8_e8m0fnu": np.dtype(ml_dtypes.float8_e8m0fnu),
+}
+eight_bits = frozenset(_eight.values())
+_OUTSIDE = {"bfloat16": bfloat16, "complex32": complex32, **_eight}  # of NumPy itself
 # What NumPy's own functions take in their place, exactly: to show, list and save numbers.
-WIDER = {bfloat16: np.dtype(np.float32), complex32: np.dtype(np.complex64)}
+WIDER = {
+    complex32: np.dtype(np.complex64),
+    **dict.fromkeys((bfloat16, *_eight.values()), np.dtype(np.float32)),
+}
 BY_CODE = tuple(_OUTSIDE.get(d.name) or np.dtype(d.name) for d in ALL)
+# Integers of the same width for dtypes whose letters NumPy cannot read back.
+_BITS = {complex32: np.dtype(np.int32), **dict.fromkeys(_eight.values(), np.dtype(np.uint8))}
 _ndarray = np.ndarray
 BY_ARRAY_DTYPE = dict(zip(BY_CODE, ALL, strict=True))
 
@@ -22,6 +36,14 @@ class MetaArray(np.ndarray):
 
     __slots__ = ()
     home = devices.meta
+
+
+def strided(array, shape, strides):
+    """A view of memory with any shape and strides (in bytes), of the same class."""
+    bits = _BITS.get(array.dtype)
+    if bits is None:
+        return np.lib.stride_tricks.as_strided(array, shape, strides, subok=True)
+    return strided(array.view(bits), shape, strides).view(array.dtype)
 
 
 def is_array(value) -> bool:
@@ -69,6 +91,12 @@ def cast(array, code: int):
         return array
     if array.dtype is complex32 or target is complex32:
         return _halves(array) if target is complex32 else cast(array.astype(np.complex64), code)
+    if array.dtype in eight_bits:
+        return cast(array.astype(np.float32), code)
+    if target in eight_bits:
+        array = cast(array, dtypes.float32.code)
+        on_device = hasattr(array, "__cuda_array_interface__")
+        return array.astype(target) if on_device else narrow.to_eight_bits(array, target)
     if array.dtype.kind == "c" and target.kind != "c":
         array = array != 0 if target.kind == "b" else array.real
     with np.errstate(all="ignore"):

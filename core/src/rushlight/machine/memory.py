@@ -119,7 +119,7 @@ def bytes_of(shape, itemsize) -> int:
 
 
 def _made(make, shape, dtype):
-    size = bytes_of(shape if type(shape) is tuple else (shape,), dtype.itemsize)
+    size = bytes_of(shape if isinstance(shape, tuple) else (shape,), dtype.itemsize)
     try:
         return _aligned(make, shape, dtype)
     except MemoryError as error:
@@ -127,7 +127,7 @@ def _made(make, shape, dtype):
 
 
 def _aligned(make, shape, dtype):
-    size = (math.prod(shape) if type(shape) is tuple else shape) * dtype.itemsize
+    size = (math.prod(shape) if isinstance(shape, tuple) else shape) * dtype.itemsize
     if size < ALIGNED_FROM:
         return make(shape, dtype)
     block = make(size + 64, np.uint8)

@@ -7,7 +7,8 @@ import warnings
 from collections import OrderedDict
 
 from rushlight.autograd.handle import add_hook
-from rushlight.nn.parameter import Buffer, Parameter
+from rushlight.autograd.later import later
+from rushlight.nn.parameter import Parameter
 from rushlight.nn.state import StateMixin
 from rushlight.tensor.tensor import Tensor
 
@@ -352,7 +353,7 @@ class Module(StateMixin):
                 )
             modules[name] = None
             return True
-        if isinstance(value, Buffer):
+        if isinstance(value, Tensor) and value.__dict__.get("_is_buffer", False):  # a `Buffer`
             self._forget(name, "_buffers")
             self.register_buffer(name, value, value.persistent)
             return True
@@ -501,11 +502,10 @@ class Module(StateMixin):
         return module._buffers[name]
 
     def compile(self, *args, **kwargs):
-        """Compute the elementwise chains of `forward` in single passes from now on; arguments as
-        for :func:`rushlight.compile`."""
-        from rushlight.chains import compile_forward
-
-        compile_forward(self, *args, **kwargs)
+        """Run `forward` compiled from now on; arguments as for :func:`rushlight.compile`."""
+        found = later("compiling").compile(self, *args, **kwargs)
+        if found is not self:
+            self.__dict__["forward"] = found.compiled_forward()
 
     def apply(self, fn):
         """Call ``fn(module)`` on every module, children first; returns self."""

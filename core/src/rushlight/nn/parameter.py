@@ -5,13 +5,24 @@ from __future__ import annotations
 from rushlight.tensor.tensor import Parameter, Tensor
 
 
-class Buffer(Tensor):
-    """A tensor that a Module registers as a buffer when it is assigned as an attribute."""
+class _BufferType(type):
+    """The type of `Buffer`: buffers are ordinary tensors with a mark."""
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Tensor) and instance.__dict__.get("_is_buffer", False)
+
+
+class Buffer(Tensor, metaclass=_BufferType):
+    """A tensor that a Module registers as a buffer when it is assigned as an attribute.
+
+    ``Buffer(data)`` is an ordinary tensor that shares memory with `data`; what is computed from it
+    is no buffer. With ``persistent=False`` it stays out of the module's state dict.
+    """
 
     def __new__(cls, data=None, *, persistent=True):
         """A buffer that shares memory with `data`."""
-        out = (Tensor(0) if data is None else data).detach().as_subclass(cls)
-        out.persistent = persistent
+        out = (Tensor(0) if data is None else data).detach()
+        out.persistent, out._is_buffer = persistent, True
         return out
 
 

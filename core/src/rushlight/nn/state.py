@@ -31,6 +31,9 @@ class _WithoutModule:
         return self.hook(*args)
 
 
+EXTRA_STATE = "_extra_state"  # the key of what `get_extra_state` gives
+
+
 class StateMixin:
     """The half of Module that reads and writes its tensors."""
 
@@ -69,7 +72,7 @@ class StateMixin:
             if value is not None and name not in self._non_persistent_buffers_set:
                 destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not StateMixin.get_extra_state:
-            destination[prefix + "_extra_state"] = self.get_extra_state()
+            destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     def get_extra_state(self):
         """Further state for the state dict; override together with `set_extra_state`."""
@@ -171,7 +174,7 @@ class StateMixin:
                 missing_keys.append(key)
                 continue
             self._load_one(name, target, state_dict[key], key, assign, error_msgs)
-        extra = prefix + "_extra_state"
+        extra = prefix + EXTRA_STATE
         if type(self).set_extra_state is not StateMixin.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])
@@ -184,7 +187,7 @@ class StateMixin:
 
     def _find_unexpected(self, state_dict, prefix, own, unexpected_keys):
         for key in state_dict:
-            if key.startswith(prefix) and key != prefix + "_extra_state":
+            if key.startswith(prefix) and key != prefix + EXTRA_STATE:
                 head = key[len(prefix) :].split(".", 1)
                 if (len(head) > 1 and head[0] not in self._modules) or (
                     len(head) == 1 and head[0] not in own

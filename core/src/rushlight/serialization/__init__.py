@@ -1,5 +1,10 @@
 """Checkpoints in PyTorch's zip format, and safetensors files."""
 
+import os
+from collections.abc import Callable
+from typing import IO, TypeAlias
+
+from rushlight.devices import device as _device
 from rushlight.serialization import safetensors
 from rushlight.serialization.load import load
 from rushlight.serialization.locations import (
@@ -15,6 +20,11 @@ from rushlight.serialization.safe_globals import (
     safe_globals,
 )
 from rushlight.serialization.save import save
+
+DEFAULT_PROTOCOL = 2  # of the pickle inside of a checkpoint
+FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
+MAP_LOCATION: TypeAlias = Callable | _device | str | dict[str, str] | None
+FILE_LIKE = FileLike
 
 __all__ = [
     "add_safe_globals",

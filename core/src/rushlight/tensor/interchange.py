@@ -10,7 +10,7 @@ from rushlight import dtypes
 from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
-from rushlight.dtypes import FLOAT, INTEGER, default, held
+from rushlight.dtypes import EIGHT_BITS, FLOAT, INTEGER, default, held
 from rushlight.machine import memory, np
 from rushlight.machine.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast, of_one_kind
 from rushlight.tensor.shape import Size, normalize_size
@@ -164,9 +164,8 @@ def item(self):
     return _NUMBER[self._dtype](value) if self._dtype in _NUMBER else value
 
 
-# Of dtypes that NumPy does not know: Python's numbers, and what PyTorch and Rushlight call them.
-_NUMBER = {dtypes.bfloat16: float, dtypes.complex32: complex}
-_UNKNOWN = {dtypes.bfloat16: ("BFloat16", "float"), dtypes.complex32: ("ComplexHalf", "cfloat")}
+# Of dtypes that NumPy does not know: Python's numbers.
+_NUMBER = {dtypes.complex32: complex, **dict.fromkeys((dtypes.bfloat16, *EIGHT_BITS), float)}
 
 
 def tolist(self):
@@ -236,8 +235,8 @@ def numpy(self, *, force=False):
                 "copy the tensor to host memory first."
             )
         self = self.to("cpu")
-    if self._dtype in _UNKNOWN:
-        kind, method = _UNKNOWN[self._dtype]
+    if self._dtype in _NUMBER:
+        kind, method = dtypes.TITLES[self._dtype.name], "cfloat" if self.is_complex() else "float"
         raise TypeError(f"Got unsupported ScalarType {kind}; convert with .{method}() first")
     storage_of(self)
     return self._array
@@ -268,7 +267,7 @@ def _dlpack(self, **options):
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self._device.type == "cuda":
         return _capsules().export(self._array, **options)
-    if self._dtype in _UNKNOWN:  # which NumPy exports as bits
+    if self._dtype in _NUMBER:  # which NumPy exports as bits
         return _capsules().of_host(self._array, **options)
     return self._array.__dlpack__(**options)
 
@@ -367,7 +366,7 @@ def _reduce(self, protocol):
         later("hooks").warn_if_has_hooks(self)
     _has_data(self, "__reduce__")
     array = _on_host(self._array)
-    if self._dtype in _UNKNOWN:  # pickled as bits: other versions name its dtype otherwise
+    if self._dtype in _NUMBER:  # pickled as bits: other versions name its dtype otherwise
         array = array.view(f"u{array.itemsize}")
     state = {k: v for k, v in self.__dict__.items() if k in _KEPT or not k.startswith("_")}
     state.pop("_device", None)

@@ -105,6 +105,10 @@ class Storage:
         """A copy in memory of its own."""
         return Storage(self._bytes().copy())
 
+    def untyped(self) -> Storage:
+        """The storage itself, which has no dtype."""
+        return self
+
     def cpu(self) -> Storage:
         """The storage on the CPU: itself where it is there, else a copy."""
         return Storage(self._bytes().get()) if self.is_cuda else self

@@ -6,6 +6,7 @@ import importlib
 
 import rushlight
 from rushlight.machine import np
+from rushlight.machine.arrays import WIDER
 from rushlight.tensor.tensor import Tensor
 
 
@@ -38,9 +39,8 @@ def to_torch(value, torch):
     """A tensor (or nested arguments) as PyTorch's, with the same strides."""
     if isinstance(value, Tensor):
         array = value.detach()._array
-        if value.dtype in (rushlight.bfloat16, rushlight.complex32):  # NumPy has no such dtype
-            wide = np.complex64 if value.is_complex() else np.float32
-            return torch.tensor(array.astype(wide)).to(_dtype(value.dtype, torch))
+        if array.dtype in WIDER:  # NumPy has no such dtype
+            return torch.tensor(array.astype(WIDER[array.dtype])).to(_dtype(value.dtype, torch))
         if array.size and not array.flags.c_contiguous:
             out = torch.empty_strided(array.shape, value.stride(), dtype=_dtype(value.dtype, torch))
             if 0 not in value.stride():
@@ -71,7 +71,7 @@ def flat(result):
 def _array(tensor):
     """PyTorch's values as an array, in a wider dtype where NumPy has none like theirs."""
     plain = tensor.detach()
-    if str(plain.dtype) == "torch.bfloat16":
+    if str(plain.dtype) == "torch.bfloat16" or "float8" in str(plain.dtype):
         plain = plain.float()
     elif str(plain.dtype) == "torch.complex32":
         plain = plain.cfloat()
@@ -84,6 +84,10 @@ TOLERANCE = {
     "float32": (2e-6, 2e-6),
     "complex32": (2e-3, 2e-3),
     "complex64": (2e-6, 2e-6),
+    "float8_e4m3fn": (0.125, 2**-9),  # a step of the numbers that there are
+    "float8_e4m3fnuz": (0.125, 2**-10),
+    "float8_e5m2": (0.25, 2**-16),
+    "float8_e5m2fnuz": (0.25, 2**-17),
 }
 
 

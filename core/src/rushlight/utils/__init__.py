@@ -1,5 +1,7 @@
 """Data loading and other utilities."""
 
+from rushlight.utils.exchange import swap_tensors
+
 __all__ = [
     "benchmark",
     "checkpoint",
@@ -10,6 +12,7 @@ __all__ = [
     "hooks",
     "model_zoo",
     "summary",
+    "swap_tensors",
     "tensorboard",
 ]
 

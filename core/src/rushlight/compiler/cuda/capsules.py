@@ -10,7 +10,7 @@ import weakref
 
 from rushlight.compiler.cuda.device_array import DeviceArray
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_CODE, bfloat16, complex32, is_complex
+from rushlight.machine.arrays import BY_CODE, bfloat16, complex32, eight_bits, is_complex
 from rushlight.machine.cuda import runtime
 
 _HOST, _CUDA = 1, 2
@@ -85,10 +85,18 @@ def export(array, *, stream=None, max_version=None, dl_device=None, copy=None):
     return make(place, _NAME, _unused)
 
 
+_EIGHT_BITS = {
+    "float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12, "float8_e5m2fnuz": 13,
+    "float8_e8m0fnu": 14,
+}  # fmt: skip
+
+
 def _code(dtype):
     """DLPack's number of a dtype's kind."""
     if dtype == bfloat16:
         return _BFLOAT
+    if dtype in eight_bits:
+        return _EIGHT_BITS[dtype.name]
     return _CODES["c" if is_complex(dtype) else dtype.kind]
 
 

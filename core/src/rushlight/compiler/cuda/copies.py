@@ -12,7 +12,7 @@ from rushlight.compiler.graph import trace
 from rushlight.compiler.storage import NAME
 from rushlight.compiler.vocabulary import xp
 from rushlight.machine import np
-from rushlight.machine.arrays import is_complex
+from rushlight.machine.arrays import BY_ARRAY_DTYPE, cast, eight_bits, is_complex
 from rushlight.machine.cuda import runtime
 from rushlight.machine.cuda.strides import contiguous_strides
 
@@ -129,7 +129,12 @@ def write(out, value) -> None:
 
 
 def convert(out, value):
-    """``out[...] = value`` between dtypes of real numbers."""
+    """``out[...] = value`` between dtypes of real numbers; floats of eight bits by way of the host,
+    since no kernel reads them."""
+    if value.dtype in eight_bits or out.dtype in eight_bits:
+        found = cast(to_host(value), BY_ARRAY_DTYPE[out.dtype].code)
+        write(out, from_host(found, out.device))
+        return
     if value.dtype in UNSIGNED or out.dtype in UNSIGNED:
         _convert_unsigned(out, value)
         return

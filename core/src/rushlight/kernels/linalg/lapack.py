@@ -354,14 +354,19 @@ def cholesky_solve(factor, other, upper):
     return _rows(work, batch)
 
 
+def check_pivots(count, size):
+    """No more exchanges than rows."""
+    if count > size:
+        raise RuntimeError(f"{count} pivots for matrices of {size} rows")
+
+
 def permutations(pivots, size, dtype):
     """P of ``A = P @ L @ U``, as matrices ``(..., size, size)``, from the exchanges of rows."""
     batch, count = pivots.shape[:-1], pivots.shape[-1]
     found = np.zeros((math.prod(batch), size, size), dtype)
     found.reshape(len(found), size * size)[:, :: size + 1] = 1
     if found.size and count:
-        if count > size:
-            raise RuntimeError(f"{count} pivots for matrices of {size} rows")
+        check_pivots(count, size)
         exchanges = _exchanges(pivots, (-1, count), size)
         _call(_letter(found) + "laswp", len(found), size, found, size, 1, count, exchanges, 1)
     return found.reshape(*batch, size, size)  # P's adjoint by columns

@@ -20,6 +20,7 @@ from rushlight.kernels.launch.execution import (
     referenced_by,
 )
 from rushlight.kernels.launch.prepared import called
+from rushlight.kernels.pooling.checks import check_positions
 from rushlight.kernels.pooling.compiled import (
     COUNTED,
     KERNEL_W,
@@ -457,8 +458,7 @@ def _flat_pool(input_shape, out, dtype):
 def max_pool_backward(grad, indices, input_shape):
     """Gradient of any maximum pooling (adaptive too) from the positions it returned."""
     input_shape = tuple(input_shape)
-    if grad.shape != indices.shape:
-        raise ValueError(f"max_pool: grad {grad.shape} and indices {indices.shape} differ")
+    check_positions(grad, indices, input_shape)
     dy = compute_array(grad)
     index = np.ascontiguousarray(indices, np.int64)
     dx = empty(input_shape, dy.dtype)

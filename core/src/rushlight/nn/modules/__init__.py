@@ -59,6 +59,7 @@ _OTHER_NAMES = {
     "_CircularPadNd": "_CircularPad",
     "_get_activation_fn": "_activation",
     "_addindent": "_indented",
+    "_EXTRA_STATE_KEY_SUFFIX": "EXTRA_STATE",
 }
 
 
