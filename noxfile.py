@@ -19,7 +19,7 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests"]
 
 FOLDERS = ("core", "vision", "text", "audio", "lightning_lite")
-TEST_TOOLS = ("pytest>=8", "pytest-xdist>=3.6", "rich>=13.7", "hypothesis>=6.100")
+TEST_TOOLS = ("pytest>=9", "pytest-xdist>=3.6", "rich>=13.7", "hypothesis>=6.100")
 # Libraries that tests show working with ours; they skip where one is absent.
 NEIGHBOURS = (
     *("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba"),
@@ -72,6 +72,13 @@ def quickstart(session: nox.Session) -> None:
         interrupt_timeout=60,  # Ctrl-C: until the step ends, kernels compiled in it, and is stored
         terminate_timeout=5,
     )
+
+
+@nox.session
+def gallery(session: nox.Session) -> None:
+    """Run the examples of all packages; `-- NAME` for one, `-- --page` to write the page anew."""
+    install(session, "matplotlib>=3.9", "scikit-learn>=1.5", "scikit-image>=0.26", "django>=5.2,<6")
+    session.run("python", "ci/examples.py", *session.posargs)
 
 
 @nox.session
@@ -176,6 +183,30 @@ def text_family(session: nox.Session) -> None:
 
 
 @nox.session
+def ecosystem(session: nox.Session) -> None:
+    """Libraries written for PyTorch, unpatched, with PyTorch's figures: names, or all of them."""
+    install(session, "setuptools", "scikit-learn", "gymnasium", "matplotlib")
+    session.run("rushlight", "torch", "install")
+    names = session.posargs or ["--all"]
+    found = session.run("python", "ci/ecosystem.py", "packages", *names, silent=True)
+    session.install(*found.split())
+    session.run("python", "ci/ecosystem.py", "check", *names)
+
+
+@nox.session
+def audio_family(session: nox.Session) -> None:
+    """Functions, networks, data sets and metrics of rushlight_audio against torchaudio
+    and others, which get environments of their own in .nox (some gigabytes) and are recorded."""
+    install(session, *TEST_TOOLS, "av", folders=("core", "audio"))
+    session.run("python", "ci/audio_functional.py", "both", *session.posargs)
+    session.run("python", "ci/audio_family.py", *session.posargs)
+    session.run("python", "ci/audio_models.py", "both", *session.posargs)
+    session.run("python", "ci/audio_packaged.py", "check")
+    session.run("python", "ci/audio_programs.py")
+    session.run("python", "ci/tests.py", "audio")
+
+
+@nox.session
 def onnx_files(session: nox.Session) -> None:
     """Real ONNX models of other packages, downloaded: the numbers of ONNX Runtime."""
     install(session, "onnx", "onnxruntime", folders=("core",))
@@ -199,12 +230,40 @@ def transforms(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """100,000 damaged and hostile files and some 9,000 bombs are loaded, 200 savers, 100 downloads
-    and 100 trainings killed; `-- --cases N` for fewer files, without downloads and trainings."""
-    install(session, folders=("core", "lightning_lite"))
+    """100,000 damaged and hostile files, 20,000 each of TorchScript, `.pt2` and ONNX, and some
+    9,000 bombs are loaded, 200 savers, 100 downloads and 100 trainings killed; `-- --cases N` for
+    fewer files, without graphs, downloads and trainings."""
+    install(session, "onnx", folders=("core", "lightning_lite"))
     session.run("python", "ci/fuzz.py", *session.posargs)
     if not session.posargs:
         session.run("python", "ci/fuzz_kills.py")
+        session.run("python", "ci/fuzz_archives.py")
+        session.run("python", "ci/fuzz_graphs.py")
+
+
+@nox.session
+def captures(session: nox.Session) -> None:
+    """Networks and programs' models by fx, export, ONNX, trace and script; writes the docs' page
+    "Models and ways of capture". `-- --only audio` for one package."""
+    install(session, "onnx", "onnxruntime", folders=("core", "vision", "text", "audio"))
+    session.run("python", "ci/captures.py", *session.posargs)
+
+
+@nox.session
+def fuzz_audio(session: nox.Session) -> None:
+    """50,000 damaged sound files and ten hours of sound; `-- --cases N` for fewer."""
+    install(session, "av", folders=("core", "audio"))
+    session.run("python", "ci/fuzz_audio.py", *session.posargs)
+
+
+@nox.session
+def kills(session: nox.Session) -> None:
+    """Trainings killed 100 times at random moments, with every kind of loader, end the same."""
+    install(session, "pytest>=8", folders=("core", "lightning_lite"))
+    test = "lightning_lite/tests/test_kills.py"
+    session.run(
+        "python", "-m", "pytest", test, "-q", *session.posargs, env={"RUSHLIGHT_KILLS": "20"}
+    )
 
 
 @nox.session
@@ -258,7 +317,7 @@ def docs(session: nox.Session) -> None:
     install(
         session,
         *("matplotlib>=3.9", "rich>=13.7", "mkdocs-material>=9.5,<10"),
-        *("onnx", "onnxruntime"),
+        *("onnx", "onnxruntime", "av"),
     )
     session.run("python", "ci/docs.py", *session.posargs)
 
@@ -282,7 +341,7 @@ def cuda(session: nox.Session) -> None:
 @nox.session
 def package(session: nox.Session) -> None:
     """Build every wheel, install each alone in a clean environment and compute something."""
-    session.install("build", "hatchling", "virtualenv")
+    session.install("build", "hatchling", "virtualenv", "twine>=6")
     session.run("python", "ci/package.py", *session.posargs)
 
 
@@ -291,6 +350,7 @@ def structure(session: nox.Session) -> None:
     """Layers, sizes, file names, documented public names; figures no worse than the record's."""
     outside(session, "ci/structure.py", *session.posargs)
     outside(session, "ci/house.py", "--check")
+    outside(session, "ci/examples.py", "--check")
 
 
 @nox.session(venv_backend="none")

@@ -52,12 +52,24 @@ def run(arguments: list[str], label: str) -> bool:
         return call(arguments, label, folder) is not None
 
 
+def check_rerun(program: str, folder: str) -> bool:
+    """A second run of the quickstart keeps what the first one left."""
+    left = Path(folder, "runs", "quickstart", "model.safetensors").read_bytes()
+    if call(["-W", "error", program, "--epochs", "1", "--seed", "1"], "again", folder) is None:
+        return False
+    kept = Path(folder, "runs", "quickstart-1", "model.safetensors")
+    if not kept.exists() or kept.read_bytes() != left:
+        print("FAILED quickstart.py: a second run does not keep the results of the first")
+        return False
+    return True
+
+
 def check_quickstart() -> bool:
     """The quickstart runs (for one epoch here), and so do the three lines that it prints."""
     program = str(ROOT / "docs" / "examples" / "quickstart.py")
     with tempfile.TemporaryDirectory(prefix="rushlight-docs-") as folder:
         said = call(["-W", "error", program, "--epochs", "1"], "quickstart.py", folder)
-        if said is None:
+        if said is None or not check_rerun(program, folder):
             return False
         left = {path.name for path in Path(folder, "runs", "quickstart").iterdir()}
         missing = QUICKSTART_FILES - left

@@ -1,10 +1,14 @@
 """Build every wheel, install each alone in a clean environment, import it and compute something.
 
+Wheels and sdists are built twice, from another folder and with other times of files: their bytes
+must be the same. `twine check` reads their metadata.
+
 Usage: python ci/package.py [PACKAGE ...]
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -37,8 +41,32 @@ def build_wheel(package: Package, target: Path) -> Path:
     return target / f"{stem}-py3-none-any.whl"
 
 
+def sums(folder: Path) -> dict[str, str]:
+    """Name -> checksum of the files of a folder."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.iterdir())}  # fmt: skip
+
+
+def check_again(packages: set[Package], folder: Path) -> None:
+    """Build from copies of the packages' folders; other bytes than before are an error."""
+    (folder / "copies" / ".git").mkdir(parents=True)  # where the ignored files are looked up
+    shutil.copy(ROOT / ".gitignore", folder / "copies")
+    for package in packages:
+        copy = folder / "copies" / package.folder
+        shutil.copytree(package.path, copy, ignore=shutil.ignore_patterns("__pycache__", ".*cache"))
+        for path in copy.rglob("*"):
+            os.utime(path, (1e9, 1e9))
+        call(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "again"),
+             str(copy))  # fmt: skip
+        shutil.rmtree(copy)
+    before, now = sums(folder / "dist"), sums(folder / "again")
+    changed = [name for name in before if before[name] != now.get(name)]
+    if changed:
+        raise SystemExit(f"built twice, with other bytes: {changed}")
+
+
 def check_contents(package: Package, wheel: Path) -> None:
-    """The wheel holds the package, the type marker and the licence, and nothing else."""
+    """The wheel holds the package, the type marker, the licence, stubs, and nothing else."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     info = f"{wheel.name.split('-py3')[0]}.dist-info/"
@@ -47,7 +75,8 @@ def check_contents(package: Package, wheel: Path) -> None:
             raise SystemExit(f"{wheel.name}: {expected} is missing")
     if f"{info}licenses/LICENSE" not in names:
         raise SystemExit(f"{wheel.name}: the licence is missing")
-    strange = [name for name in names if not name.startswith((f"{package.module}/", info))]
+    folders = (f"{package.module}/", f"{package.module}-stubs/", info)
+    strange = [name for name in names if not name.startswith(folders)]
     if strange:
         raise SystemExit(f"{wheel.name}: holds files of nobody: {strange}")
 
@@ -76,12 +105,23 @@ def try_alone(package: Package, wheels: dict[str, Path], folder: Path) -> str:
     smoke = (SMOKE / f"{package.folder}.py").read_text()
     call(python, "-W", "error", "-c", smoke, package.version, cwd=elsewhere)
     seconds = time.monotonic() - start
+    check_examples(package, environment / "bin" / "rushlight", elsewhere)
     shutil.rmtree(environment)
     wheel_kilobytes = wheels[package.folder].stat().st_size / 1024
     return (
         f"{package.distribution:26} wheel {wheel_kilobytes:7.0f} kB   installed with all it needs "
         f"{megabytes:6.1f} MB   smoke test {seconds:.1f} s"
     )
+
+
+def check_examples(package: Package, command: Path, elsewhere: Path) -> None:
+    """The installed command finds the package's examples."""
+    done = subprocess.run([str(command), "examples", "list"], cwd=elsewhere, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    wanted = {path.stem for path in (package.source / "examples").glob("[a-z]*.py")}
+    missing = wanted - {line.split()[0] for line in done.stdout.splitlines()}
+    if missing:
+        raise SystemExit(f"{package.distribution}: `rushlight examples list` misses {missing}")
 
 
 def main() -> int:
@@ -91,11 +131,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="rushlight-package-") as name:
         folder = Path(name)
         wheels = {each.folder: build_wheel(each, folder / "dist") for each in needed}
+        check_again(needed, folder)
+        call(sys.executable, "-m", "twine", "check", "--strict",
+             *map(str, sorted((folder / "dist").iterdir())))  # fmt: skip
         for package in chosen:
             check_contents(package, wheels[package.folder])
         lines = [try_alone(package, wheels, folder) for package in chosen]
     print("\n".join(lines))
-    print(f"package: {len(lines)} wheels built, installed alone and used")
+    print(f"package: {len(lines)} wheels built twice alike, installed alone and used")
     return 0
 
 

@@ -18,6 +18,7 @@ from packages import PACKAGES, Package, package_named
 NO_TESTS_COLLECTED = 5
 LONG = "core"  # the package whose tests take minutes
 PROCESSES = 2
+HANGS = 600  # seconds after which a test waits for something that will not come
 SILENCE = 8  # seconds without a whole line until one says how far the tests are
 
 
@@ -95,7 +96,8 @@ def pytest(name, folder, arguments, settings, watch=None) -> tuple[int, str]:
 def run(package: Package, arguments: list[str]) -> tuple[int, str]:
     """Run one package's tests; return the exit status and pytest's closing line."""
     slowest = ["--durations=5", "--durations-min=5"]
-    given = [*slowest, *shared(package, arguments), *arguments]
+    hangs = ["-o", f"faulthandler_timeout={HANGS}", "-o", "faulthandler_exit_on_timeout=true"]
+    given = [*slowest, *hangs, *shared(package, arguments), *arguments]
     return pytest(package.folder, package.path, given, environment())
 
 

@@ -12,6 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from oracle_environment import oracle
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".nox" / "text_oracle"
 LIBRARIES = (
@@ -32,24 +34,11 @@ FORMER = ("torchtext==0.18.0", "torchdata==0.7.1")
 LEGACY = "torchtext==0.6.0"
 
 
-def oracle(folder: Path) -> Path:
-    """The Python of an environment with these libraries, made there if need be."""
-    python = folder / "bin" / "python"
-    done = folder / "installed-by-nox.txt"
-    if not done.exists():
-        print(f"installing {', '.join(LIBRARIES)} into {folder}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        pip = [str(python), "-m", "pip", "install", "--quiet"]
-        subprocess.run([*pip, *LIBRARIES], check=True)
-        subprocess.run([*pip, "--no-deps", *FORMER], check=True)
-        target = ["--target", str(folder / "torchtext06")]
-        subprocess.run([*pip, "--no-deps", *target, LEGACY], check=True)
-        done.write_text("\n".join([*LIBRARIES, *FORMER, LEGACY]))
-    return python
-
-
 def main() -> int:
-    python = oracle(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    former = ("--no-deps", *FORMER)
+    legacy = ("--no-deps", "--target", str(folder / "torchtext06"), LEGACY)
+    python = oracle(folder, LIBRARIES, former, legacy)
     with tempfile.TemporaryDirectory() as work:
         recorder = [str(python), "-W", "ignore", str(ROOT / "ci" / "text_recorder"), work]
         subprocess.run(recorder, check=True)

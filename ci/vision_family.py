@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "vision" / "tests" / "ops"))
 
 import recorded  # noqa: E402
+from oracle_environment import oracle  # noqa: E402
 
 ORACLE = ("torch==2.9.1", "torchvision==0.24.1", "numpy")
 FOLDER = ROOT / ".nox" / "torchvision"
@@ -70,21 +71,11 @@ def compare(path: str) -> int:
     return 1 if failed else 0
 
 
-def oracle(folder: Path) -> Path:
-    """The Python of an environment with torchvision, made there if need be (some gigabytes)."""
-    python = folder / "bin" / "python"
-    if not python.exists():
-        print(f"installing {', '.join(ORACLE)} into {folder}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *ORACLE], check=True)
-    return python
-
-
 def both(folder: Path) -> int:
     """Record with torchvision, compare with Rushlight."""
     with tempfile.TemporaryDirectory() as work:
         path = str(Path(work) / "family.npz")
-        subprocess.run([str(oracle(folder)), __file__, "record", path], check=True)
+        subprocess.run([str(oracle(folder, ORACLE)), __file__, "record", path], check=True)
         return compare(path)
 
 
