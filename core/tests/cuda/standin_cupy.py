@@ -19,12 +19,18 @@ from rushlight.machine.cuda.runtime.emulated_memory import host_view
 class CUDARuntimeError(RuntimeError):
     """What CuPy raises for the runtime's errors."""
 
+    def __init__(self, message="", status=None):
+        super().__init__(message)
+        self.status = status
+
 
 class OutOfMemoryError(MemoryError):
     """What CuPy raises when a pool cannot get memory."""
 
 
 class _Memory:
+    left = 1 << 40  # bytes that the driver has for graphs
+
     def __init__(self, size):
         self.size = -(-size // 512) * 512
         self.array = np.full(self.size + 256, 0xCB, np.uint8)
@@ -36,19 +42,31 @@ class _Pointer:
         self.ptr = (memory.array.ctypes.data + 255) & ~255
 
 
+def driver_memory(size):
+    """``cupy.cuda.memory.Memory``: from the driver, which may have none."""
+    if _Memory.left < size:
+        raise CUDARuntimeError("cudaErrorMemoryAllocation: out of memory", 2)
+    return _Memory(size)
+
+
 class MemoryPool:
     """``cupy.cuda.memory.MemoryPool``."""
 
     limit = 1 << 40
 
-    def __init__(self):
-        self.total, self.freed = 0, 0
+    def __init__(self, allocate=None):
+        self.total, self.freed, self.allocate = 0, 0, allocate
 
     def malloc(self, size):
         if self.total + size > self.limit:
             raise OutOfMemoryError(size)
+        try:
+            made = _Pointer(_Memory(size)) if self.allocate is None else self.allocate(size)
+        except CUDARuntimeError:  # as CuPy's: makes room in this very pool
+            self.free_all_blocks()
+            raise OutOfMemoryError(size) from None
         self.total += -(-size // 512) * 512
-        return _Pointer(_Memory(size))
+        return made
 
     def free_all_blocks(self, stream=None):
         self.freed += 1
@@ -198,7 +216,10 @@ def make_cupy():
     asked: list = []
     cuda = types.SimpleNamespace(
         runtime=Runtime(), driver=driver, Stream=Stream, Event=Event, ExternalStream=ExternalStream,
-        memory=types.SimpleNamespace(MemoryPool=MemoryPool, OutOfMemoryError=OutOfMemoryError),
+        memory=types.SimpleNamespace(
+            MemoryPool=MemoryPool, OutOfMemoryError=OutOfMemoryError, Memory=driver_memory,
+            MemoryPointer=lambda memory, offset: _Pointer(memory),
+        ),
         function=types.SimpleNamespace(Module=Module),
         alloc_pinned_memory=lambda size: bytearray(size),
         get_current_stream=lambda: Stream.null,

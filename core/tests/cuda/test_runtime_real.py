@@ -13,7 +13,7 @@ import types
 import numpy as np
 import pytest
 from kernel_cases import BFLOAT16, close, wide
-from standin_cupy import BlasLt, MemoryPool, make_cudnn, make_cupy
+from standin_cupy import BlasLt, MemoryPool, _Memory, make_cudnn, make_cupy
 
 from rushlight.errors import OutOfMemoryError
 from rushlight.kernels.attention import products as cpu_attention
@@ -117,6 +117,21 @@ def test_memory(found, monkeypatch):
     assert (counts["retries"], counts["out_of_memory"]) == (1, 1) and kept.nbytes == 2000
     pinned = found.allocate_pinned(64)
     assert found._is_pinned(pinned[3:]) and not found._is_pinned(np.zeros(3))
+
+
+def test_a_graphs_pool_frees_nothing_that_its_kernels_may_use(found, monkeypatch):
+    stream = found.stream_create(0)
+    found.graph_begin(stream)
+    kept = found.allocate(2000, 0, stream)
+    pool, ordinary = found._capture[stream].pool, found._pools[0].pool
+    monkeypatch.setattr(_Memory, "left", 100)
+    before = ordinary.freed
+    with pytest.raises(OutOfMemoryError, match="Tried to allocate 3.91 KiB"):
+        found.allocate(4000, 0, stream)
+    # CuPy's own way to make room: addresses that captured kernels refer to would be gone.
+    assert not pool.freed and ordinary.freed > before and kept.nbytes == 2000
+    found.keep(stream, kept)
+    assert found.graph_end(stream).pool.kept == [kept]
 
 
 def test_streams_events_graphs(found):

@@ -136,6 +136,10 @@ def _uploaded(value):
         _tables[key] = found
         if len(_tables) > _KEPT:
             _tables.popitem(last=False)
+    current = runtime.current()
+    stream = current.streams.current(running.device)
+    if current.is_capturing(stream):  # it may be used long after the table has forgotten it
+        current.keep(stream, found)
     return found
 
 

@@ -453,3 +453,7 @@ class EmulatedRuntime:
     def is_capturing(self, stream: int) -> bool:
         """Whether work of the stream is being recorded."""
         return stream in self._capture
+
+    def keep(self, stream: int, what) -> None:
+        """Let the graph that is captured on a stream keep something alive."""
+        self._capture[stream][1].kept.append(what)

@@ -80,6 +80,7 @@ class Pool:
         self.live = weakref.WeakSet()
         self.lock = threading.RLock()
         self.faults = []
+        self.kept: list = []  # what a graph refers to, beside its own memory
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = 0
         self.allocations = self.frees = self.retries = self.out_of_memory = 0
 

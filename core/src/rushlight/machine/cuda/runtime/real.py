@@ -378,7 +378,7 @@ class RealRuntime(DeviceMemory):
             raise RuntimeError("graph_begin: a graph cannot be captured on the default stream")
         if stream in self._capture:
             raise RuntimeError("graph_begin: the stream is already being captured")
-        private = pool.pool if pool is not None else Pool(self.cupy.cuda.memory)
+        private = pool.pool if pool is not None else Pool(self.cupy.cuda.memory, self._for_graph)
         self._use(streams.device_of(stream))
         self.stream_object(stream).begin_capture()
         self._capture[stream] = private

@@ -15,6 +15,7 @@ from rushlight.machine.cuda.runtime import streams
 from rushlight.machine.cuda.runtime.emulated_memory import size_text
 from rushlight.machine.cuda.runtime.properties import DeviceProperties
 
+NO_MEMORY = 2  # CUDA's and HIP's number of this error
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
 
 
@@ -57,11 +58,16 @@ class AdoptedBlock:
         """Nothing is to be done: the array's own library decides when its memory is free."""
 
 
+class NoRoom(Exception):
+    """A device has no memory left for a graph."""
+
+
 class Pool:
     """CuPy's pool of one device (or of one graph), with the counts that it does not keep."""
 
-    def __init__(self, memory):
-        self.pool = memory.MemoryPool()
+    def __init__(self, memory, allocate=None):
+        self.pool = memory.MemoryPool() if allocate is None else memory.MemoryPool(allocate)
+        self.kept: list = []  # what a graph refers to, beside its own memory
         self.allocated = self.peak = self.peak_reserved = 0
         self.allocations = self.frees = self.retries = self.out_of_memory = 0
 
@@ -165,6 +171,29 @@ class DeviceMemory:
 
     # -- memory -------------------------------------------------------------------------------
 
+    def _for_graph(self, nbytes):
+        """Memory of the driver for a graph's pool.
+
+        Where the driver has none, CuPy would make room by freeing what is free in that pool, to
+        which kernels that were captured refer: they would run on memory that is gone. An exception
+        that CuPy does not know keeps it from that.
+        """
+        memory = self.cupy.cuda.memory
+        for attempt in range(2):
+            try:
+                return memory.MemoryPointer(memory.Memory(nbytes), 0)
+            except self._driver.CUDARuntimeError as error:
+                if error.status != NO_MEMORY:
+                    raise
+            if not attempt:
+                for other in self._pools:
+                    other.give_back()
+        raise NoRoom
+
+    def keep(self, stream: int, what) -> None:
+        """Let the graph that is captured on a stream keep something alive."""
+        self._capture[stream].kept.append(what)
+
     def _pool_of(self, device, stream):
         self._known_device(device)
         captured = self._capture.get(stream)
@@ -186,7 +215,7 @@ class DeviceMemory:
         return Block(self, pool, memory, int(nbytes), device, stream)
 
     def _take(self, pool, nbytes, device, stream):
-        error = self.cupy.cuda.memory.OutOfMemoryError
+        error = self.cupy.cuda.memory.OutOfMemoryError, NoRoom
         now = self.cupy.cuda.get_current_stream()
         if now.ptr == self.stream_object(stream).ptr and self._driver.getDevice() == device:
             try:
