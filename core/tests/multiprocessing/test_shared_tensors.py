@@ -4,6 +4,7 @@ import multiprocessing as standard
 import os
 import signal
 import sys
+import time
 
 import pytest
 
@@ -114,6 +115,19 @@ def test_strategies():
 
 
 # ---------------------------------------------------------------------------- between processes
+def received(queue, *processes, limit=60.0):
+    """What processes put into a queue; fails where one has failed, or it takes too long."""
+    end = time.monotonic() + limit
+    while queue.empty():
+        if time.monotonic() > end or any(process.exitcode for process in processes):
+            codes = [process.exitcode for process in processes]
+            for process in processes:
+                process.kill()
+            pytest.fail(f"nothing was sent; the exit codes of the processes are {codes}")
+        time.sleep(0.001)
+    return queue.get()
+
+
 def answer(inbox, outbox, given):
     given.add_(1)
     whole, part, parameter = inbox.get()
@@ -135,7 +149,7 @@ def test_tensors_share_memory_with_a_process(method, way):
     process = context.Process(target=answer, args=(inbox, outbox, given))
     process.start()
     inbox.put((whole, whole[:, :2], parameter))
-    together, seen, kinds, doubled = outbox.get()
+    together, seen, kinds, doubled = received(outbox, process)
     inbox.put(None)
     process.join(30)
     assert process.exitcode == 0 and together and seen == 7 and whole[0, 0] == 7
@@ -215,7 +229,7 @@ def test_many_processes_count_what_they_receive():
         queue.put(tensor)
     for _ in processes:
         queue.put(None)
-    assert sum(done.get() for _ in processes) == 300
+    assert sum(received(done, *processes) for _ in processes) == 300
     for process in processes:
         process.join(30)
     held = sys.modules["rushlight.multiprocessing.reductions"]._held
