@@ -22,10 +22,12 @@ def _emulated():
         pytest.fail(runtime.why_unavailable())
     from rushlight.backends import cudnn
 
-    # Convolutions are compared with the CPU's; PyTorch's default lets a device round to TF32.
-    allowed, cudnn.allow_tf32 = cudnn.allow_tf32, False
+    # Convolutions are compared with the CPU's, and with themselves bit for bit; PyTorch's default
+    # lets a device round to TF32, and add in any order.
+    before_tests = cudnn.allow_tf32, cudnn.deterministic
+    cudnn.allow_tf32, cudnn.deterministic = False, True
     yield
-    cudnn.allow_tf32 = allowed
+    cudnn.allow_tf32, cudnn.deterministic = before_tests
     os.environ.pop("RUSHLIGHT_CUDA")
     if before is not None:
         os.environ["RUSHLIGHT_CUDA"] = before
