@@ -16,6 +16,9 @@ OF_SEVERAL = (
 ).split()  # they name a second rank
 
 
+NOT_ON_GPUS = {"from_any_rank", "messages_by_tag"}  # NCCL knows no tags, and names who sends
+
+
 def fits(name, size):
     """Whether a job of so many ranks can run a case."""
     return size > 1 or not (name in OF_SEVERAL or name.startswith("refused_"))

@@ -46,9 +46,20 @@ def run_ranks(command, size: int, limit: float = LIMIT, **variables: str):
     return [(rank.returncode, output) for rank, output in zip(ranks, outputs, strict=True)]
 
 
+def emulated(count: int) -> dict[str, str]:
+    """The variables of ranks that have emulated GPUs and exchange their tensors by NCCL."""
+    return {
+        "JOB_BACKEND": "nccl",
+        "RUSHLIGHT_CUDA": "emu",
+        "RUSHLIGHT_EMULATED_DEVICES": str(count),
+    }
+
+
 def outcomes(framework: str, cases: Path, size: int, folder: Path, **variables: str) -> list:
-    """Run the cases of a file in a job; for each rank, the outcomes by case."""
-    results = folder / f"{cases.stem}-{framework}-{size}"
+    """Run the cases of a file in a job; for each rank, the outcomes by case. JOB_BACKEND=nccl runs
+    them on GPUs."""
+    kind = variables.get("JOB_BACKEND", "")
+    results = folder / f"{cases.stem}-{framework}-{size}{kind}"
     ended = run_ranks([HERE / "job.py", framework, cases, results], size, **variables)
     for code, output in ended:
         assert code == 0, output

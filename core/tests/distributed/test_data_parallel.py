@@ -64,8 +64,11 @@ def test_sparse_gradients_and_devices_are_refused_by_name():
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
         wrap = rushlight.nn.parallel.DistributedDataParallel
-        with pytest.raises(NotImplementedError, match="leave device_ids out"):
-            wrap(rushlight.nn.Linear(1, 1), device_ids=[0])
+        for devices, words in (([0], "parameters on .'cpu'"), ([0, 1], "a single element")):
+            with pytest.raises(ValueError, match=words):
+                wrap(rushlight.nn.Linear(1, 1), device_ids=devices)
+        with pytest.raises(ValueError, match="needs device_ids"):
+            wrap(rushlight.nn.Linear(1, 1), output_device=0)
         model = wrap(rushlight.nn.Embedding(3, 2, sparse=True))
         with pytest.raises(NotImplementedError, match="sparse=False"):
             model(rushlight.tensor([1])).sum().backward()

@@ -174,4 +174,4 @@ def test_the_command_line_says_what_it_does_not_take():
     given = parser("p").parse_args(["--nproc_per_node=2", "script.py", "--nproc-per-node", "7"])
     assert (given.nproc_per_node, given.training_script_args) == ("2", ["--nproc-per-node", "7"])
     found = _run("launch", "--nproc-per-node", "gpu")
-    assert found.returncode == 2 and "tensors of the CPU" in found.stderr
+    assert found.returncode == 2 and "--nproc-per-node gpu" in found.stderr

@@ -1,8 +1,8 @@
 """Several processes that work on one thing: groups, collectives and messages, as in PyTorch.
 
-MPI carries tensors of the CPU, under the names ``"gloo"`` and ``"mpi"``; several processes need
-``rushlight[mpi]``, one needs nothing. Stands above tensors and below training: begin reading at
-:mod:`.initialization`, then :mod:`.groups` and :mod:`.collectives`.
+MPI carries tensors of the CPU, under the names ``"gloo"`` and ``"mpi"``, NCCL those of GPUs.
+Several processes need ``rushlight[mpi]``, one needs nothing. Stands above tensors and below
+training: begin reading at :mod:`.initialization`, then :mod:`.groups` and :mod:`.collectives`.
 
 >>> import rushlight.distributed as dist
 >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)

@@ -1,7 +1,8 @@
-"""The names of ways of communicating. MPI serves the CPU, under each name for it."""
+"""The names of ways of communicating. MPI serves the CPU, under each name for it; NCCL GPUs."""
 
 from __future__ import annotations
 
+from rushlight.machine.cuda import runtime
 from rushlight.machine.mpi import startup
 
 
@@ -39,18 +40,41 @@ class Backend(str):
 
 
 def chosen(name: str | None) -> Backend:
-    """The backend for `init_process_group`'s argument; raises if it cannot serve the CPU."""
+    """The backend for `init_process_group`'s argument; raises if it cannot be served."""
     backend = Backend(name or Backend.GLOO)
-    by_device = dict(part.split(":", 1) for part in backend.split(",")) if ":" in backend else {}
-    served = by_device.get("cpu", "gloo" if by_device else backend)
-    if served not in ("gloo", "mpi"):
-        if served in ("nccl", "ucc", "xccl"):
-            raise RuntimeError(
-                f"Distributed package doesn't have {served.upper()} built in: processes exchange "
-                "tensors of the CPU; use backend='gloo' (or 'cpu:gloo,cuda:nccl')"
-            )
-        raise ValueError(f"Invalid backend: {name!r}; expected 'gloo' or 'mpi'")
+    if not name and is_nccl_available():
+        backend.config = "cpu:gloo,cuda:nccl"
+    elif ":" not in backend and backend == "nccl":
+        backend.config = "cuda:nccl"
+    for part in backend.config.split(","):
+        device, _, served = part.partition(":")
+        _check_served(name, device, served)
     return backend
+
+
+def _check_served(name, device, served):
+    if served in ("ucc", "xccl"):
+        raise RuntimeError(
+            f"Distributed package doesn't have {served.upper()} built in; use 'gloo' for tensors "
+            "of the CPU, 'nccl' for those of GPUs"
+        )
+    if served not in ("gloo", "mpi", "nccl") or (device, served) == ("cpu", "nccl"):
+        raise ValueError(f"Invalid backend: {name!r}; expected 'gloo', 'mpi' or 'nccl'")
+    if served == "nccl" and not is_nccl_available():
+        raise RuntimeError(
+            f"Distributed package doesn't have NCCL built in: {_why_no_nccl()}; use backend='gloo' "
+            "for tensors of the CPU"
+        )
+
+
+def _why_no_nccl() -> str | None:
+    if not runtime.available():
+        return runtime.why_unavailable()
+    try:
+        runtime.current().nccl()
+    except ImportError as error:
+        return str(error)
+    return None
 
 
 def is_available() -> bool:
@@ -69,8 +93,8 @@ def is_mpi_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether NCCL can be used: not in this version."""
-    return False
+    """Whether NCCL can be used: CUDA and CuPy's binding of NCCL are there."""
+    return _why_no_nccl() is None
 
 
 def is_ucc_available() -> bool:
@@ -83,4 +107,5 @@ is_xccl_available = is_ucc_available
 
 def is_backend_available(backend: str) -> bool:
     """Whether a backend can be used."""
-    return backend.lower() == "gloo" or (backend.lower() == "mpi" and is_mpi_available())
+    known = {"gloo": is_gloo_available, "mpi": is_mpi_available, "nccl": is_nccl_available}
+    return backend.lower() in known and known[backend.lower()]()

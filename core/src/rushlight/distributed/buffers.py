@@ -8,7 +8,7 @@ from rushlight.tensor.tensor import Tensor
 
 
 def check_tensor(operation: str, argument: str, value) -> None:
-    """Raise unless a value is a strided tensor in the CPU's memory."""
+    """Raise unless a value is a strided tensor in the memory of the CPU or of a GPU."""
     if not isinstance(value, Tensor):
         raise TypeError(
             f"{operation}: Invalid function argument. Expected parameter `{argument}` of type "
@@ -19,10 +19,10 @@ def check_tensor(operation: str, argument: str, value) -> None:
             f"{operation}: `{argument}` is a tensor of layout {value.layout}; send its values and "
             "indices, or to_dense()"
         )
-    if type(value._array) is not np.ndarray:
+    if value.device.type not in ("cpu", "cuda"):
         raise NotImplementedError(
             f"{operation}: `{argument}` is on {value.device}; processes exchange tensors of the "
-            f"CPU: send `{argument}.cpu()`"
+            f"CPU and of GPUs: send `{argument}.cpu()`"
         )
 
 
@@ -38,8 +38,13 @@ def check_tensors(operation: str, argument: str, values) -> None:
 
 
 def check_dtypes(operation: str, tensors) -> None:
-    """Raise unless all tensors have one dtype."""
+    """Raise unless all tensors have one dtype and are on one device."""
     for tensor in tensors:
+        if tensor.device != tensors[0].device:
+            raise ValueError(
+                f"{operation}: expected all tensors to be on one device, found "
+                f"{tensors[0].device} and {tensor.device}"
+            )
         if tensor.dtype is not tensors[0].dtype:
             raise ValueError(
                 f"{operation}: Invalid usage of tensors with different dtypes: "
@@ -50,6 +55,11 @@ def check_dtypes(operation: str, tensors) -> None:
 def flat(tensor: Tensor) -> np.ndarray:
     """The elements in order, one dimension: a view where the tensor is contiguous, else a copy."""
     return tensor._array.reshape(-1)
+
+
+def on_device(tensor: Tensor) -> bool:
+    """Whether a tensor is in a GPU's memory."""
+    return type(tensor._array) is not np.ndarray
 
 
 def store_all(tensors, arrays) -> None:
@@ -71,7 +81,12 @@ def fresh(tensor: Tensor) -> np.ndarray:
     array = tensor._array
     if array.flags.c_contiguous and array.flags.writeable:
         return array.reshape(-1)
-    return np.empty(array.size, array.dtype)
+    return new(array, array.size)
+
+
+def new(like: np.ndarray, count: int) -> np.ndarray:
+    """Memory for so many elements of an array's dtype, where that array is."""
+    return np.empty_like(like, shape=(count,))
 
 
 def as_bytes(array: np.ndarray) -> np.ndarray:

@@ -10,12 +10,21 @@ from __future__ import annotations
 import functools
 
 from rushlight.distributed import buffers, debug
-from rushlight.distributed.buffers import check_dtypes, check_tensor, check_tensors, flat, fresh
+from rushlight.distributed.buffers import (
+    check_dtypes,
+    check_tensor,
+    check_tensors,
+    flat,
+    fresh,
+    new,
+    on_device,
+)
 from rushlight.distributed.groups import resolved
 from rushlight.distributed.reduce_op import ReduceOp
 from rushlight.distributed.reductions import Reduction
 from rushlight.distributed.works import Work
 from rushlight.machine import np
+from rushlight.machine.cuda import runtime
 
 
 def finished(work: Work, async_op: bool) -> Work | None:
@@ -48,11 +57,11 @@ def _shape(tensor):
     return f"shape {tuple(tensor.shape)}, {tensor.dtype}"
 
 
-def started(group, name, op, tensors, start, finish=None, result=()) -> Work:
-    """Issue a collective: `start` gives its requests."""
+def started(carrier, group, name, op, tensors, start, finish=None, result=()) -> Work:
+    """Issue a collective: `start` gives its requests, of a communicator of the group."""
     debug.check(group, name, op, tensors)
     shape = _shape(tensors[0]) if tensors else None
-    return group.start(Work(group, name, start(), finish, result, shape))
+    return group.start(Work(group, name, start(), finish, result, shape, None, carrier))
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op: bool = False):
@@ -75,10 +84,11 @@ def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_
 
 
 def _reduced(name, tensor, op, group, root):
-    plan = Reduction(name, tensor.dtype, op, group.size())
+    carrier = group.carrier(name, tensor._array)
+    plan = Reduction(name, tensor.dtype, op, group.size(), on_device(tensor))
     elements = flat(tensor)
     wire = plan.encode(elements)
-    # MPI reduces in the tensor's own memory where it is contiguous: no copy on the usual way.
+    # Reduced in the tensor's own memory where it is contiguous: no copy on the usual way.
     if wire is elements and not tensor._array.flags.writeable:
         wire = wire.copy()
 
@@ -87,8 +97,8 @@ def _reduced(name, tensor, op, group, root):
             buffers.store(tensor, plan.decode(wire))
 
     return started(
-        group, name, plan.kind, (tensor,),
-        lambda: group.communicator.reduce(wire, plan.operation, root), finish, [tensor],
+        carrier, group, name, plan.kind, (tensor,),
+        lambda: carrier.reduce(wire, plan.operation, root), finish, [tensor],
     )  # fmt: skip
 
 
@@ -120,12 +130,12 @@ def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
     if found is None:
         return None
     root = root_in("broadcast", found, "src", src, group_src)
-    here = found.rank() == root
+    carrier, here = found.carrier("broadcast", tensor._array), found.rank() == root
     wire = flat(tensor) if here else fresh(tensor)
     finish = None if here else (lambda: buffers.store(tensor, wire))
     work = started(
-        found, "broadcast", root, (tensor,),
-        lambda: found.communicator.broadcast(wire, root), finish, [tensor],
+        carrier, found, "broadcast", root, (tensor,),
+        lambda: carrier.broadcast(wire, root), finish, [tensor],
     )  # fmt: skip
     return finished(work, async_op)
 
@@ -152,13 +162,13 @@ def all_gather(tensor_list, tensor, group=None, async_op: bool = False):
 
 
 def _gathered(name, group, wires, tensor, finish, result):
-    sent = flat(tensor)
-    # MPI forbids that what is sent and what is filled overlap; PyTorch's programs do it.
+    sent, carrier = flat(tensor), group.carrier(name, tensor._array)
+    # MPI and NCCL forbid that what is sent and what is filled overlap; PyTorch's programs do it.
     if any(np.may_share_memory(sent, wire) for wire in wires):
         sent = sent.copy()
     return started(
-        group, name, None, (tensor,),
-        lambda: group.communicator.all_gather(wires, sent), finish, result,
+        carrier, group, name, None, (tensor,),
+        lambda: carrier.all_gather(wires, sent), finish, result,
     )  # fmt: skip
 
 
@@ -248,13 +258,14 @@ def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=F
 
 
 def _scattered(name, group, output, elements, sizes, op, async_op):
-    plan = Reduction(name, output.dtype, op, group.size())
+    carrier = group.carrier(name, output._array)
+    plan = Reduction(name, output.dtype, op, group.size(), on_device(output))
     ends = np.cumsum(sizes)[:-1] * plan.parts
     sent = plan.encode(elements)
-    wire = np.empty(output.numel() * plan.parts, sent.dtype)
+    wire = new(sent, output.numel() * plan.parts)
     work = started(
-        group, name, plan.kind, (output,),
-        lambda: group.communicator.reduce_scatter(wire, np.split(sent, ends), plan.operation),
+        carrier, group, name, plan.kind, (output,),
+        lambda: carrier.reduce_scatter(wire, np.split(sent, ends), plan.operation),
         lambda: buffers.store(output, plan.decode(wire)), [output],
     )  # fmt: skip
     return finished(work, async_op)
@@ -265,7 +276,9 @@ def barrier(group=None, async_op: bool = False, device_ids=None, timeout=None):
     found = resolved(group)
     if found is None:
         return None
-    work = started(found, "barrier", None, (), found.communicator.barrier)
+    for device in found.of_devices:  # ranks meet when their GPUs have done what came before
+        runtime.current().stream_synchronize(runtime.streams.current(device))
+    work = started(None, found, "barrier", None, (), found.communicator.barrier)
     if async_op:
         return work
     work.wait(timeout)

@@ -20,7 +20,29 @@ def pieces(array: np.ndarray, limit: int | None = None):
     return [array[start : start + limit] for start in range(0, array.size, limit)]
 
 
-class LocalCommunicator:
+def adjacent(arrays) -> bool:
+    """Whether equally typed flat arrays follow each other in memory."""
+    place = arrays[0].ctypes.data
+    for array in arrays:
+        if array.size and array.ctypes.data != place:
+            return False
+        place += array.nbytes
+    return True
+
+
+class HostCommunicator:
+    """What carries arrays of the CPU."""
+
+    watch = None  # a function that looks after an operation whose process does not wait for it
+
+    @staticmethod
+    def follow_on(requests) -> bool:
+        """Let later work of the current stream wait for requests, and take them as complete; False
+        where the process itself must wait."""
+        return False
+
+
+class LocalCommunicator(HostCommunicator):
     """A group of one process: nothing is sent."""
 
     rank, size = 0, 1

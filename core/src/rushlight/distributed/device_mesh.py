@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight import dtypes
+from rushlight.distributed.backends import is_nccl_available
 from rushlight.distributed.groups import GroupMember, default_group
 from rushlight.distributed.initialization import init_process_group, new_group
 from rushlight.distributed.queries import is_initialized
@@ -162,10 +163,14 @@ class DeviceMesh:
 
 
 def _check_device(device_type):
-    if device_type != "cpu":
+    if device_type not in ("cpu", "cuda"):
         raise NotImplementedError(
-            f"DeviceMesh: device_type {device_type!r}; processes exchange tensors of the CPU: use "
-            "'cpu'"
+            f"DeviceMesh: device_type {device_type!r}; processes exchange tensors of the CPU and "
+            "of GPUs: use 'cpu' or 'cuda'"
+        )
+    if device_type == "cuda" and not is_nccl_available():
+        raise RuntimeError(
+            "DeviceMesh: device_type 'cuda' needs NCCL, which is not available; use 'cpu'"
         )
 
 

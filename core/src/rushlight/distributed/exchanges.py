@@ -13,6 +13,7 @@ from rushlight.machine import np
 
 def _exchanged(group, name, op, tensors, sends, receives, finish, result):
     """Issue messages; both are lists of (flat array, rank of the group)."""
+    carrier = group.carrier(name, (sends or receives)[0][0])
     sends, own_out = _without_own(group, sends)
     receives, own_in = _without_own(group, receives)
     for (sent, _), (received, _) in zip(own_out, own_in, strict=True):
@@ -20,8 +21,8 @@ def _exchanged(group, name, op, tensors, sends, receives, finish, result):
     # By the number of the collective, which all ranks count alike: later ones do not mix with it.
     tag = (group.number + 1) % 32768
     return started(
-        group, name, op, tensors,
-        lambda: group.communicator.exchange(sends, receives, tag), finish, result,
+        carrier, group, name, op, tensors,
+        lambda: carrier.exchange(sends, receives, tag), finish, result,
     )  # fmt: skip
 
 

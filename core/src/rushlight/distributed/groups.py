@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from rushlight.distributed.works import Work
+from rushlight.machine import np
 
 default_pg_timeout = timedelta(minutes=30)
 
@@ -85,6 +86,7 @@ class RankGroup:
         self.outstanding: set[Work] = set()
         self.world_rank = self.ranks[communicator.rank]
         self.key = f"{name}#{job.generation}"  # no two groups of a job have the same
+        self.of_devices: dict = {}  # what carries arrays of each GPU
         job.issued[self.key] = job.completed[self.key] = 0
 
     def rank(self) -> int:
@@ -110,6 +112,32 @@ class RankGroup:
     def _get_sequence_number_for_group(self) -> int:
         return self.number
 
+    # -- what carries arrays ----------------------------------------------------------------------
+
+    def carrier(self, operation: str, array):
+        """The communicator for an array: MPI's for the CPU, NCCL's for a GPU, made when it is first
+        asked for, by all ranks."""
+        if type(array) is np.ndarray or self.size() == 1:
+            return self.communicator
+        device = array.device
+        if device not in self.of_devices:
+            if "cuda:nccl" not in self.backend.config:
+                raise NotImplementedError(
+                    f"{operation}: a tensor on cuda:{device} in a group of backend "
+                    f"{str(self.backend)!r}, which carries tensors of the CPU: send "
+                    "`tensor.cpu()`, or make the group with backend='nccl'"
+                )
+            from rushlight.distributed.nccl_communicator import NCCLCommunicator
+
+            key = f"nccl{len(self.of_devices)}"
+            self.of_devices[device] = NCCLCommunicator(self, device, key)
+        return self.of_devices[device]
+
+    def free(self) -> None:
+        """Give up all that carries arrays."""
+        for each in (*self.of_devices.values(), self.communicator):
+            each.free()
+
     # -- operations that go on ------------------------------------------------------------------
 
     def start(self, work: Work) -> Work:
@@ -125,6 +153,8 @@ class RankGroup:
             for other in list(self.outstanding):
                 self.advance(other)
         self.outstanding.add(work)
+        if work._carrier.watch is not None:
+            work._carrier.watch(work)
         self.advance(work)
         return work
 

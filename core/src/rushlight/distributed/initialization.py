@@ -43,7 +43,9 @@ def init_process_group(
     """Make the group of all processes; each of them calls it.
 
     Args:
-        backend: ``"gloo"`` (default) or ``"mpi"``, both served by MPI; ``"cpu:gloo,cuda:nccl"``.
+        backend: ``"gloo"`` or ``"mpi"``, both served by MPI, for tensors of the CPU; ``"nccl"`` for
+            those of GPUs (tensors of the CPU go by MPI then, too); ``"cpu:gloo,cuda:nccl"``. By
+            default ``"gloo"``, and NCCL for tensors of GPUs where it is there.
         init_method: ``env://`` (default; MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE),
             ``tcp://host:port`` or ``file:///path``.
         timeout: a timedelta, how long the start and every operation may take; 30 minutes.
@@ -272,7 +274,7 @@ def destroy_process_group(group=None) -> None:
         if each.outstanding:
             abandoned.append(each.outstanding)
         else:
-            each.communicator.free()
+            each.free()
         del job.groups[each.group_name]
     if found is world:
         GroupMember.WORLD = None

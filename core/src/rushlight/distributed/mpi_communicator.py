@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rushlight.distributed import communicators
-from rushlight.distributed.communicators import pieces
+from rushlight.distributed.communicators import HostCommunicator, adjacent, pieces
 from rushlight.machine import np
 from rushlight.machine.arrays import strided
 
 
-class MPICommunicator:
+class MPICommunicator(HostCommunicator):
     """A group of MPI's processes. Objects of its own carry what is no collective of MPI's."""
 
     def __init__(self, MPI, comm):
@@ -51,7 +51,7 @@ class MPICommunicator:
     def all_gather(self, outputs, array) -> list:
         """Fill the `outputs`, one a rank and equally long, with the ranks' arrays."""
         # One call of MPI's where it may fill one array, else a broadcast of each rank's.
-        if _adjacent(outputs) and outputs[0].nbytes * self.size <= communicators.LIMIT:
+        if adjacent(outputs) and outputs[0].nbytes * self.size <= communicators.LIMIT:
             whole = _joined(outputs).view(np.uint8)
             sent = array.view(np.uint8)
             count = sent.size
@@ -64,7 +64,7 @@ class MPICommunicator:
     def reduce_scatter(self, output, inputs, operation) -> list:
         """Fill `output` with this rank's part of the reduced inputs, one a rank."""
         op = getattr(self.MPI, operation)
-        if _adjacent(inputs) and sum(each.size for each in inputs) <= communicators.LIMIT:
+        if adjacent(inputs) and sum(each.size for each in inputs) <= communicators.LIMIT:
             counts = [each.size for each in inputs]
             sent, received = self._typed(_joined(inputs)), self._typed(output)
             return [self.comm.Ireduce_scatter(sent, received, counts, op)]
@@ -120,16 +120,6 @@ class MPICommunicator:
         """Give the communicator up."""
         self.direct.Free()
         self.comm.Free()
-
-
-def _adjacent(arrays):
-    """Whether equally typed flat arrays follow each other in memory."""
-    place = arrays[0].ctypes.data
-    for array in arrays:
-        if array.size and array.ctypes.data != place:
-            return False
-        place += array.nbytes
-    return True
 
 
 def _joined(arrays):

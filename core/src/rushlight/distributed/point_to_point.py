@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from rushlight.distributed import buffers
 from rushlight.distributed.buffers import as_bytes, check_tensor, flat, fresh
 from rushlight.distributed.collectives import _shape, root_in
@@ -30,10 +32,11 @@ def isend(tensor, dst=None, group=None, tag: int = 0, group_dst=None) -> Work | 
             "current process."
         )
     wire = as_bytes(flat(tensor))
-    requests = found.communicator.send(wire, peer, tag)
+    carrier = found.carrier("send", wire)
+    requests = carrier.send(wire, peer, tag)
     peers = found.message(found.rank(), peer)
     work = Work(found, f"send to rank {found.ranks[peer]}", requests, lambda: wire, [tensor],
-                _shape(tensor), peers)  # fmt: skip
+                _shape(tensor), peers, carrier)  # fmt: skip
     work._number = peers[0][1]
     return found.follow(work)
 
@@ -58,11 +61,12 @@ def irecv(tensor, src=None, group=None, tag: int = 0, group_src=None) -> Work | 
 
 def _receiving(group, tensor, peer, tag):
     wire = fresh(tensor)
-    requests = group.communicator.receive(as_bytes(wire), peer, tag)
+    carrier = group.carrier("recv", wire)
+    requests = carrier.receive(as_bytes(wire), peer, tag)
     origin = "whichever rank" if peer is None else f"rank {group.ranks[peer]}"
     work = Receive(
         group, f"recv from {origin}", requests, lambda: buffers.store(tensor, wire), [tensor],
-        _shape(tensor), [] if peer is None else group.message(peer, group.rank()),
+        _shape(tensor), [] if peer is None else group.message(peer, group.rank()), carrier,
     )  # fmt: skip
     work.expected = wire.nbytes
     work._number = work._peers[0][1] if work._peers else 0
@@ -117,5 +121,17 @@ def batch_isend_irecv(p2p_op_list) -> list:
         )
     if len({id(each.group) for each in p2p_op_list}) > 1:
         raise ValueError("All groups in ``p2p_op_list`` must be the same")
-    works = [each.op(each.tensor, each.peer, each.group, each.tag) for each in p2p_op_list]
+    with _together(p2p_op_list):
+        works = [each.op(each.tensor, each.peer, each.group, each.tag) for each in p2p_op_list]
     return [work for work in works if work is not None]
+
+
+def _together(messages):
+    """Within it messages of GPUs start together: NCCL's would wait for each other."""
+    carried = [m for m in messages if buffers.on_device(m.tensor)]
+    group = resolved(carried[0].group) if carried else None
+    if group is None or group.size() == 1:
+        return contextlib.nullcontext()
+    carrier = group.carrier("batch_isend_irecv", carried[0].tensor._array)
+    carrier.meet([each.group_peer for each in carried])
+    return carrier.together()

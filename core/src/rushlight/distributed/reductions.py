@@ -1,4 +1,4 @@
-"""What MPI reduces instead of each dtype, and with which of its operations."""
+"""What MPI or NCCL reduces instead of each dtype, and with which of its operations."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ _CARRIED: dict = {
     np.dtype(np.float16): np.dtype(np.float32),
     bfloat16: np.dtype(np.float32),
 }
+# NCCL knows small floats, and no numbers of 16 bits.
+_CARRIED_BY_NCCL: dict = {
+    np.dtype(bool): np.dtype(np.uint8),
+    np.dtype(np.int16): np.dtype(np.int32),
+    np.dtype(np.uint16): np.dtype(np.uint32),
+}
+_BY_NCCL = ("SUM", "PROD", "MIN", "MAX")
 _OF_BOOLS = {
     ReduceOp.SUM: "MAX", ReduceOp.PRODUCT: "MIN", ReduceOp.MIN: "MIN", ReduceOp.MAX: "MAX",
     ReduceOp.BAND: "MIN", ReduceOp.BOR: "MAX", ReduceOp.BXOR: "BXOR",
@@ -25,11 +32,14 @@ _BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 
 
 class Reduction:
-    """One reduction of one dtype: ``operation`` is MPI's name for it."""
+    """One reduction of one dtype: ``operation`` is MPI's name for it.
+
+    on_device: NCCL reduces, not MPI.
+    """
 
     __slots__ = ("array_dtype", "carried", "factor", "kind", "name", "operation", "parts", "size")
 
-    def __init__(self, name: str, dtype, op, size: int):
+    def __init__(self, name: str, dtype, op, size: int, on_device: bool = False):
         self.name, self.size = name, size
         self.kind = RedOpType(getattr(op, "op", op))
         self.factor = _factor(name, op)
@@ -38,8 +48,12 @@ class Reduction:
         # A complex number is added as two real ones.
         self.parts = 2 if dtype.is_complex else 1
         real = BY_CODE[dtype.to_real().code]
-        self.carried = _CARRIED.get(real, real)
+        self.carried = (_CARRIED_BY_NCCL if on_device else _CARRIED).get(real, real)
         self.operation = (_OF_BOOLS if self.array_dtype.kind == "b" else _PLAIN)[self.kind]
+        if on_device and self.operation not in _BY_NCCL:
+            raise ValueError(
+                f"{name}: Cannot use ReduceOp.{self.kind.name} with NCCL; reduce tensor.cpu()"
+            )
 
     def _check(self, dtype):
         kind = self.kind
@@ -55,7 +69,7 @@ class Reduction:
             )
 
     def encode(self, elements: np.ndarray) -> np.ndarray:
-        """What MPI reduces: the elements themselves where it knows their type."""
+        """What is reduced: the elements themselves where it knows their type."""
         found = elements
         # MPI knows no complex numbers of half precision, and adds pairs as fast as numbers.
         if self.parts == 2:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from rushlight.distributed.groups import GroupMember, default_group, resolved
 from rushlight.distributed.initialization import new_group
+from rushlight.machine.cuda import runtime
 
 
 def new_subgroups(
     group_size=None, group=None, timeout=None, backend=None, pg_options=None, group_desc=None
 ):
-    """Divide all ranks into groups of `group_size` neighbours; returns (this rank's group, all)."""
+    """Divide all ranks into groups of `group_size` neighbours, by default as many as this machine
+    has GPUs; returns (this rank's group, all)."""
     world = default_group()
     if group_size is None:
-        raise ValueError("new_subgroups: group_size must be given: there are no GPUs to count")
+        if not runtime.available():
+            raise ValueError("Default group size only takes effect when CUDA is available")
+        group_size = runtime.current().device_count()
     if group_size <= 0:
         raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
     if world.size() % group_size:

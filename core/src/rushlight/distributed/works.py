@@ -21,8 +21,10 @@ class Work:
     ``async_op=True``, :func:`isend` or :func:`irecv`.
     """
 
-    def __init__(self, group, name, requests, finish=None, result=(), shape=None, peers=None):
+    def __init__(self, group, name, requests, finish=None, result=(), shape=None, peers=None,
+                 carrier=None):  # fmt: skip
         self._group, self._name, self._requests = group, name, requests
+        self._carrier = carrier or group.communicator
         self._finish, self._result, self._shape = finish, list(result), shape
         self._peers = peers  # of messages: [(key, number, rank)], see `ProcessGroup.message`
         self._error = None
@@ -49,7 +51,13 @@ class Work:
 
         timeout: a timedelta; the group's by default. Raises DistBackendError when it is over, or
             when a rank that takes part is gone.
+
+        Of GPUs' tensors, and without `timeout`, it returns at once: what this thread does later
+        with its current stream waits for the operation, as in PyTorch.
         """
+        if timeout is None and not self.is_completed():
+            if self._carrier.follow_on(self._requests):
+                self._group.advance(self)
         if not self.is_completed():
             seconds = (timeout or self._group.timeout).total_seconds()
             self._poll(seconds)
@@ -99,7 +107,7 @@ class Work:
 
     def ready(self) -> bool:
         """Whether all requests are complete."""
-        return self._group.communicator.test(self._requests)
+        return self._carrier.test(self._requests)
 
     def complete(self) -> None:
         """What remains to be done once all requests are complete."""
@@ -152,7 +160,7 @@ class Receive(Work):
 
     def ready(self) -> bool:
         """Whether the message is there; then from whom it came, and whether it is of the size."""
-        found = self._group.communicator.test_receives(self._requests)
+        found = self._carrier.test_receives(self._requests)
         if found is None:
             return False
         sender, count = found

@@ -40,6 +40,8 @@ class MetaArray(np.ndarray):
 
 def strided(array, shape, strides):
     """A view of memory with any shape and strides (in bytes), of the same class."""
+    if not isinstance(array, np.ndarray):  # a GPU's
+        return array.as_strided(shape, strides)
     bits = _BITS.get(array.dtype)
     if bits is None:
         return np.lib.stride_tricks.as_strided(array, shape, strides, subok=True)

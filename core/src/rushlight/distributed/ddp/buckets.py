@@ -12,12 +12,12 @@ FIRST_BYTES = 1 << 20  # of the first bucket, so that communication starts early
 
 def divided(parameters, capacity: int) -> list:
     """Parameters in the order in which gradients come (the last layer's first), in lists of one
-    dtype and of at most `capacity` bytes."""
+    dtype and device, and of at most `capacity` bytes."""
     found: list = []
     size, limit = 0, min(FIRST_BYTES, capacity)
     for parameter in reversed(parameters):
         nbytes = parameter.numel() * parameter.dtype.itemsize
-        fits = found and found[-1][0].dtype is parameter.dtype and size + nbytes <= limit
+        fits = found and _alike(found[-1][0], parameter) and size + nbytes <= limit
         if fits:
             found[-1].append(parameter)
             size += nbytes
@@ -29,12 +29,18 @@ def divided(parameters, capacity: int) -> list:
     return found
 
 
+def _alike(first, second):
+    return first.dtype is second.dtype and first.device == second.device
+
+
 class Bucket:
     """The gradients of some parameters, one behind the other."""
 
     def __init__(self, index: int, parameters):
         self.index, self.parameters = index, parameters
-        self.tensor = zeros(sum(p.numel() for p in parameters), dtype=parameters[0].dtype)
+        first = parameters[0]
+        count = sum(p.numel() for p in parameters)
+        self.tensor = zeros(count, dtype=first.dtype, device=first.device)
         self.views = []
         start = 0
         for parameter in parameters:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from rushlight.autograd.mode import is_grad_enabled, no_grad
+from rushlight.devices import device
 from rushlight.distributed import collectives, objects
 from rushlight.distributed.algorithms.join import GroupJoinable, Join, JoinHook
 from rushlight.distributed.ddp.reducer import Reducer
@@ -13,7 +14,7 @@ from rushlight.distributed.reduce_op import ReduceOp
 from rushlight.nn.module import Module
 from rushlight.ops.creation.tensors import tensor as make
 from rushlight.tensor.tensor import Tensor
-from rushlight.utils._pytree import tree_leaves
+from rushlight.utils._pytree import tree_leaves, tree_map
 
 
 class DistributedDataParallel(Module, GroupJoinable):
@@ -24,7 +25,9 @@ class DistributedDataParallel(Module, GroupJoinable):
 
     Args:
         module: has parameters that require gradients, the same on every rank.
-        device_ids, output_device, dim: for modules on the CPU, None, None and 0.
+        device_ids: ``[n]`` or None: the GPU that the module is on, to which inputs are moved. None
+            for modules on the CPU, which take their inputs as they come.
+        output_device, dim: of no consequence: None (or that GPU) and 0.
         broadcast_buffers: whether each forward begins with rank 0's buffers (True).
         init_sync: whether to compare the ranks' modules and take over rank 0's (True).
         process_group: the ranks; all by default.
@@ -64,11 +67,12 @@ class DistributedDataParallel(Module, GroupJoinable):
         **options,
     ):
         super().__init__()
-        _refuse(device_ids=device_ids, mixed_precision=mixed_precision,
+        _refuse(mixed_precision=mixed_precision,
                 delay_all_reduce_named_params=delay_all_reduce_named_params, **options)  # fmt: skip
         self.process_group = _group(process_group, device_mesh)
         self.module, self.dim = module, dim
-        self.device_ids = self.output_device = None
+        self.device_ids = _devices(module, device_ids, output_device)
+        self.output_device = self.device_ids and self.device_ids[0]
         self.broadcast_buffers = True if broadcast_buffers is None else broadcast_buffers
         self.find_unused_parameters = find_unused_parameters
         self.gradient_as_bucket_view, self.static_graph = gradient_as_bucket_view, static_graph
@@ -145,6 +149,8 @@ class DistributedDataParallel(Module, GroupJoinable):
                 self.reducer.divisor = int(work.result()[0])
         if self.require_forward_param_sync and self.broadcast_buffers:
             self._sync_buffers()
+        if self.device_ids:
+            inputs, kwargs = _moved((inputs, kwargs), device("cuda", self.device_ids[0]))
         output = self.module(*inputs, **kwargs)
         if is_grad_enabled() and self.require_backward_grad_sync:
             self.require_forward_param_sync = True
@@ -277,12 +283,44 @@ def _group(process_group, device_mesh):
     return device_mesh.get_group(0)
 
 
-def _refuse(device_ids, **options):
-    if device_ids:
-        raise NotImplementedError(
-            f"DistributedDataParallel: device_ids {device_ids}; processes exchange tensors of the "
-            "CPU: leave device_ids out"
+def _devices(module, device_ids, output_device):
+    """The number of the GPU in a list, or None."""
+    if not device_ids:
+        if output_device is not None:
+            raise ValueError(
+                f"DistributedDataParallel: output_device {output_device!r} needs device_ids"
+            )
+        return None
+    numbers = [_number(each) for each in device_ids]
+    if len(numbers) > 1:
+        raise ValueError(
+            f"device_ids can only be None or contain a single element, but got {device_ids}"
         )
+    found = {parameter.device for parameter in module.parameters()}
+    if found != {device("cuda", numbers[0])}:
+        shown = sorted(map(str, found))
+        raise ValueError(
+            "DistributedDataParallel device_ids and output_device arguments only work with modules "
+            f"on that GPU, but got device_ids {device_ids}, and parameters on {shown}: move the "
+            "module there first"
+        )
+    if output_device is not None and _number(output_device) != numbers[0]:
+        raise NotImplementedError(
+            f"DistributedDataParallel: output_device {output_device!r}; leave it out and move the "
+            "output"
+        )
+    return numbers
+
+
+def _number(given):
+    return given if isinstance(given, int) else device(given).index
+
+
+def _moved(values, to):
+    return tree_map(lambda v: v.to(to) if isinstance(v, Tensor) else v, values)
+
+
+def _refuse(**options):
     for name, value in options.items():
         if value not in (None, False):
             raise NotImplementedError(

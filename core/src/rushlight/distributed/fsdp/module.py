@@ -107,7 +107,7 @@ def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placemen
     have state for, this rank's parts; the result is that of DistributedDataParallel.
 
     Args:
-        module: on the CPU, the same on every rank. Its class becomes one that is also
+        module: on the CPU or a GPU, the same on every rank. Its class becomes one that is also
             :class:`FSDPModule`.
         mesh: the ranks, a mesh of one dimension; all by default.
         reshard_after_forward: whether parameters are given up between forward and backward; by
@@ -123,7 +123,8 @@ def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placemen
     if isinstance(module, FSDPModule):
         raise ValueError("fully_shard: the module is sharded already")
     if mesh is None:
-        mesh = DeviceMesh("cpu", list(range(default_group().size())))
+        kinds = [parameter.device.type for parameter in module.parameters()]
+        mesh = DeviceMesh(kinds[0] if kinds else "cpu", list(range(default_group().size())))
     if mesh.ndim != 1:
         raise NotImplementedError(f"fully_shard: a mesh of {mesh.ndim} dimensions; pass one of 1")
     policy = mp_policy or MixedPrecisionPolicy()
@@ -145,7 +146,8 @@ def _unsharded_parameters(module, ignored):
                 continue
             if parameter.is_meta:
                 raise NotImplementedError(
-                    f"fully_shard: the parameter {name!r} is on meta; make the module on the CPU"
+                    f"fully_shard: the parameter {name!r} is on meta; make the module on "
+                    "the CPU or a GPU"
                 )
             if not parameter.dim():
                 raise ValueError(

@@ -15,7 +15,7 @@ from rushlight.distributed.reduce_op import ReduceOp
 from rushlight.distributed.tensor.dtensor import DTensor
 from rushlight.distributed.tensor.placements import Shard, bounds
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_CODE
+from rushlight.machine.arrays import BY_CODE, MetaArray, strided
 from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
@@ -35,13 +35,15 @@ class ShardedParameter:
         rows = self.shape[0]
         self.step = -(-rows // size)
         start, end = bounds(rows, size, rank)
-        self.padded = np.zeros((self.step, *self.shape[1:]), parameter._array.dtype)
-        values = parameter._array.reshape(rows, *self.shape[1:])
+        array = parameter._array
+        self.padded = np.zeros_like(array, shape=(self.step, *self.shape[1:]))
+        values = array.reshape(rows, *self.shape[1:])
         self.padded[: end - start] = values[start:end]
         local = make_tensor(self.padded[: end - start], self.dtype)
         self.shard = DTensor.over(local, mesh, [Shard(0)], self.shape)
         self.shard.requires_grad_(parameter.requires_grad)
-        empty = make_tensor(np.empty((0,), BY_CODE[self.compute_dtype.code]), self.compute_dtype)
+        nothing = np.empty_like(array, BY_CODE[self.compute_dtype.code], shape=(0,))
+        empty = make_tensor(nothing, self.compute_dtype)
         # One object for good: the leaf of every graph, whose memory comes and goes.
         self.whole = Parameter(empty, parameter.requires_grad)
         self.work: Any = None
@@ -58,7 +60,7 @@ class ShardedParameter:
         """Begin to bring all ranks' parts together."""
         sent = make_tensor(self.padded, self.dtype).to(self.compute_dtype)
         rows = self.step * group.size()
-        self.buffer = np.empty((rows, *self.shape[1:]), sent._array.dtype)
+        self.buffer = np.empty_like(sent._array, shape=(rows, *self.shape[1:]))
         received = make_tensor(self.buffer, self.compute_dtype)
         self.work = collectives.all_gather_into_tensor(received, sent, group, True)
 
@@ -72,7 +74,7 @@ class ShardedParameter:
 
     def free(self) -> None:
         """Give up the memory of the whole parameter."""
-        self.whole._array = np.empty((0,), self.whole._array.dtype)
+        self.whole._array = np.empty_like(self.whole._array, shape=(0,))
         self.whole._storage = self.buffer = None
 
     def scatter_gradient(self, group, reduce_dtype) -> None:
@@ -83,10 +85,10 @@ class ShardedParameter:
         rows = self.shape[0]
         elements = grad._array.reshape(rows, *self.shape[1:])
         if rows != self.step * group.size():
-            filled = np.zeros((self.step * group.size(), *self.shape[1:]), elements.dtype)
+            filled = np.zeros_like(elements, shape=(self.step * group.size(), *self.shape[1:]))
             filled[:rows] = elements
             elements = filled
-        sent = make_tensor(np.ascontiguousarray(elements), dtype)
+        sent = make_tensor(elements, dtype).contiguous()
         self.part = make_tensor(np.empty_like(self.padded, dtype=elements.dtype), dtype)
         self.reducing = collectives.reduce_scatter_tensor(
             self.part, sent, ReduceOp.AVG, group, async_op=True
@@ -150,7 +152,7 @@ class ShardedParameters:
     def pack(self, tensor: Tensor):
         """A saved tensor, or where it is in a whole parameter."""
         array = tensor._array
-        if type(array) is not np.ndarray or not array.size:
+        if isinstance(array, MetaArray) or tensor.layout != "strided" or not array.size:
             return tensor
         root = _root(array)
         for each in self.parameters:
@@ -165,9 +167,10 @@ class ShardedParameters:
             return kept
         each, start, shape, strides, dtype = kept
         self.unshard()
-        bytes_ = each.buffer.reshape(-1).view(np.uint8)
-        array = np.ndarray(shape, BY_CODE[dtype.code], bytes_.data, start, strides)
-        return make_tensor(array, dtype)
+        kind = BY_CODE[dtype.code]
+        span = kind.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+        elements = each.buffer.reshape(-1).view(np.uint8)[start : start + span].view(kind)
+        return make_tensor(strided(elements, shape, strides), dtype)
 
     # -- backward ---------------------------------------------------------------------------------
 

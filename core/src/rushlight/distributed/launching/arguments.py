@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 
+from rushlight.machine.cuda import runtime
+
 _OPTIONS: tuple[tuple[str, dict], ...] = (
     (
         "--nproc-per-node",
@@ -50,15 +52,14 @@ def parser(program: str) -> argparse.ArgumentParser:
 
 def processes(text: str) -> int:
     """How many processes ``--nproc-per-node`` means."""
-    if text in ("auto", "cpu"):
+    if text == "cpu" or text == "auto" and not runtime.available():
         return len(os.sched_getaffinity(0))
-    if text in ("gpu", "xpu"):
-        raise ValueError(
-            f"--nproc-per-node {text}: processes exchange tensors of the CPU; say how many: auto, "
-            "cpu or a number"
-        )
+    if text in ("auto", "gpu"):
+        if not runtime.available():
+            raise ValueError(f"--nproc-per-node gpu: {runtime.why_unavailable()}")
+        return runtime.current().device_count()
     if not text.isdigit() or int(text) < 1:
-        raise ValueError(f"--nproc-per-node {text!r}, expected a positive number, auto or cpu")
+        raise ValueError(f"--nproc-per-node {text!r}, expected a positive number, auto, cpu or gpu")
     return int(text)
 
 

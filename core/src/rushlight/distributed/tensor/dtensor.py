@@ -238,13 +238,12 @@ def _gathered(local, whole, dim, group) -> Tensor:
     size = group.size()
     step = -(-whole[dim] // size)
     rows = np.moveaxis(local._array, dim, 0)
-    padded = np.zeros((step, *rows.shape[1:]), rows.dtype)
+    padded = np.zeros_like(rows, shape=(step, *rows.shape[1:]))
     padded[: len(rows)] = rows
-    every = np.empty((step * size, *rows.shape[1:]), rows.dtype)
+    every = np.empty_like(rows, shape=(step * size, *rows.shape[1:]))
     sent, received = make_tensor(padded, local._dtype), make_tensor(every, local._dtype)
     collectives.all_gather_into_tensor(received, sent, group)
-    found = np.ascontiguousarray(np.moveaxis(every[: whole[dim]], 0, dim))
-    return make_tensor(found, local._dtype)
+    return make_tensor(np.moveaxis(every[: whole[dim]], 0, dim), local._dtype).contiguous()
 
 
 def distribute_tensor(tensor, device_mesh, placements=None, *, src_data_rank=0) -> DTensor:

@@ -16,6 +16,7 @@ each; :class:`~rushlight.machine.cuda.runtime.real.RealRuntime` has the same):
   ``event_synchronize``, ``event_elapsed``
 - ``load(source, options) -> Module``, ``Module.kernel(name)``, ``launch``
 - ``gemm`` (:class:`~rushlight.machine.cuda.runtime.products.Product`)
+- ``nccl`` (:class:`~rushlight.machine.cuda.runtime.nccl.Library`)
 - ``graph_begin``, ``graph_end``, ``is_capturing``
 - ``counters``
 """

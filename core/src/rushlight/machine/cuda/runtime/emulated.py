@@ -430,6 +430,16 @@ class EmulatedRuntime:
         """A convolution by a library over three addresses; False where none has it."""
         return False
 
+    @functools.cached_property
+    def _nccl(self):
+        from rushlight.machine.cuda.runtime.emulated_nccl import Library
+
+        return Library(self)
+
+    def nccl(self):
+        """NCCL, or its stand-in: a `Library` of :mod:`.nccl`; ImportError where there is none."""
+        return self._nccl
+
     # -- graphs -----------------------------------------------------------------------------------
 
     def graph_begin(self, stream: int, pool=None) -> None:

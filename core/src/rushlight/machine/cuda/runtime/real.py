@@ -369,6 +369,16 @@ class RealRuntime(DeviceMemory):
         """cuBLAS and cuSOLVER for linear algebra: a `solver.Solver`."""
         return self._solver
 
+    @functools.cached_property
+    def _nccl(self):
+        from rushlight.machine.cuda.runtime.nccl import Library
+
+        return Library(self)
+
+    def nccl(self):
+        """NCCL, a `nccl.Library`; ImportError where it is not installed."""
+        return self._nccl
+
     # -- graphs -----------------------------------------------------------------------------------
 
     def graph_begin(self, stream: int, pool=None) -> None:

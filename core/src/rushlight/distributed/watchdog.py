@@ -1,0 +1,73 @@
+"""A thread that looks after operations of GPUs, for which no process waits.
+
+A rank that is gone, or an operation that is over its time, leaves kernels that never end; the
+process would compute with what they have not filled. So it ends: with the reason, an exit code that
+is not 0, and news to the others. ``TORCH_NCCL_ASYNC_ERROR_HANDLING=0`` leaves it running.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+from rushlight.distributed.groups import job
+
+INTERVAL = 0.2  # seconds between two looks
+_ended = os._exit  # replaced in tests
+
+
+class Watchdog:
+    """Operations that are on streams, each with the time by which it must have ended."""
+
+    def __init__(self):
+        self.entries: list = []
+        self.lock = threading.Lock()
+        self.thread: threading.Thread | None = None
+
+    def watch(self, work) -> None:
+        """Look after an operation that was started."""
+        seconds = work._group.timeout.total_seconds()
+        end = time.monotonic() + seconds if seconds > 0 else float("inf")
+        with self.lock:
+            self.entries.append((work, work._requests, end, seconds))
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(target=self._run, name="nccl", daemon=True)
+                self.thread.start()
+
+    def look(self) -> str | None:
+        """Forget what has ended; why one of the rest cannot end, if that is known."""
+        now = time.monotonic()
+        with self.lock:
+            self.entries = [e for e in self.entries if not all(r.ended() for r in e[1])]
+            waiting = list(self.entries)
+        for work, _, end, seconds in waiting:
+            reason = work._group.obstacle(work) or work._carrier.error()
+            if reason is None and now > end:
+                reason = f"timed out after {seconds:g} s{work._group.absent(work)}"
+            if reason is not None:
+                return f"{work.described()} {reason}"
+        return None
+
+    def _run(self):
+        while True:
+            time.sleep(INTERVAL)
+            reason = self.look()
+            if reason is not None:
+                _fail(reason)
+                return
+
+
+def _fail(reason):
+    if os.environ.get("TORCH_NCCL_ASYNC_ERROR_HANDLING") == "0":
+        return
+    sys.stderr.write(f"rushlight.distributed: {reason}\n")
+    sys.stderr.flush()
+    if job.control is not None:
+        job.control.fail(reason)
+        time.sleep(INTERVAL)  # for the news to leave
+    _ended(1)
+
+
+watchdog = Watchdog()
