@@ -8,7 +8,9 @@ import importlib
 CASES = {}
 OURS = set()  # what gloo on the CPU has not
 # Fifty steps of these take minutes on emulated GPUs; samplers draw on the CPU.
-NOT_ON_GPUS = {f"whole_batch_{n}" for n in ("convolution", "recurrent", "attention", "normalized")}
+NOT_ON_GPUS = {
+    f"whole_batch_{n}" for n in ("mlp", "convolution", "recurrent", "attention", "normalized")
+}
 NOT_ON_GPUS.add("samplers")
 
 

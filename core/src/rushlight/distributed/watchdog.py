@@ -13,9 +13,32 @@ import threading
 import time
 
 from rushlight.distributed.groups import job
+from rushlight.distributed.works import Work
 
 INTERVAL = 0.2  # seconds between two looks
 _ended = os._exit  # replaced in tests
+
+
+class Watched:
+    """What is told of an operation: all of its :class:`Work` but the tensors, which may go."""
+
+    __slots__ = ("_carrier", "_group", "_name", "_number", "_peers", "_shape", "end", "requests")
+    described = Work.described
+
+    def __init__(self, work):
+        self._group, self._name, self._shape = work._group, work._name, work._shape
+        self._number, self._peers, self._carrier = work._number, work._peers, work._carrier
+        self.requests = work._requests
+        seconds = self._group.timeout.total_seconds()
+        self.end = time.monotonic() + seconds if seconds > 0 else float("inf")
+
+    def obstacle(self) -> str | None:
+        """Why it cannot end, as far as that is known."""
+        reason = self._group.obstacle(self) or self._carrier.error()
+        if reason is None and time.monotonic() > self.end:
+            seconds = self._group.timeout.total_seconds()
+            reason = f"timed out after {seconds:g} s{self._group.absent(self)}"
+        return reason
 
 
 class Watchdog:
@@ -28,26 +51,21 @@ class Watchdog:
 
     def watch(self, work) -> None:
         """Look after an operation that was started."""
-        seconds = work._group.timeout.total_seconds()
-        end = time.monotonic() + seconds if seconds > 0 else float("inf")
         with self.lock:
-            self.entries.append((work, work._requests, end, seconds))
+            self.entries.append(Watched(work))
             if self.thread is None or not self.thread.is_alive():
                 self.thread = threading.Thread(target=self._run, name="nccl", daemon=True)
                 self.thread.start()
 
     def look(self) -> str | None:
         """Forget what has ended; why one of the rest cannot end, if that is known."""
-        now = time.monotonic()
         with self.lock:
-            self.entries = [e for e in self.entries if not all(r.ended() for r in e[1])]
+            self.entries = [e for e in self.entries if not all(r.ended() for r in e.requests)]
             waiting = list(self.entries)
-        for work, _, end, seconds in waiting:
-            reason = work._group.obstacle(work) or work._carrier.error()
-            if reason is None and now > end:
-                reason = f"timed out after {seconds:g} s{work._group.absent(work)}"
+        for entry in waiting:
+            reason = entry.obstacle()
             if reason is not None:
-                return f"{work.described()} {reason}"
+                return f"{entry.described()} {reason}"
         return None
 
     def _run(self):
