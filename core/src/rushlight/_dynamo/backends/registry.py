@@ -52,8 +52,8 @@ def register_backend(compiler_fn=None, name=None, tags=()):
     ... def counting(graph_module, example_inputs):
     ...     print(len(graph_module.graph.nodes), "nodes")
     ...     return graph_module.forward
-    >>> rushlight.compile(lambda x: x.relu() + 1, backend="counting")(rushlight.zeros(2))
-    4 nodes
+    >>> rushlight.compile(rushlight.nn.ReLU(), backend="counting")(rushlight.ones(2))
+    3 nodes
     tensor([1., 1.])
     """
     if compiler_fn is None:
