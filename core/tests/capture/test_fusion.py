@@ -113,6 +113,19 @@ def test_layouts_that_kernels_would_choose_otherwise_run_step_by_step():
     graph_of(program, x, y)
 
 
+def test_dropouts_that_do_not_train_are_left_out(x):
+    def program(x):
+        y = F.dropout(x, 0.5, False)
+        return F.dropout2d(y * 2, training=False) + 1, F.dropout(y, 0.5, training=False)
+
+    plan = graph_of(program, x)
+    assert len(steps(plan)) == len(steps(plan, Chain)) == 1
+    with rushlight.no_grad():
+        assert plan.run(x)[1] is x
+    plan = graph_of(lambda x: F.dropout1d(x, 0.5, False) + 1, x[0, :, 0])
+    assert len(steps(plan)) == 2
+
+
 def test_long_programs_become_several_steps(x):
     def program(x):
         for i in range(60):

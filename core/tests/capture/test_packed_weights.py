@@ -82,7 +82,9 @@ def test_other_layouts_and_dtypes():
     frozen(copy.deepcopy(layer).double(), x.double())
     frozen(copy.deepcopy(layer).to(memory_format=rushlight.channels_last), x)
     linear = nn.Linear(96, 80).requires_grad_(False)
-    frozen(linear, rushlight.randn(96, 6).T)
+    inputs = rushlight.randn(96, 6).T, rushlight.randn(5, 2, 96).transpose(0, 1)
+    for given in (*inputs, rushlight.randn(6, 192)[:, ::2], rushlight.randn(1, 96).expand(6, 96)):
+        assert bool(frozen(linear, given).frozen[0].packed) is BLOCKED
     frozen(linear.bfloat16(), rushlight.randn(6, 96).bfloat16())
 
 

@@ -18,6 +18,7 @@ from rushlight.capture.breaks import BreakError
 from rushlight.capture.folding import fused
 from rushlight.capture.fusion import fuse
 from rushlight.capture.guards import Check
+from rushlight.capture.identities import without_identities
 from rushlight.capture.kinds import is_container, is_value
 from rushlight.capture.memory_plan import reuse
 from rushlight.capture.plans import Plan
@@ -145,6 +146,7 @@ def entry_of(function, args, kwargs, name, freezing=None):
     found = capture(function, args, kwargs)
     steps = sum(node.op == "call_function" for node in found.graph.nodes)
     frozen = []
+    without_identities(found.graph)
     if without_writes(found.graph):
         fuse(found.graph)
         frozen = fused(found.graph, found.constants, freezing)
