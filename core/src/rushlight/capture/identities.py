@@ -7,7 +7,7 @@ import inspect
 from rushlight.nn import functional as F
 
 _DROPOUTS = (F.dropout, F.dropout2d, F.alpha_dropout)
-_SIGNATURES = {function: inspect.signature(function) for function in _DROPOUTS}
+_SIGNATURES = dict(zip(_DROPOUTS, map(inspect.signature, _DROPOUTS), strict=True))
 
 
 def without_identities(graph) -> None:
