@@ -1,10 +1,10 @@
 """Graph pass: elementwise steps write over a value that nobody reads after them.
 
-Values are dropped behind their last use, so that the allocator hands their memory on (warm
-calls of four networks at batch 16 had no page fault). An elementwise step needs none of its own where one of its operands is read by it alone, has the
-result's shape, and was made by a step whose result is memory of its own: it writes there, where
-the values are in the cache. What the graph returns, what the program brought, and views of
-either are never written to.
+Values are dropped behind their last use, so that the allocator hands their memory on (warm calls
+of four networks at batch 16 had no page fault). An elementwise step needs none of its own where one
+of its operands is read by it alone, has the result's shape, and was made by a step whose result is
+memory of its own: it writes there, where the values are in the cache. What the graph returns, what
+the program brought, and views of either are never written to.
 """
 
 from __future__ import annotations
