@@ -84,7 +84,23 @@ def recurrent():
     return Last(), (5, 8)
 
 
-NETWORKS = {lenet: 1.0, mobile: 1.0, unet: 1.0, attention: 1.0, recurrent: 0.0}
+def words():
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.positions = nn.Embedding(50, 32), nn.Embedding(12, 32)
+            layer = nn.TransformerEncoderLayer(32, 4, 64, 0.1, batch_first=True)
+            self.core = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+        def forward(self, x):
+            index = (x.abs() * 10).long().clamp(max=49)
+            x = self.words(index) + self.positions(rushlight.arange(x.shape[1]))
+            return self.core(x)[:, 0]
+
+    return Encoder(), (12,)
+
+
+NETWORKS = {lenet: 1.0, mobile: 1.0, unet: 1.0, attention: 1.0, words: 1.0, recurrent: 0.0}
 
 
 @pytest.mark.parametrize("make", NETWORKS, ids=lambda f: f.__name__)
@@ -100,3 +116,6 @@ def test_compiled_network(make):
             for _ in range(2):
                 rushlight.testing.assert_close(compiled(x), model(x), rtol=1e-5, atol=1e-5)
             assert rushlight._dynamo.explain(model)(x).captured_share == NETWORKS[make]
+            frozen = rushlight.compile(model, options={"freezing": True})
+            for _ in range(2):
+                rushlight.testing.assert_close(frozen(x), model(x), rtol=1e-5, atol=1e-5)

@@ -31,6 +31,55 @@ V = {"v": 1}
 MV = [1]
 
 
+def test_items_of_a_dict_of_attributes():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale, self.table = 2.0, nn.Parameter(torch.ones(3))
+
+        def forward(self, t):
+            own = self.__dict__
+            return t * own["scale"] + own["_parameters"]["table"]
+
+    a = M()
+    a.requires_grad_(False)
+    assert torch._dynamo.explain(a)(x).graph_count == 1
+    other = nn.Parameter(torch.zeros(3), requires_grad=False)
+    check(a, lambda: setattr(a, "scale", 3.0), lambda: a.table.mul_(2),
+          lambda: setattr(a, "table", other))  # fmt: skip
+
+
+def test_what_else_is_done_with_a_dict_of_attributes():
+    class M(nn.Module):
+        def __init__(self, act):
+            super().__init__()
+            self.scale, self.act = 2.0, act
+
+        def forward(self, t):
+            return t * self.act(self.__dict__)
+
+    def write(own):
+        own["scale"] = own["scale"] + 1
+        return own["scale"]
+
+    for act in (write, len, lambda own: own.get("scale"), lambda own: own.pop("scale", 1.0),
+                lambda own: 2.0 if "scale" in own else 1.0, lambda own: own["none"] if 0 else 3.0,
+                lambda own: sum(1 for _ in own), lambda own: 4 if own else 5):  # fmt: skip
+        a, b = M(act), M(act)
+        compiled = torch.compile(a)
+        with torch.no_grad():
+            for _ in range(3):
+                agree(compiled(x), b(x))
+        assert a.__dict__.get("scale") == b.__dict__.get("scale")
+
+
+def test_embeddings_are_captured():
+    table = nn.Embedding(5, 3, padding_idx=1).requires_grad_(False)
+    index = torch.tensor([[0, 1], [4, 2]])
+    assert torch._dynamo.explain(table)(index).graph_count == 1
+    check(table, lambda: table.weight.add_(1), arg=lambda: index)
+
+
 def test_class_attr():
     cfg = Sub()
     check(

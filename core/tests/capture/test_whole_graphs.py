@@ -53,6 +53,11 @@ def graphs_of(compiled):
                 if isinstance(c.cell_contents, WholeGraphs))  # fmt: skip
 
 
+def folded(entry):
+    """The steps of a graph with a batch norm in their weights."""
+    return [step for step in entry.frozen if getattr(step, "norm", None) is not None]
+
+
 def check(model, compiled, *inputs):
     """Both give the same; whether a graph did."""
     with rushlight.no_grad():
@@ -66,7 +71,7 @@ def test_equals_eager_and_folds(net, image, freezing):
     compiled = rushlight.compile(net, options={"freezing": freezing})
     assert check(net, compiled, image) and check(net, compiled, image)
     ((entry,),) = graphs_of(compiled).entries.values()
-    assert len(entry.folded) == freezing
+    assert len(folded(entry)) == freezing
 
 
 def test_a_setting_freezes_everywhere(net, image):
@@ -78,7 +83,7 @@ def test_a_setting_freezes_everywhere(net, image):
     finally:
         config.freezing = False
     ((entry,),) = graphs_of(compiled).entries.values()
-    assert len(entry.folded) == 1
+    assert len(folded(entry)) == 1
 
 
 def test_writes_behind_the_ops_are_seen_where_nothing_is_frozen(net, image):
@@ -96,7 +101,7 @@ def test_activations_in_place_do_not_keep_from_folding(image):
     compiled = rushlight.compile(model, options={"freezing": True})
     assert check(model, compiled, image)
     ((entry,),) = graphs_of(compiled).entries.values()
-    assert len(entry.folded) == 1
+    assert len(folded(entry)) == 1
 
 
 def changes():

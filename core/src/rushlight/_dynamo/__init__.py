@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 
 from rushlight._dynamo import config, exc
+from rushlight._dynamo.backends.registry import list_backends, lookup_backend, register_backend
 from rushlight.compiler.eager import (
     allow_in_graph,
     assume_constant_result,
@@ -32,10 +33,12 @@ __all__ = [
     "is_dynamo_supported",
     "is_inductor_supported",
     "list_backends",
+    "lookup_backend",
     "mark_dynamic",
     "mark_static",
     "mark_static_address",
     "maybe_mark_dynamic",
+    "register_backend",
     "reset",
 ]
 
@@ -81,11 +84,6 @@ def mark_static(t, index=None) -> None:
 
 def mark_static_address(t, guard: bool = False) -> None:
     """Say that a tensor's memory stays where it is: nothing is guarded here."""
-
-
-def list_backends(exclude_tags=("debug", "experimental")) -> list[str]:
-    """The backends that `compile` takes besides ``"eager"`` and ``"aot_eager"``."""
-    return ["inductor"]
 
 
 def is_dynamo_supported() -> bool:

@@ -1,4 +1,5 @@
-"""Errors of graph capture. None is raised here: programs name them in ``except``."""
+"""Errors of graph capture: `Unsupported`, `RecompileLimitExceeded`, `BackendCompilerFailed` and
+`InvalidBackend` are raised; programs name the others in ``except``."""
 
 from __future__ import annotations
 
@@ -21,6 +22,10 @@ class TensorifyScalarRestartAnalysis(TorchDynamoException):
 
 class BackendCompilerFailed(TorchDynamoException):
     """A backend has failed."""
+
+
+class InvalidBackend(TorchDynamoException):
+    """A name that no backend has."""
 
 
 class UserError(Unsupported):

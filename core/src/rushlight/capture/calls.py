@@ -18,6 +18,7 @@ from rushlight.autograd.mode import (
 )
 from rushlight.capture.guards import MISSING
 from rushlight.capture.kinds import is_container, is_iterable, is_named_tuple, is_plain, is_value
+from rushlight.capture.lookups import Own
 from rushlight.capture.parts import Parts
 from rushlight.compiler import eager
 from rushlight.devices import device
@@ -242,6 +243,8 @@ class Calls(Parts):
         """``value[key]``."""
         if isinstance(value, Captured) and not is_plain(key):
             self.refuse(f"it indexes a tensor by a {type(key).__name__}")
+        if type(value) is Own:
+            return self.lookups.item_of_own(value, key)
         if isinstance(value, Captured) or is_container(value) or is_value(value):
             return value[key]
         why = f"it looks for an item of a {type(value).__name__}"

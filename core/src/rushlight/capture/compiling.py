@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import functools
 
+from rushlight._dynamo.backends.registry import lookup_backend
 from rushlight.capture.entry import NOT_TAKEN, WholeGraphs
+from rushlight.capture.handing import Backend, HandedGraphs
 from rushlight.chains import chained
 from rushlight.nn.module import Module
 
 __all__ = ["OptimizedModule", "compile"]
 
 _MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-_PLAIN_BACKENDS = ("eager", "aot_eager")
 
 
 def compile(
@@ -26,14 +27,18 @@ def compile(
     single passes over memory elsewhere.
 
     - `model`: a function, a method or an :class:`rushlight.nn.Module`; without it, a decorator.
-    - `backend`: ``"inductor"`` (this), or ``"eager"`` and ``"aot_eager"``, which return the model.
+    - `backend`: ``"inductor"`` (this); a function ``backend(graph_module, example_inputs)`` that
+      returns what runs instead of the graph, in training as well; or the name of one
+      (``_dynamo.list_backends(None)``): ``"eager"`` and ``"aot_eager"`` run the graph's calls.
+      Where a call is no single graph, a warning says so and it runs without the backend.
     - `mode`: None, ``"default"``, ``"reduce-overhead"``, ``"max-autotune"`` or
-      ``"max-autotune-no-cudagraphs"``: all the same here.
-    - `fullgraph`: in inference, raise ``_dynamo.exc.Unsupported`` with the line of the program that
-      cannot be part of a graph, instead of running the function as it is.
+      ``"max-autotune-no-cudagraphs"``: all the same here. Another backend gets it, and `options`.
+    - `fullgraph`: where graphs are made, raise ``_dynamo.exc.Unsupported`` with the line of the
+      program that cannot be part of a graph, instead of running the function as it is.
     - `options`: ``{"freezing": True}`` promises that weights do not change any more, for this
       function (``_inductor.config.freezing``: for all): batch norms are then folded into
-      convolutions. Writes by ops are still noticed; those through ``.data`` and NumPy are not.
+      convolutions, and weights packed once. Writes by ops are still noticed; those through
+      ``.data`` and NumPy are not.
       Other options are accepted.
     - `dynamic`: accepted; a graph is always made for the sizes at hand.
     - `disable`: return the model as it is.
@@ -43,23 +48,23 @@ def compile(
     its chains are too short or too small to pay; the results are the same.
 
     A module becomes an :class:`OptimizedModule`. Raises RuntimeError for an unknown `backend` or
-    `mode`, NotImplementedError for a backend that is a function.
+    `mode`, ``_dynamo.exc.BackendCompilerFailed`` where a backend fails.
 
     >>> gelu = rushlight.compile(lambda x: 0.5 * x * (1 + rushlight.erf(x * 0.5 ** 0.5)))
     >>> gelu(rushlight.zeros(100, 100)).shape
     rushlight.Size([100, 100])
     """
-    _check_choices(backend, mode, options)
+    backend = _backend_of(backend, mode, options)
     if model is None:
         return lambda found: compile(
-            found, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
+            found, fullgraph=fullgraph, dynamic=dynamic, backend=backend or "inductor", mode=mode,
             options=options, disable=disable,
         )  # fmt: skip
     if not callable(model):
         raise TypeError(f"compile(): model must be callable, got {type(model).__name__}")
-    if disable or backend in _PLAIN_BACKENDS:
+    if disable:
         return model
-    settings = fullgraph, (options or {}).get("freezing")
+    settings = fullgraph, None if backend else (options or {}).get("freezing"), backend
     return (
         OptimizedModule(model, *settings)
         if isinstance(model, Module)
@@ -67,32 +72,40 @@ def compile(
     )
 
 
-def _check_choices(backend, mode, options):
-    """Refuse what :func:`compile` does not take."""
-    if callable(backend):
-        raise NotImplementedError(
-            "compile(): a backend of your own would receive a captured graph, and none is captured "
-            "here; use backend='inductor'"
-        )
-    if backend not in ("inductor", *_PLAIN_BACKENDS):
-        raise RuntimeError(
-            f"compile(): backend must be 'inductor', 'eager' or 'aot_eager', got {backend!r}"
-        )
-    if mode not in _MODES:
-        raise RuntimeError(f"compile(): mode must be one of {_MODES[1:]}, got {mode!r}")
+def _backend_of(backend, mode, options):
+    """A :class:`Backend`, or None for the ordinary one; refuses what :func:`compile` does not
+    take."""
+    if isinstance(backend, Backend):
+        return backend
     if mode is not None and options is not None:
         raise RuntimeError("compile(): either mode or options can be given, not both")
+    if backend == "inductor":
+        if mode not in _MODES:
+            raise RuntimeError(f"compile(): mode must be one of {_MODES[1:]}, got {mode!r}")
+        return None
+    if not isinstance(backend, str) and not callable(backend):
+        raise RuntimeError(
+            f"compile(): backend must be a text or a function, got {type(backend).__name__}"
+        )
+    name = backend if isinstance(backend, str) else getattr(backend, "__name__", repr(backend))
+    keywords: dict = {} if mode in (None, "default") else dict(mode=mode)
+    if options is not None:
+        keywords["options"] = options
+    return Backend(lookup_backend(backend), name, keywords)
 
 
-def compiled(function, fullgraph=False, freezing=None):
+def compiled(function, fullgraph=False, freezing=None, backend=None):
     """The function, run as a graph in inference, else with its elementwise chains deferred where
-    that pays."""
-    chain, graphs = chained(function), WholeGraphs(function, fullgraph, freezing)
+    that pays; with a :class:`Backend` run by what that makes of its graphs."""
+    if backend is None:
+        rest, graphs = chained(function), WholeGraphs(function, fullgraph, freezing)
+    else:
+        rest, graphs = function, HandedGraphs(function, fullgraph, backend)
 
     @functools.wraps(function)
     def run(*args, **kwargs):
         found = graphs.call(args, kwargs)
-        return chain(*args, **kwargs) if found is NOT_TAKEN else found
+        return rest(*args, **kwargs) if found is NOT_TAKEN else found
 
     run._program = function  # what a compiled program that calls this follows
     return run

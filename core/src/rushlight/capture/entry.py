@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rushlight._dynamo import config, exc
 from rushlight._inductor import config as compiler_config
 from rushlight.autograd.mode import mode
 from rushlight.capture.breaks import BreakError
 from rushlight.capture.folding import fused
+from rushlight.capture.fusion import fuse
 from rushlight.capture.guards import Check
+from rushlight.capture.identities import without_identities
 from rushlight.capture.kinds import is_container, is_value
-from rushlight.capture.plans import written
+from rushlight.capture.memory_plan import reuse
+from rushlight.capture.plans import Plan
 from rushlight.capture.recording import capture
 from rushlight.capture.writes import without_writes
 from rushlight.dtypes import get_default_dtype
@@ -38,20 +41,21 @@ class Entry(NamedTuple):
     """A graph with its guards."""
 
     check: Check
-    run: Any
+    plan: Plan
     steps: int
-    folded: list
+    frozen: list
+    asking: tuple | None = None  # which tensors ask for gradients, where that matters
 
     def hold(self):
-        """Whether the graph may run; folded weights are those of now."""
-        if not self.check():
+        """Whether the graph may run; what was computed from weights is that of now."""
+        if not self.check() or self.asking is not None and self.check.asking() != self.asking:
             return False
         tensors = self.check
-        if tensors.arrays_hold() and (not self.folded or tensors.versions_hold()):
+        if tensors.arrays_hold() and (not self.frozen or tensors.versions_hold()):
             return True
         if not tensors.forms_hold():
             return False
-        for step in self.folded:
+        for step in self.frozen:
             step.refresh()
         tensors.note_tensors()
         return True
@@ -59,6 +63,8 @@ class Entry(NamedTuple):
 
 class WholeGraphs:
     """The graphs of one function, by the kind of its arguments."""
+
+    trains = False  # whether graphs run where gradients are recorded
 
     def __init__(self, function, fullgraph=False, freezing=None):
         self.function, self.fullgraph, self.freezing = function, fullgraph, freezing
@@ -74,18 +80,19 @@ class WholeGraphs:
 
     def call(self, args, kwargs):
         """The result of a call by a graph, or NOT_TAKEN."""
-        if self.full or config.disable or _is_watched() or _trains(self.function):
+        trains = self.trains
+        if self.full or config.disable or _is_watched() or not trains and _trains(self.function):
             return NOT_TAKEN
-        kind, leaves = _kind(args, kwargs)
+        kind, leaves = _kind(args, kwargs, trains)
         if kind is None or kind in self.broken and not self.fullgraph:
             return NOT_TAKEN
         entries = self.entries.get(kind)
         if entries is not None:
             for entry in entries:
                 if entry.hold():
-                    if mode.recording and _asks_gradients(entry.check.tensors):
+                    if mode.recording and not trains and _asks_gradients(entry.check.tensors):
                         return NOT_TAKEN  # a parameter that did not need a gradient does now
-                    return entry.run(*leaves)
+                    return entry.plan.run(*leaves)
         return self._captured(kind, args, kwargs, leaves)
 
     def _captured(self, kind, args, kwargs, leaves):
@@ -96,20 +103,28 @@ class WholeGraphs:
             self._stop(entries, kind)
             return NOT_TAKEN
         try:
-            entry = entry_of(self.function, args, kwargs, self.name, self.freezing)
+            entry = self.entry(args, kwargs)
         except BreakError as error:
             if self.fullgraph:
                 raise exc.Unsupported(
                     f"compile(fullgraph=True): {self.name} is no single graph: {error.text()}"
                 ) from None
-            self.broken[kind] = error.text()
-            self.full = len(self.broken) >= MOST_KINDS  # to try again at each call would cost more
+            self.broke(kind, error.text())
             return NOT_TAKEN
-        if mode.recording and _asks_gradients(entry.check.tensors):
+        if mode.recording and not self.trains and _asks_gradients(entry.check.tensors):
             self.broken[kind] = "gradients are recorded"
             return NOT_TAKEN
         entries.insert(0, entry)
-        return entry.run(*leaves)
+        return entry.plan.run(*leaves)
+
+    def entry(self, args, kwargs):
+        """Capture a call; raises :class:`BreakError`."""
+        return entry_of(self.function, args, kwargs, self.name, self.freezing)
+
+    def broke(self, kind, why):
+        """Note why a kind of call cannot be captured."""
+        self.broken[kind] = why
+        self.full = len(self.broken) >= MOST_KINDS  # to try again at each call would cost more
 
     def _stop(self, entries, kind):
         """Say what changed between calls, and capture no more."""
@@ -130,11 +145,14 @@ def entry_of(function, args, kwargs, name, freezing=None):
     freezing = compiler_config.freezing if freezing is None else freezing
     found = capture(function, args, kwargs)
     steps = sum(node.op == "call_function" for node in found.graph.nodes)
-    folded = []
+    frozen = []
+    without_identities(found.graph)
     if without_writes(found.graph):
-        folded = fused(found.graph, found.constants, freezing)
-    run = written(found.graph, found.constants, f"graph of {name}")
-    return Entry(found.guards.check(), run, steps, folded)
+        fuse(found.graph)
+        frozen = fused(found.graph, found.constants, freezing)
+        reuse(found.graph)
+    plan = Plan(found.graph, found.constants, f"graph of {name}")
+    return Entry(found.guards.check(), plan, steps, frozen)
 
 
 def _is_watched():
@@ -153,9 +171,9 @@ def _asks_gradients(tensors):
     return any(tensor.requires_grad for tensor in tensors)
 
 
-def _kind(args, kwargs):
+def _kind(args, kwargs, trains=False):
     """What of the arguments and modes a graph depends on, and their leaves; None where gradients
-    are asked for, or there is no graph of such."""
+    are asked for (unless it `trains`), or there is no graph of such."""
     if kwargs or any(type(a) not in _EXACT for a in args):
         if not all(map(_is_known, (*args, *kwargs.values()))):
             return None, args
@@ -167,22 +185,23 @@ def _kind(args, kwargs):
     if len(set(tensors)) < len(tensors):
         return None, leaves
     found = [spec, mode.recording, mode.inference, get_default_dtype()]
-    return (None if _added(found, leaves) is None else tuple(found)), leaves
+    return (None if _added(found, leaves, trains) is None else tuple(found)), leaves
 
 
-def _added(found, leaves):
+def _added(found, leaves, trains):
     """What a graph depends on of leaves, added to a list; None where there is no graph of such."""
     for leaf in leaves:
         kind = type(leaf)
         if kind in _EXACT:
             array = leaf._array
-            if mode.recording and leaf.requires_grad or leaf._device.type != "cpu":
+            asks = mode.recording and leaf.requires_grad
+            if asks and not trains or leaf._device.type != "cpu":
                 return None
-            found.append((array.shape, array.strides, leaf._dtype))
+            found.append((array.shape, array.strides, leaf._dtype, asks))
         elif is_value(leaf):
             found.append((kind, repr(leaf)))
         elif isinstance(leaf, Module):
-            if _trains(leaf):
+            if not trains and _trains(leaf):
                 return None
             found.append(leaf)
         else:

@@ -1,34 +1,38 @@
-"""Graph passes over weights: batch norm folded into convolutions, activations as epilogues.
+"""Graph passes over layers: batch norm folded into convolutions, activations as epilogues of
+convolutions and linear layers, weights packed once.
 
-A folded step holds weights that were computed from those of the program; :meth:`Folded.refresh`
-computes them anew when the guards say that some were written to.
+What they make are steps of :mod:`rushlight.capture.layers`.
 """
 
 from __future__ import annotations
 
 import inspect
 
-from rushlight.autograd.mode import no_grad
+from rushlight.capture.fusion import Chain, as_chain, elementwise_op, fits
+from rushlight.capture.layers import Activation, Convolution, FrozenLinear, Linear
+from rushlight.dtypes import float32
 from rushlight.nn import functional as F
-from rushlight.ops._table.op import TABLE
-from rushlight.ops.neural.epilogues import convolution_then, epilogue_of
-from rushlight.ops.neural.folded_weights import folded_weights
+from rushlight.ops.neural.epilogues import MOST_NUMBERS, joins_linear
 
 _CONVOLUTIONS = {F.conv1d: 1, F.conv2d: 2, F.conv3d: 3}
-_NORM = inspect.signature(F.batch_norm)
+_NORM, _LINEAR = inspect.signature(F.batch_norm), inspect.signature(F.linear)
 
 
 def fused(graph, constants, freezing):
-    """Rewrite a graph without writes; the steps whose weights have to be refreshed. Only with
-    `freezing` are weights computed from others: writes through ``.data`` cannot be noticed."""
+    """Rewrite a graph without writes; the steps that have to be refreshed when weights are written
+    to. Only with `freezing` is anything computed from weights and kept: writes through ``.data``
+    cannot be noticed."""
     found = []
     for node in list(graph.nodes):
-        if node.op != "call_function" or node.target not in _CONVOLUTIONS:
+        if node.op != "call_function":
             continue
-        if not all(_is_constant(a) for a in node.args[1:3]) or node.kwargs:
-            continue
-        step = _fused_at(graph, node, constants, freezing)
-        if step is not None and step.norm is not None:
+        step = None
+        if node.target is F.linear:
+            step = _linear_at(graph, node, constants, freezing)
+        elif node.target in _CONVOLUTIONS and not node.kwargs:
+            if all(map(_is_constant, node.args[1:3])):
+                step = _convolution_at(graph, node, constants, freezing)
+        if step is not None and freezing:
             found.append(step)
     return found
 
@@ -41,34 +45,41 @@ def _only_user(node):
     return next(iter(node.users)) if len(node.users) == 1 else None
 
 
-def _fused_at(graph, node, constants, freezing):
+def _tensor(node, constants):
+    return None if node is None else constants[node.target]
+
+
+def _convolution_at(graph, node, constants, freezing):
     """The step that a convolution and what stands behind it become, or None."""
     count, end = _CONVOLUTIONS[node.target], node
     norm = _norm_behind(node, constants) if freezing else None
     if norm is not None:
         end = _only_user(node)
-    activation = _activation_behind(end)
-    if norm is None and activation is None:
+    activation = _activation_behind(graph, end)
+    if norm is None and activation is None and not freezing:
         return None
-    weight, bias = (_tensor(a, constants) for a in (*node.args[1:], None)[:2])
+    parameters = [_tensor(a, constants) for a in (*node.args[1:3], None)[:2]]
     settings = tuple(node.args[3:])
     if len(settings) != 4 or type(settings[1]) is not tuple:
         return None
-    step = Folded(count, weight, bias, settings, norm, activation)
-    end = _only_user(end) if activation is not None else end
-    with graph.inserting_before(end):
-        made = graph.create_node("call_function", step, (node.args[0],), {})
-    end.replace_all_uses_with(made)
-    while end is not node:
-        before = end.args[0]
-        graph.erase_node(end)
-        end = before
-    graph.erase_node(node)
+    step = Convolution(count, parameters, settings, norm, activation, freezing)
+    end = end if activation is None else _only_user(end)
+    _replace(graph, node, end, step, node.args[:1])
     return step
 
 
-def _tensor(node, constants):
-    return None if node is None else constants[node.target]
+def _replace(graph, first, end, step, args):
+    """Replace a node and those behind it, each the only user of the one before, up to
+    `end`, by one step."""
+    with graph.inserting_before(end):
+        made = graph.create_node("call_function", step, args, {})
+    made.meta = dict(end.meta)
+    end.replace_all_uses_with(made)
+    while end is not first:
+        before = end.args[0]
+        graph.erase_node(end)
+        end = before
+    graph.erase_node(first)
 
 
 def _norm_behind(node, constants):
@@ -86,62 +97,38 @@ def _norm_behind(node, constants):
     return (*[_tensor(p, constants) for p in parts], values["eps"])
 
 
-def _activation_behind(node):
-    """``(function, attributes, keywords)`` of an elementwise op that alone reads a value."""
+def _linear_at(graph, node, constants, freezing):
+    """The step that a linear layer and the activation behind it become, or None."""
+    given = _LINEAR.bind(*node.args, **node.kwargs)
+    given.apply_defaults()
+    value, (input, *parameters) = node.meta["val"], given.args
+    if value._dtype is not float32 or not value.ndim:
+        return None
+    if not joins_linear(input.meta["val"].numel(), value.shape[-1]):
+        return None
+    activation = _activation_behind(graph, node)
+    end = node if activation is None else _only_user(node)
+    if freezing and all(map(_is_constant, parameters)):
+        step = FrozenLinear(*[_tensor(p, constants) for p in parameters], activation)
+        _replace(graph, node, end, step, (input,))
+        return step
+    if activation is not None:
+        _replace(graph, node, end, Linear(activation), given.args)
+    return None
+
+
+def _activation_behind(graph, node):
+    """The elementwise call of one tensor that alone reads a value, as an :class:`Activation`."""
     user = _only_user(node)
-    op = getattr(getattr(user, "target", None), "op", None)
-    if op is None or op.kind != "elementwise" or TABLE.get(op.name) is not op:
+    if user is None:
         return None
-    if user.args[:1] != (node,) or getattr(user.target, "variant", None) is not None:
-        return None
+    op = elementwise_op(user)
     given = (*user.args[1:], *user.kwargs.values())
-    if len(op.tensor_positions) != 1 or any(type(a) not in (int, float, str) for a in given):
-        return None
-    return user.target, tuple(user.args[1:]), dict(user.kwargs)
-
-
-class Folded:
-    """A convolution with the batch norm and the activation behind it, in one step."""
-
-    def __init__(self, count, weight, bias, settings, norm, activation):
-        self.__name__ = "convolution"
-        self.count, self.settings, self.norm, self.activation = count, settings, norm, activation
-        self.source = weight, bias
-        self.epilogue = None
-        if activation is not None:
-            function, attributes, keywords = activation
-            self.epilogue = epilogue_of(function, *attributes, **keywords)
-        self.function = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[count]
-        self.refresh()
-
-    def refresh(self):
-        """Take the weights as they are now."""
-        self.weight, self.bias = self.source
-        self.norm_left = None
-        if self.norm is not None:
-            mean, var, gamma, beta, eps = self.norm
-            with no_grad():
-                found = folded_weights(
-                    self.weight, self.weight, self.bias, mean, var, gamma, beta, eps
-                )
-            if found is None:
-                self.norm_left = self.norm
-            else:
-                self.weight, self.bias = found
-
-    def __call__(self, input):
-        """The step, where the kernels cannot do it at once one by one."""
-        if self.norm_left is None and self.epilogue is not None:
-            found = convolution_then(
-                self.count, input, self.weight, self.bias, self.settings, self.epilogue
-            )
-            if found is not None:
-                return found
-        out = self.function(input, self.weight, self.bias, *self.settings)
-        if self.norm_left is not None:
-            mean, var, gamma, beta, eps = self.norm_left
-            out = F.batch_norm(out, mean, var, gamma, beta, False, 0.1, eps)
-        if self.activation is None:
-            return out
-        function, attributes, keywords = self.activation
-        return function(out, *attributes, **keywords)
+    if op is not None and len(op.tensor_positions) == 1 and len(given) <= MOST_NUMBERS:
+        if user.args[:1] == (node,) and all(type(a) in (int, float, str) for a in given):
+            return Activation(user.target, tuple(user.args[1:]), dict(user.kwargs))
+    if op is not None and fits(user) and user.all_input_nodes == [node]:
+        user = as_chain(graph, user)
+    if type(user.target) is Chain and user.args == (node,):
+        return Activation(user.target.op.function)
+    return None

@@ -193,6 +193,10 @@ class Check:
         """Whether all tensors have the shapes, strides and dtypes that they had."""
         return list(map(_form, self.tensors)) == self.forms
 
+    def asking(self):
+        """Which of the tensors ask for gradients."""
+        return tuple([tensor.requires_grad for tensor in self.tensors])
+
     def changed(self):
         """A line about the first guard that does not hold, or None."""
         for _, mapping, entries, title in self.guards.tables.values():

@@ -11,7 +11,7 @@ import builtins
 import enum
 import functools
 from collections import OrderedDict
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, GetSetDescriptorType, MethodType, ModuleType
 
 from rushlight.capture.guards import MISSING, Guards, contents_of
 from rushlight.capture.kinds import is_container, is_iterator, is_value
@@ -22,6 +22,15 @@ from rushlight.tensor.tensor import EXACT, Tensor
 _TABLES = ("_parameters", "_buffers", "_modules")
 # Classes of Python and of Rushlight's lower layers, which nobody changes between two calls.
 _FIXED = (object, type, Tensor, *Tensor.__mro__)
+
+
+class Own:
+    """The ``__dict__`` of an object: its items are read, and nothing else is done with it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
 
 
 class Lookups:
@@ -184,6 +193,8 @@ class Lookups:
         _, held = self._in_classes(kind, name)
         if isinstance(held, property) and type(held) is property:
             return self.run(held.fget, (value,))
+        if name == "__dict__" and type(held) is GetSetDescriptorType:
+            return Own(value)
         if hasattr(type(held), "__set__"):
             self.refuse(f"it reads {title}, a {type(held).__name__}")
         found = self._of_its_own(value, name)
@@ -203,6 +214,14 @@ class Lookups:
         except AttributeError:
             self.refuse(f"it reads {name} of a {type(value).__name__}, which has no __dict__")
         return self.entry(own, own, name, type(value).__name__)
+
+    def item_of_own(self, own, key):
+        """``value.__dict__[key]``."""
+        title = f"{type(own.value).__name__}.__dict__"
+        found = self._of_its_own(own.value, key) if isinstance(key, str) else MISSING
+        if found is MISSING:
+            self.refuse(f"there is no {key!r} in {title}")
+        return self.loaded(found, f"{title}[{key!r}]")
 
     def _of_tables(self, module, name, title):
         own = object.__getattribute__(module, "__dict__")

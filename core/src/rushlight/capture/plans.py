@@ -56,7 +56,7 @@ class _Writer:
         """A step as an expression."""
         if node.op == "get_attr":
             return self.names[node]
-        function = node.target
+        function = getattr(node.target, "settled", node.target)
         name = getattr(function, "__name__", type(function).__name__).strip("<>")
         given = [*map(self.text, node.args)]
         given += [f"{k}={self.text(v)}" for k, v in node.kwargs.items()]
@@ -70,9 +70,25 @@ def _is_plainly(value, kind):
     return isinstance(value, kind) and type(value).__module__ in _DICTS
 
 
+class Plan:
+    """A graph that runs: ``plan.run(*leaves)``, leaves of the arguments in, result out.
+
+    The first call shows some steps (:class:`~rushlight.capture.fusion.Chain`) how they are to be
+    done at all others; the function is then written anew.
+    """
+
+    def __init__(self, graph, constants, title):
+        self.parts = graph, constants, title
+        self.run = self._first
+
+    def _first(self, *leaves):
+        result = written(*self.parts)(*leaves)
+        self.run = written(*self.parts)
+        return result
+
+
 def written(graph, constants, title):
-    """The function of a graph: leaves of the arguments in, result out; its text is in
-    `linecache`."""
+    """The function of a graph; its text is in `linecache`."""
     names, lines, inputs = {}, [], []
     writer = _Writer(names)
     last = _last_uses(graph)

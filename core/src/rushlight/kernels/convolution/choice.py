@@ -433,12 +433,17 @@ def _tile_runner(x, w, stride, padding, dilation, groups, planes=3):
     """``run(x, w, out, bias, *epilogue)`` of a convolution over two dims."""
     if _is_depthwise(x.shape[1], w.shape, groups):
         return _planned_depthwise("Forward", x, w, stride, padding, dilation).run
-    key = ("forward", x.shape, w.shape, stride, padding, dilation, groups, planes)
-    n, c = x.shape[:2]
-    plan = _planned(key, lambda: _build_forward(n, c, x.shape[2:], w.shape[0], w.shape[2:], stride,
+    plan = tile_plan(x.shape, w.shape, stride, padding, dilation, groups, planes)
+    return with_epilogues(plan, groups)
+
+
+def tile_plan(x_shape, w_shape, stride, padding, dilation, groups, planes=3):
+    """The plan of a convolution over two dims that is not by depth."""
+    key = ("forward", x_shape, w_shape, stride, padding, dilation, groups, planes)
+    n, c = x_shape[:2]
+    return _planned(key, lambda: _build_forward(n, c, x_shape[2:], w_shape[0], w_shape[2:], stride,
                                                 padding, dilation, groups, False,
                                                 planes))  # fmt: skip
-    return with_epilogues(plan, groups)
 
 
 @referenced_by(input_gradient_reference)

@@ -479,8 +479,16 @@ class Forward:
 
     def run(self, x, w, y, bias, epilogue=None):
         """Write the convolution of x and w, plus bias (or None), into y, the epilogue behind it."""
+        self.run_packed(x, self.packed(w), w, y, bias, epilogue)
+
+    def packed(self, w):
+        """The weights as kernels read them."""
         packed = np.empty(self.packed_words, np.float32)
         threads.run(self.pack, None, w, packed)
+        return packed
+
+    def run_packed(self, x, packed, w, y, bias, epilogue=None):
+        """:meth:`run` with weights that have been packed before."""
         threads.run(self.plan, x, packed, y, bias, None if epilogue is None else epilogue.table)
 
 

@@ -108,12 +108,20 @@ class RowsForward:
         self.packing = threads.plan(code, panels, chunk(panels, PANEL * self.depth), words)
         code = native.forward_rows.address(across=kernel[1])
         self.plan = threads.plan(code, n * parts, 1, words)
-        self.packed = panels * PANEL * self.depth
+        self.packed_words = panels * PANEL * self.depth
 
     def run(self, x, w, y, bias):
         """Write the convolution of x and w, plus bias (or None), into y; all dense."""
-        packed = empty((self.packed,), FLOAT32)
+        self.run_packed(x, self.packed(w), w, y, bias)
+
+    def packed(self, w):
+        """The weights as the kernel reads them."""
+        packed = empty((self.packed_words,), FLOAT32)
         threads.run(self.packing, w, packed)
+        return packed
+
+    def run_packed(self, x, packed, w, y, bias):
+        """:meth:`run` with weights that have been packed before."""
         threads.run(self.plan, x, y, packed, bias)
 
 

@@ -522,7 +522,10 @@ class Forward:
         self.pack = threads.plan(pack_kernel.address(outputs=size), words[PANELS], 1, words)
         items *= words[PANEL_GROUPS]
         self.plan = threads.plan(forward_kernel.address(outputs=size), items, 1, words)
-        self.packed_words = words[PANELS] * count * c * PANEL * words[PACKED]
+        self.transformed_weights = words[PANELS] * count * c * PANEL
+        self.packed_words = self.transformed_weights * words[PACKED]
+        self.plan_of_packed = self.plan.copy()
+        self.plan_of_packed[-len(words) + PACKED] = 1
         self.transform = None
         if words[PREPARED]:
             items //= words[PANEL_GROUPS]
@@ -532,15 +535,28 @@ class Forward:
 
     def run(self, x, w, y, bias, epilogue=None):
         """Write the convolution of x and w, plus bias (or None), into y, the epilogue behind it."""
-        packed, images, endless = w, x, np.zeros(1, np.int64)
         if self.packed_words:
-            packed = np.empty(self.packed_words, np.float32)
-            threads.run(self.pack, None, w, packed)
+            self._run(self.plan, x, self.packed(w), w, y, bias, epilogue)
+        else:
+            self._run(self.plan, x, w, w, y, bias, epilogue)
+
+    def packed(self, w):
+        """The transformed weights as kernels read them."""
+        packed = np.empty(self.transformed_weights, np.float32)
+        threads.run(self.pack, None, w, packed)
+        return packed
+
+    def run_packed(self, x, packed, w, y, bias, epilogue=None):
+        """:meth:`run` with weights that have been packed before, whatever this plan does itself."""
+        self._run(self.plan_of_packed, x, packed, w, y, bias, epilogue)
+
+    def _run(self, plan, x, packed, w, y, bias, epilogue):
+        images, endless = x, np.zeros(1, np.int64)
         if self.transform is not None:
             images = np.empty(self.transformed_words, np.float32)
             threads.run(self.transform, x, None, images)
         table = None if epilogue is None else epilogue.table
-        threads.run(self.plan, images, packed, y, bias, endless, table)
+        threads.run(plan, images, packed, y, bias, endless, table)
         if endless[0]:
             self.direct().run(x, w, y, bias, epilogue)
 

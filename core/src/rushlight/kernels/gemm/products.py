@@ -19,7 +19,7 @@ from rushlight.machine.quiet import quietly
 
 __all__ = ["addmm", "linear", "matmul"]
 
-_TINY = 4096  # multiply-adds: NumPy's product runs these on the calling thread
+TINY = 4096  # multiply-adds: NumPy's product runs these on the calling thread
 _LOOP_WORK = 2_000_000  # multiply-adds of one matrix of a batch worth its own parallel product
 _plans: dict = {}
 _MAX_PLANS = 4096
@@ -159,7 +159,7 @@ def matmul(a, b, out=None):
     """
     if a.ndim != 2 or b.ndim != 2 or out is not None or not _is_plain(a, b):
         return _general_matmul(a, b, out)
-    if a.size * b.shape[1] <= _TINY:
+    if a.size * b.shape[1] <= TINY:
         _check_inner(a, b)
         return quietly(np.dot, a, b)
     return _product(a, b, None, None)
@@ -358,7 +358,7 @@ def linear(input, weight, bias=None):
     flat = rows_of(input)
     if bias is not None and not bias.flags.c_contiguous:
         bias = by_rows(bias)
-    if flat.size * weight.shape[0] <= _TINY:
+    if flat.size * weight.shape[0] <= TINY:
         out = quietly(np.dot, flat, weight.T)
         if bias is not None:
             quietly(np.add, out, bias, out=out)

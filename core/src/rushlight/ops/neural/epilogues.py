@@ -12,6 +12,7 @@ import functools
 from rushlight.dtypes import float32
 from rushlight.kernels.convolution import choice as convolutions
 from rushlight.kernels.gemm import products as matrix
+from rushlight.kernels.gemm.epilogues import Epilogue
 from rushlight.machine.processors import fuses_vectors
 from rushlight.ops._calls.direct import lies_plainly, tensor_of, unrecorded
 from rushlight.ops._table.elementwise import Call
@@ -19,7 +20,9 @@ from rushlight.ops.creation.tensors import empty
 from rushlight.ops.neural.convolution import settings_in_order
 from rushlight.settings import kernels_mode
 
-__all__ = ["convolution_then", "epilogue_of", "linear_then"]
+__all__ = ["MOST_NUMBERS", "convolution_then", "epilogue_of", "joins_linear", "linear_then"]
+
+MOST_NUMBERS = 2  # that an epilogue is called with
 
 
 @functools.lru_cache(maxsize=256)
@@ -31,11 +34,15 @@ def epilogue_of(function, *attributes, **keywords):
         return None
     if any(type(a) not in (int, float, str) for a in given):
         return None
-    from rushlight.kernels.gemm.epilogues import Epilogue
-
     op = function.op
     call = Call(op, op.bind((empty(1, dtype=float32), *attributes), keywords))
     return Epilogue(*call.kernel())
+
+
+def joins_linear(elements, outputs):
+    """Whether a linear layer with so many outputs, of an input of so many elements, can have an
+    epilogue: NumPy does the smallest."""
+    return elements * outputs > matrix.TINY
 
 
 def linear_then(input, weight, bias, epilogue):

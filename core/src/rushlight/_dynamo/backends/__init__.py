@@ -1,0 +1,1 @@
+"""PyTorch's path to the backends of `compile`: begin with :mod:`registry`."""

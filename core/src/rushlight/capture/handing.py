@@ -1,0 +1,142 @@
+"""Captured graphs for backends of one's own: ``compile(backend=function)``.
+
+A backend gets a :class:`~rushlight.fx.GraphModule` and the tensors it will be called with, in the
+order in which calls read them; of one call, parameters and others that the program brings come
+before arguments. What it returns is called with their like, and gives a tuple of the tensors that
+the graph computes.
+Gradients are whatever it records.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import NamedTuple
+
+from rushlight._dynamo import exc
+from rushlight.capture.entry import Entry, WholeGraphs
+from rushlight.capture.plans import Plan
+from rushlight.capture.recording import capture
+from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import GraphModule
+from rushlight.nn.module import Module
+from rushlight.tensor.tensor import EXACT
+from rushlight.utils import _pytree as pytree
+
+
+class Backend(NamedTuple):
+    """A backend, its name, and what else it is called with."""
+
+    function: object
+    name: str
+    keywords: dict
+
+
+class HandedGraphs(WholeGraphs):
+    """The graphs of one function that a backend compiles; in training as well."""
+
+    trains = True
+
+    def __init__(self, function, fullgraph, backend):
+        self.backend = backend
+        super().__init__(function, fullgraph)
+
+    def entry(self, args, kwargs):
+        """Capture a call, and have the backend compile it."""
+        found = capture(self.function, args, kwargs)
+        steps = sum(node.op == "call_function" for node in found.graph.nodes)
+        leaves = pytree.tree_leaves((args, kwargs))
+        if steps:
+            _hand_over(found, leaves, self.backend)
+        plan = Plan(found.graph, found.constants, f"graph of {self.name}")
+        check = found.guards.check()
+        return Entry(check, plan, steps, [], check.asking())
+
+    def broke(self, kind, why):
+        """Note why a kind of call is no graph, and say that the backend is not asked for it."""
+        super().broke(kind, why)
+        if len(self.broken) == 1:
+            warnings.warn(
+                f"compile(): {self.name} is no single graph and runs as it is, without the backend "
+                f"{self.backend.name!r}: {why}",
+                stacklevel=5,
+            )
+
+
+def _hand_over(recorded, leaves, backend):
+    """Replace all steps of a graph by one: the call of what the backend makes of them."""
+    graph = recorded.graph
+    calls = [node for node in graph.nodes if node.op == "call_function"]
+    inputs = _read_by(calls)
+    (output,) = (node for node in graph.nodes if node.op == "output")
+    results = [node for node in output.all_input_nodes if node.op == "call_function"]
+    module = _module_of(inputs, calls, results)
+    given = dict(zip((n for n in graph.nodes if n.op == "placeholder"), leaves, strict=True))
+    examples = [recorded.constants[n.target] if n.op == "get_attr" else given[n] for n in inputs]
+    run = _Checked(_compiled(module, examples, backend), backend.name, len(results))
+    with graph.inserting_before(output):
+        made = graph.create_node("call_function", run, tuple(inputs), {})
+        for i, node in enumerate(results):
+            part = graph.create_node("call_function", operator.getitem, (made, i), {})
+            output.replace_input_with(node, part)
+    for node in reversed(calls):
+        graph.erase_node(node)
+
+
+def _read_by(calls):
+    """The nodes that steps read and do not make."""
+    found: dict = {}
+    for node in calls:
+        outer = [n for n in node.all_input_nodes if n.op in ("get_attr", "placeholder")]
+        found.update(dict.fromkeys(sorted(outer, key=lambda n: n.op == "placeholder")))
+    return list(found)
+
+
+def _module_of(inputs, calls, results):
+    """The graph module of some steps; everything it reads is an input."""
+    graph, twins = Graph(), {}
+    for node in inputs:
+        twin = twins[node] = graph.placeholder(node.name)
+        twin.meta = {**node.meta, "example_value": node.meta["val"]}
+    for node in calls:
+        twin = twins[node] = graph.node_copy(node, twins.__getitem__)
+        twin.meta["example_value"] = node.meta.get("val")
+    graph.output(tuple([twins[node] for node in results]))
+    return GraphModule(Module(), graph)
+
+
+def _compiled(module, examples, backend):
+    """What the backend makes of a graph module."""
+    try:
+        found = backend.function(module, examples, **backend.keywords)
+        if not callable(found):
+            raise TypeError(f"it returned a {type(found).__name__}, not a function")
+    except Exception as error:
+        raise exc.BackendCompilerFailed(
+            f"backend={backend.name!r} raised:\n{type(error).__name__}: {error}"
+        ) from error
+    return found
+
+
+class _Checked:
+    """A compiled function, of whose results the number and the kind are looked at."""
+
+    def __init__(self, function, name, count):
+        self.__name__ = "compiled"
+        self.function, self.name, self.count = function, name, count
+
+    def __call__(self, *tensors):
+        """The tensors that it gives."""
+        found = self.function(*tensors)
+        if type(found) not in (tuple, list) or len(found) != self.count:
+            raise RuntimeError(
+                f"compile(): what backend {self.name!r} returned must give a tuple of {self.count} "
+                f"tensors, got {_kind_of(found)}"
+            )
+        return found
+
+
+def _kind_of(value):
+    if type(value) in (tuple, list):
+        return f"a {type(value).__name__} of {len(value)}"
+    return "a tensor" if type(value) in EXACT else f"a {type(value).__name__}"
