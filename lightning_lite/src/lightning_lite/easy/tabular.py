@@ -8,6 +8,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import rushlight as rl
+from lightning_lite.easy.architectures import Recipe, architecture
+from lightning_lite.easy.data.describing import describable
 from lightning_lite.easy.learner import Learner
 from rushlight import nn
 from rushlight.utils.data import DataLoader, TensorDataset
@@ -29,6 +31,7 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
+@describable
 class TabularProcessor:
     """Learns from a table how its columns become numbers, and makes others numbers likewise.
 
@@ -64,6 +67,15 @@ class TabularProcessor:
         for name in self.flags:
             self.classes[f"{name}_na"] = [MISSING, False, True]
         return self
+
+    def learnt(self) -> dict[str, Any]:
+        """What `fit` learnt, as plain values; `relearn` takes it."""
+        return {name: getattr(self, name) for name in ("classes", "medians", "scales", "flags")}
+
+    def relearn(self, state: dict[str, Any]) -> None:
+        """Know what another has learnt."""
+        for name, value in state.items():
+            setattr(self, name, value)
 
     def _number(self, value: Any, name: str) -> float:
         return self.medians[name] if is_missing(value) else _as_number(value, name)
@@ -108,6 +120,7 @@ def _columns(columns: list[list[Any]], rows: int, dtype: Any) -> rl.Tensor:
     return rl.tensor(columns, dtype=dtype).t().contiguous()
 
 
+@architecture("tabular")
 class TabularModel(nn.Module):
     """Embeddings of categories beside normalized numbers, through layers with batch normalization.
 
@@ -203,9 +216,12 @@ def tabular_learner(
     }
     loss = nn.MSELoss() if vocab is None else nn.CrossEntropyLoss()
     width = 1 if vocab is None else len(vocab)
-    model = TabularModel(processor.embeddings, len(cont_names), width, layers, y_range=y_range)
+    sizes = {"emb_szs": processor.embeddings, "n_cont": len(cont_names), "out_sz": width}
+    config = {**sizes, "layers": list(layers), "y_range": y_range}
+    model = TabularModel(**config)
     learn = Learner((loaders["train"], loaders["valid"]), model, loss, **options)
     learn.processor, learn.vocab = processor, vocab
+    learn.recipe = Recipe("tabular", config)
     return learn
 
 

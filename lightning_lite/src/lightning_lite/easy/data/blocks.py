@@ -13,6 +13,7 @@ from lightning_lite.easy.data.categories import (
     MultiCategorize,
     Number,
 )
+from lightning_lite.easy.data.describing import announce
 from lightning_lite.easy.data.pictures import PILImage, PILMask, as_tensor
 
 
@@ -51,6 +52,7 @@ def MaskBlock(codes: Sequence[str] | None = None) -> TransformBlock:
     return TransformBlock("mask", PILMask.create, coder, _classes)
 
 
+@announce
 def _classes(image: Any) -> rl.Tensor:
     return as_tensor(image)[0].to(rl.int64)
 

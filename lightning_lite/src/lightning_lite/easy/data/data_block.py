@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lightning_lite.easy.data.blocks import TransformBlock
+from lightning_lite.easy.data.describing import announce
 from lightning_lite.easy.data.loaders import DataLoaders
 from lightning_lite.easy.data.samples import Datasets, Reader
 from lightning_lite.easy.data.splitters import RandomSplitter
@@ -16,6 +17,7 @@ def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
+@announce
 def _same(item: Any) -> Any:
     return item
 

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from lightning_lite.easy.data.describing import announce, describable
 
+
+@announce
 def parent_label(o: Any) -> str:
     """The name of the folder that a file is in.
 
@@ -36,6 +39,7 @@ def RegexLabeller(pat: str, match: bool = False) -> Callable[[Any], str]:
     return label
 
 
+@describable
 class ColReader:
     """Reads columns of a row: `cols` is a name or position, or several (then a list comes back).
 
@@ -63,6 +67,7 @@ class ColReader:
         return f"{self.pref}{value}{self.suff}" if self.pref or self.suff else value
 
 
+@describable
 class ItemGetter:
     """The element `i` of an item."""
 
@@ -74,6 +79,7 @@ class ItemGetter:
         return item[self.i]
 
 
+@describable
 class AttrGetter:
     """The attribute `nm` of an item, or `default` where it has none."""
 

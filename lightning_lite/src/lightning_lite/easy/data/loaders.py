@@ -8,7 +8,7 @@ from typing import Any
 import rushlight as rl
 from lightning_lite.easy.data.samples import Datasets, Samples
 from lightning_lite.easy.data.showing import draw, grid
-from lightning_lite.easy.data.transform import as_transforms, in_order
+from lightning_lite.easy.data.transform import Transform, as_transforms, in_order
 from rushlight.utils.data import DataLoader, default_collate
 
 
@@ -35,10 +35,13 @@ class Finished:
 
 
 class Collate:
-    """Makes a batch of samples; pictures become numbers between 0 and 1, then `batch_tfms`."""
+    """Makes a batch of samples; pictures become numbers between 0 and 1, then `batch_tfms`: a
+    `Transform` changes the batch's parts by their kinds, other functions the pictures. `split`: 0
+    trains, 1 validates."""
 
-    def __init__(self, kinds: tuple[str, ...], batch_tfms: Any) -> None:
-        self.kinds, self.functions = kinds, in_order("batch_tfms", batch_tfms)
+    def __init__(self, kinds: tuple[str, ...], batch_tfms: Any, split: int) -> None:
+        self.kinds, self.split = kinds, split
+        self.functions = in_order("batch_tfms", batch_tfms)
 
     def __call__(self, samples: list[Any]) -> tuple[Any, ...]:
         """The batch."""
@@ -50,19 +53,22 @@ class Collate:
                 f"samples of different shapes do not make a batch: {', '.join(shapes[:3])}; "
                 "item_tfms=Resize(224) makes pictures of one size"
             ) from error
-        pairs = zip(parts, self.kinds, strict=True)
-        return tuple(self._changed(part) if kind == "image" else part for part, kind in pairs)
+        batch = self._pictures(parts, lambda part: part.to(rl.float32) / 255)
+        for each in self.functions:
+            if isinstance(each, Transform):
+                batch = each(batch, self.kinds[: len(batch)], self.split)
+            else:
+                batch = self._pictures(batch, each)
+        return batch
+
+    def _pictures(self, parts: Any, function: Callable[[Any], Any]) -> tuple[Any, ...]:
+        pairs = zip(parts, self.kinds, strict=False)
+        return tuple(function(part) if kind == "image" else part for part, kind in pairs)
 
     def decode(self, part: Any) -> Any:
         """Pictures of a batch as they were before transforms that can be undone."""
         for function in reversed(self.functions):
             part = getattr(function, "decode", lambda same: same)(part)
-        return part
-
-    def _changed(self, part: Any) -> Any:
-        part = part.to(rl.float32) / 255
-        for function in self.functions:
-            part = function(part)
         return part
 
 
@@ -162,5 +168,7 @@ def _loader(
     samples: Samples, n_inp: int, settings: dict[str, Any], bs: int, **more: Any
 ) -> DataLoader:
     finished = Finished(samples, settings["item_tfms"], n_inp)
-    collate: Callable[[list[Any]], Any] = Collate(finished.kinds, settings["batch_tfms"])
+    collate: Callable[[list[Any]], Any] = Collate(
+        finished.kinds, settings["batch_tfms"], samples.split
+    )
     return DataLoader(finished, bs, collate_fn=collate, **settings["options"], **more)

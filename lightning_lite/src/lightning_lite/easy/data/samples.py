@@ -44,13 +44,15 @@ class Samples:
 
 
 class Datasets:
-    """`train` and `valid`: the samples of a source."""
+    """`train` and `valid`: the samples of a source. `learn=False`: readers know their classes."""
 
-    def __init__(self, items: Any, splits: Any, readers: list[Reader], n_inp: int) -> None:
+    def __init__(
+        self, items: Any, splits: Any, readers: list[Reader], n_inp: int, learn: bool = True
+    ) -> None:
         rows = items.iloc if hasattr(items, "iloc") else items
         self.items, self.readers, self.n_inp = items, readers, n_inp
         parts = [[rows[position] for position in split] for split in splits]
-        for reader in readers:
+        for reader in readers if learn else []:
             reader.setup(parts[0])
         self.train, self.valid = (Samples(part, readers, n) for n, part in enumerate(parts))
 
