@@ -25,7 +25,8 @@ def colours(folder, block=easy.CategoryBlock, get_y=None, **options):
     whole = easy.DataBlock(
         (easy.ImageBlock, block), get_items=easy.get_image_files,
         get_y=get_y or (lambda file: file.name.split("_")[0]),
-        splitter=easy.RandomSplitter(0.5, seed=1), item_tfms=options.pop("item_tfms", easy.Resize(16)),
+        splitter=easy.RandomSplitter(0.5, seed=1),
+        item_tfms=options.pop("item_tfms", easy.Resize(16)),
         batch_tfms=[*easy.aug_transforms(), easy.Normalize.from_stats([0.5] * 3, [0.25] * 3)],
     )  # fmt: skip
     return whole.dataloaders(folder, bs=4, **options)

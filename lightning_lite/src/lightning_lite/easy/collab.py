@@ -62,7 +62,7 @@ def collab_learner(
         for rows, training in ((order[held:], True), (order[:held], False))
     ]
     counts = {"n_users": len(names[0]), "n_items": len(names[1])}
-    config = {"n_factors": n_factors, **counts, "y_range": y_range}
+    config: dict[str, Any] = {"n_factors": n_factors, **counts, "y_range": y_range}
     model = EmbeddingDotBias(**config)
     learn = Learner(loaders, model, nn.MSELoss(), **options)
     learn.users, learn.items = names

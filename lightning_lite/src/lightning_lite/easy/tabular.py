@@ -217,7 +217,7 @@ def tabular_learner(
     loss = nn.MSELoss() if vocab is None else nn.CrossEntropyLoss()
     width = 1 if vocab is None else len(vocab)
     sizes = {"emb_szs": processor.embeddings, "n_cont": len(cont_names), "out_sz": width}
-    config = {**sizes, "layers": list(layers), "y_range": y_range}
+    config: dict[str, Any] = {**sizes, "layers": list(layers), "y_range": y_range}
     model = TabularModel(**config)
     learn = Learner((loaders["train"], loaders["valid"]), model, loss, **options)
     learn.processor, learn.vocab = processor, vocab

@@ -243,7 +243,9 @@ def unet_model(
     arch: Any, n_out: int, img_size: tuple[int, int], weights: Any = None, **config: Any
 ) -> DynamicUnet:
     """The network of `unet_learner`: a DynamicUnet on the body of `arch`."""
-    return DynamicUnet(create_body(network(arch, weights)), n_out, tuple(img_size), **config)
+    return DynamicUnet(
+        create_body(network(arch, weights)), n_out, (img_size[0], img_size[1]), **config
+    )
 
 
 def unet_learner(

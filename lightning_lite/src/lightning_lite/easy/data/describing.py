@@ -60,7 +60,7 @@ def describe(value: Any, what: str) -> Any:
         return {"composed": [describe(each, what) for each in parts]}
     name = type(value).__name__
     if _CLASSES.get(name) is type(value):
-        args, kwargs = value.made_with
+        args, kwargs = vars(value)["made_with"]
         made = {"class": name, "args": describe(args, what), "kwargs": describe(kwargs, what)}
         if hasattr(value, "learnt"):
             made["learnt"] = describe(value.learnt(), what)
@@ -87,7 +87,7 @@ def rebuild(plain: Any) -> Any:
     if "composed" in plain:
         return functools.reduce(lambda one, two: one.composed(two), rebuild(plain["composed"]))
     kind, known = ("class", _CLASSES) if "class" in plain else ("function", _FUNCTIONS)
-    found: Any = known.get(plain.get(kind))
+    found: Any = known.get(str(plain.get(kind)))
     if found is None:
         raise ValueError(f"load_learner: the file names the {kind} {plain.get(kind)!r}, not known")
     if kind == "function":
