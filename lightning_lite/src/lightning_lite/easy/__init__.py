@@ -68,6 +68,7 @@ from lightning_lite.easy.data import (
 from lightning_lite.easy.interpretation import ClassificationInterpretation
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.loading import load_learner
+from lightning_lite.easy.losses import CrossEntropyLossFlat
 from lightning_lite.easy.metrics import (
     accuracy,
     accuracy_multi,
@@ -96,10 +97,31 @@ from lightning_lite.easy.tabular import (
     emb_sz_rule,
     tabular_learner,
 )
+from lightning_lite.easy.text import (
+    AWD_LSTM,
+    LMLearner,
+    Numericalize,
+    TextBlock,
+    TextDataLoaders,
+    TextLearner,
+    Tokenizer,
+    language_model_learner,
+    text_classifier_learner,
+)
 from lightning_lite.easy.unet import DynamicUnet, unet_learner
 from lightning_lite.easy.vision import vision_learner
 
 __all__ = [
+    "AWD_LSTM",
+    "LMLearner",
+    "Numericalize",
+    "TextBlock",
+    "TextDataLoaders",
+    "TextLearner",
+    "Tokenizer",
+    "language_model_learner",
+    "text_classifier_learner",
+    "CrossEntropyLossFlat",
     "DynamicUnet",
     "SegmentationDataLoaders",
     "unet_learner",

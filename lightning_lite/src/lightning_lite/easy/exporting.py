@@ -12,6 +12,7 @@ from lightning_lite.easy.data.categories import Coder
 from lightning_lite.easy.data.describing import describe, rebuild
 from lightning_lite.easy.data.loaders import DataLoaders
 from lightning_lite.easy.data.samples import Datasets, Reader
+from lightning_lite.easy.losses import CrossEntropyLossFlat
 from rushlight import nn
 
 FORMAT = "lightning_lite.easy.Learner 1"
@@ -23,6 +24,7 @@ def contents(learn: Any) -> dict[str, Any]:
     recipe = learn.recipe
     return {
         "format": FORMAT,
+        "learner": type(learn).__name__,
         "network": type(learn.model).__name__,
         "recipe": None if recipe is None else [recipe.name, describe(recipe.config, recipe.name)],
         "weights": dict(learn.model.state_dict()),
@@ -38,6 +40,8 @@ def contents(learn: Any) -> dict[str, Any]:
 
 def describe_loss(loss: Any) -> dict[str, Any]:
     """A loss layer of `rushlight.nn`, or a function of `nn.functional`, as plain data."""
+    if type(loss) is CrossEntropyLossFlat:
+        return {"flat": describe(loss, "loss_func")}
     name = getattr(loss, "__name__", type(loss).__name__)
     if getattr(nn.functional, name, None) is loss:
         return {"function": name}
@@ -53,6 +57,8 @@ def describe_loss(loss: Any) -> dict[str, Any]:
 
 def rebuild_loss(plain: dict[str, Any]) -> Any:
     """The loss that `describe_loss` described."""
+    if "flat" in plain:
+        return rebuild(plain["flat"])
     if "function" in plain:
         return getattr(nn.functional, plain["function"])
     if not plain["layer"].endswith("Loss"):
@@ -124,5 +130,11 @@ def _listed(given: Any) -> list[Any]:
 
 def _block(block: TransformBlock) -> dict[str, Any]:
     coder: Coder | Callable | None = block.coder
-    fields = {"kind": block.kind, "read": block.read, "coder": coder, "finish": block.finish}
+    fields: dict[str, Any] = {
+        "kind": block.kind,
+        "read": block.read,
+        "coder": coder,
+        "finish": block.finish,
+    }
+    fields.update(batches=block.batches, prepare=block.prepare, keeps=block.keeps)
     return {name: describe(each, f"a block ({name})") for name, each in fields.items()}

@@ -55,6 +55,7 @@ class Learner(Predicting):
     items: Any = None
     # How the network is built, where a function of `easy` built it.
     recipe: Recipe | None = None
+    module_class: type[LearnerModule] = LearnerModule
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class Learner(Predicting):
         functions = {"loss_func": loss_func, "opt_func": opt_func, "splitter": splitter}
         functions.update({f"metrics[{number}]": each for number, each in enumerate(metrics)})
         _check_functions(functions)
-        self.module = LearnerModule(model, loss_func, opt_func, splitter, metrics)
+        self.module = self.module_class(model, loss_func, opt_func, splitter, metrics)
         self.module.n_inp = getattr(dls, "n_inp", None)
         self.model, self.lr, self.moms, self.train_bn = model, lr, moms, train_bn
         self.cbs = _as_list(cbs)

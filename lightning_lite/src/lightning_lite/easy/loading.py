@@ -10,6 +10,9 @@ from lightning_lite.easy.architectures import Recipe, build
 from lightning_lite.easy.data.describing import rebuild
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.module import one_group
+from lightning_lite.easy.text.learner import LMLearner, TextLearner
+
+LEARNERS: dict[str, type[Learner]] = {each.__name__: each for each in (TextLearner, LMLearner)}
 
 
 def load_learner(fname: Any, cpu: bool = True, model: Any = None, **options: Any) -> Learner:
@@ -37,7 +40,7 @@ def load_learner(fname: Any, cpu: bool = True, model: Any = None, **options: Any
     if model is None:
         model, splitter = _built(found, fname)
     model.load_state_dict(found["weights"])
-    learn = Learner(
+    learn = LEARNERS.get(found["learner"], Learner)(
         ([], []) if found["data"] is None else exporting.rebuild_data(found["data"]),
         model,
         exporting.rebuild_loss(found["loss"]),

@@ -19,7 +19,12 @@ from lightning_lite.easy.data.pictures import PILImage, PILMask, as_tensor
 
 class TransformBlock:
     """A part of a sample. `kind`: which methods of transforms change it; `read`: makes it of what
-    the getter gave; `coder`: numbers of values, learnt from training; `finish`: a tensor of it."""
+    the getter gave; `coder`: numbers of values, learnt from training; `finish`: a tensor of it.
+
+    `batches`: an object whose `loader` makes the DataLoader, where the first input wants its own;
+    `prepare`: changes the items before they are split; `keeps`: whether a part stays in memory once
+    it was made.
+    """
 
     def __init__(
         self,
@@ -27,8 +32,12 @@ class TransformBlock:
         read: Callable[[Any], Any] | None = None,
         coder: Coder | None = None,
         finish: Callable[[Any], Any] | None = None,
+        batches: Any = None,
+        prepare: Callable[[Any], Any] | None = None,
+        keeps: bool = False,
     ) -> None:
         self.kind, self.read, self.coder, self.finish = kind, read, coder, finish
+        self.batches, self.prepare, self.keeps = batches, prepare, keeps
 
     @property
     def vocab(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,10 @@ class ColReader:
         found = [self._read(row, col) for col in self.cols]
         return found[0] if len(found) == 1 else found
 
+    def fits(self, item: Any) -> bool:
+        """Whether an item has columns."""
+        return hasattr(item, "iloc") or isinstance(item, Mapping | list | tuple)
+
     def _read(self, row: Any, col: Any) -> Any:
         value = row.iloc[col] if isinstance(col, int) and hasattr(row, "iloc") else row[col]
         if self.label_delim is not None:
@@ -73,6 +77,10 @@ class ItemGetter:
 
     def __init__(self, i: Any) -> None:
         self.i = i
+
+    def fits(self, item: Any) -> bool:
+        """Whether an item has elements; a path or a text is taken as a whole."""
+        return hasattr(item, "__getitem__") and not isinstance(item, str)
 
     def __call__(self, item: Any) -> Any:
         """See the class."""

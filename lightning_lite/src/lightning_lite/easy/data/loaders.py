@@ -99,7 +99,7 @@ class DataLoaders:
         drop = shuffle and len(dsets.train) >= bs if drop_last is None else drop_last
         train = _loader(dsets.train, dsets.n_inp, settings, bs, shuffle=shuffle, drop_last=drop)
         made = cls(train, _loader(dsets.valid, dsets.n_inp, settings, val_bs or bs))
-        made.dsets, made._settings = dsets, settings
+        made.dsets, made._settings, made.bs = dsets, settings, bs
         return made
 
     @property
@@ -159,8 +159,11 @@ class DataLoaders:
     def test_dl(self, items: Any, with_labels: bool = False, bs: int | None = None) -> DataLoader:
         """A loader of other items in their order: inputs alone, or with targets."""
         readers = self.dsets.readers if with_labels else self.dsets.readers[: self.dsets.n_inp]
+        for reader in readers:
+            items = items if reader.block.prepare is None else reader.block.prepare(items)
         rows = items.iloc if hasattr(items, "iloc") else items
-        samples = Samples([rows[position] for position in range(len(items))], readers, 1)
+        picked = [rows[position] for position in range(len(items))]
+        samples = Samples(picked, readers, 1, outside=True)
         return _loader(samples, self.dsets.n_inp, self._settings, bs or self.bs)
 
 
@@ -171,4 +174,8 @@ def _loader(
     collate: Callable[[list[Any]], Any] = Collate(
         finished.kinds, settings["batch_tfms"], samples.split
     )
+    batches = finished.blocks[0].batches
+    if batches is not None:
+        own: DataLoader = batches.loader(finished, collate, bs, {**settings["options"], **more})
+        return own
     return DataLoader(finished, bs, collate_fn=collate, **settings["options"], **more)
