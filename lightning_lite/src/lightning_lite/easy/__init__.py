@@ -8,6 +8,8 @@ from lightning_lite.easy.collab import EmbeddingDotBias, collab_learner
 from lightning_lite.easy.data import (
     AffineCoordTfm,
     AttrGetter,
+    BBoxBlock,
+    BBoxLblBlock,
     Brightness,
     CategoryBlock,
     ColReader,
@@ -39,6 +41,7 @@ from lightning_lite.easy.data import (
     PILImage,
     PILImageBW,
     PILMask,
+    PointBlock,
     RandomCrop,
     RandomErasing,
     RandomResizedCrop,
@@ -68,7 +71,7 @@ from lightning_lite.easy.data import (
 from lightning_lite.easy.interpretation import ClassificationInterpretation
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.loading import load_learner
-from lightning_lite.easy.losses import CrossEntropyLossFlat
+from lightning_lite.easy.losses import CrossEntropyLossFlat, MSELossFlat
 from lightning_lite.easy.metrics import (
     accuracy,
     accuracy_multi,
@@ -112,6 +115,10 @@ from lightning_lite.easy.unet import DynamicUnet, unet_learner
 from lightning_lite.easy.vision import vision_learner
 
 __all__ = [
+    "BBoxBlock",
+    "BBoxLblBlock",
+    "PointBlock",
+    "MSELossFlat",
     "AWD_LSTM",
     "LMLearner",
     "Numericalize",

@@ -12,7 +12,7 @@ from lightning_lite.easy.data.categories import Coder
 from lightning_lite.easy.data.describing import describe, rebuild
 from lightning_lite.easy.data.loaders import DataLoaders
 from lightning_lite.easy.data.samples import Datasets, Reader
-from lightning_lite.easy.losses import CrossEntropyLossFlat
+from lightning_lite.easy.losses import CrossEntropyLossFlat, MSELossFlat
 from rushlight import nn
 
 FORMAT = "lightning_lite.easy.Learner 1"
@@ -40,7 +40,7 @@ def contents(learn: Any) -> dict[str, Any]:
 
 def describe_loss(loss: Any) -> dict[str, Any]:
     """A loss layer of `rushlight.nn`, or a function of `nn.functional`, as plain data."""
-    if type(loss) is CrossEntropyLossFlat:
+    if type(loss) in (CrossEntropyLossFlat, MSELossFlat):
         return {"flat": describe(loss, "loss_func")}
     name = getattr(loss, "__name__", type(loss).__name__)
     if getattr(nn.functional, name, None) is loss:
@@ -137,4 +137,5 @@ def _block(block: TransformBlock) -> dict[str, Any]:
         "finish": block.finish,
     }
     fields.update(batches=block.batches, prepare=block.prepare, keeps=block.keeps)
+    fields["item_tfms"] = block.item_tfms
     return {name: describe(each, f"a block ({name})") for name, each in fields.items()}

@@ -28,3 +28,17 @@ class CrossEntropyLossFlat(nn.CrossEntropyLoss):
         moved = input.movedim(self.axis, -1)
         found = super().forward(moved.reshape(-1, moved.shape[-1]), target.reshape(-1))
         return found.reshape(target.shape) if self.reduction == "none" else found
+
+
+@describable
+class MSELossFlat(nn.MSELoss):
+    """The mean squared difference of outputs and targets of any shapes with as many numbers, such
+    as `(N, 2 P)` and points `(N, P, 2)`. `options`: those of `nn.MSELoss`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+
+    def forward(self, input: Any, target: Any) -> Any:
+        """The loss; `reduction="none"` gives it in the shape of `target`."""
+        found = super().forward(input.reshape(-1), target.reshape(-1))
+        return found.reshape(target.shape) if self.reduction == "none" else found

@@ -11,10 +11,13 @@ from lightning_lite.easy.data.augment import (
     setup_aug_tfms,
 )
 from lightning_lite.easy.data.blocks import (
+    BBoxBlock,
+    BBoxLblBlock,
     CategoryBlock,
     ImageBlock,
     MaskBlock,
     MultiCategoryBlock,
+    PointBlock,
     RegressionBlock,
     TransformBlock,
 )
@@ -64,6 +67,9 @@ from lightning_lite.easy.data.splitters import (
 from lightning_lite.easy.data.transform import Transform
 
 __all__ = [
+    "BBoxBlock",
+    "BBoxLblBlock",
+    "PointBlock",
     "SegmentationDataLoaders",
     "RandomErasing",
     "RandomResizedCropGPU",

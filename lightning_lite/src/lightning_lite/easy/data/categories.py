@@ -107,6 +107,19 @@ class MultiCategorize(Categorize):
 
 
 @describable
+class CategorizeEach(MultiCategorize):
+    """Several classes of a sample by their numbers `(K,)` (int64), in their order."""
+
+    def __call__(self, value: Any) -> Any:
+        """The numbers."""
+        return rl.tensor([self.number(name) for name in value], dtype=rl.int64)
+
+    def decode(self, value: Any) -> list[Any]:
+        """The classes' names."""
+        return [self.vocab[number] for number in value.tolist()]
+
+
+@describable
 class EncodedMultiCategorize(Coder):
     """Classes that are ones and zeros already; `vocab`: their names."""
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as rl
+from lightning_lite.easy.data.coordinates import bb_pad
 from lightning_lite.easy.data.samples import Datasets, Samples
-from lightning_lite.easy.data.showing import draw, grid
+from lightning_lite.easy.data.showing import draw, grid, title_of
 from lightning_lite.easy.data.transform import Transform, as_transforms, in_order
 from rushlight.utils.data import DataLoader, default_collate
 
@@ -17,8 +18,11 @@ class Finished:
 
     def __init__(self, samples: Samples, item_tfms: Any, n_inp: int) -> None:
         self.samples = samples
-        self.transforms = as_transforms("item_tfms", item_tfms, n_inp)
         self.blocks = [reader.block for reader in samples.readers]
+        # What two blocks need is done once.
+        needed = {type(each): each for block in self.blocks for each in block.item_tfms}
+        given = as_transforms("item_tfms", item_tfms, n_inp)
+        self.transforms = in_order("item_tfms", [*needed.values(), *given])
         self.kinds = tuple(block.kind for block in self.blocks)
 
     def __len__(self) -> int:
@@ -45,6 +49,7 @@ class Collate:
 
     def __call__(self, samples: list[Any]) -> tuple[Any, ...]:
         """The batch."""
+        samples = bb_pad(samples, self.kinds) if "boxes" in self.kinds else samples
         try:
             parts = default_collate(samples)
         except RuntimeError as error:
@@ -139,7 +144,8 @@ class DataLoaders:
         NotImplementedError for others, which `what` cannot show."""
         blocks = [reader.block for reader in self.dsets.readers]
         kinds = [each.kind for each in blocks]
-        if len(kinds) != 2 or kinds[0] != "image":
+        labelled = kinds[1:] == ["boxes", "labels"]
+        if kinds[:1] != ["image"] or (len(kinds) != 2 and not labelled):
             raise NotImplementedError(
                 f"{what} shows one picture with one target, samples are {kinds}; "
                 "look at one_batch()"
@@ -149,11 +155,14 @@ class DataLoaders:
     def show_batch(self, max_n: int = 9, columns: int = 3) -> Any:
         """Draw the pictures of a training batch with their targets; matplotlib's figure."""
         block = self.target("show_batch")
-        pictures, targets = self.one_batch()
+        pictures, targets, *labels = self.one_batch()
         count = min(max_n, len(pictures))
         figure, axes = grid("show_batch", count, columns)
         for ax, picture, target in zip(axes, self.pictures_of(pictures), targets, strict=False):
             draw(ax, picture, block.kind, block.decode(target))
+        for ax, names in zip(axes, labels[0] if labels else [], strict=False):
+            there = [each for each in self.dsets.readers[2].block.decode(names) if each != "#na#"]
+            ax.set_title(title_of(there), fontsize=9)
         return figure
 
     def test_dl(self, items: Any, with_labels: bool = False, bs: int | None = None) -> DataLoader:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from lightning_lite.easy.data.blocks import CategoryBlock, MultiCategoryBlock
 from lightning_lite.easy.data.data_block import DataBlock
-from lightning_lite.easy.data.files import get_text_files
+from lightning_lite.easy.data.files import get_text_files, read_csv
 from lightning_lite.easy.data.labellers import ColReader, parent_label
 from lightning_lite.easy.data.loaders import DataLoaders
 from lightning_lite.easy.data.splitters import ColSplitter, GrandparentSplitter, RandomSplitter
 from lightning_lite.easy.text.blocks import TextBlock
-
-
-def read_csv(name: str, path: Any, csv_fname: str, **options: Any) -> Any:
-    """The table `path/csv_fname`. ModuleNotFoundError without pandas, for which `name` asks."""
-    try:
-        pandas = importlib.import_module("pandas")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{name} needs pandas: pip install pandas") from error
-    return pandas.read_csv(Path(path) / csv_fname, **options)
 
 
 class TextDataLoaders(DataLoaders):
@@ -117,9 +106,8 @@ class TextDataLoaders(DataLoaders):
     ) -> DataLoaders:
         """Of the table `path/csv_fname`, as `from_df`. `header`, `delimiter`, `quoting`: those of
         `pandas.read_csv`. Needs pandas."""
-        how = {"header": header, "quoting": quoting}
-        how.update({} if delimiter is None else {"delimiter": delimiter})
-        table = read_csv("TextDataLoaders.from_csv", path, csv_fname, **how)
+        how = {"header": header, "delimiter": delimiter, "quoting": quoting}
+        table = read_csv("TextDataLoaders.from_csv", path, csv_fname, how)
         return cls.from_df(table, path, **options)
 
 
