@@ -94,12 +94,15 @@ from lightning_lite.easy.schedules import (
     combine_scheds,
     combined_cos,
 )
-from lightning_lite.easy.tabular import (
-    TabularModel,
-    TabularProcessor,
-    emb_sz_rule,
+from lightning_lite.easy.tables import (
+    Categorify,
+    FillMissing,
+    TabularDataLoaders,
+    TabularLearner,
+    cont_cat_split,
     tabular_learner,
 )
+from lightning_lite.easy.tabular import TabularModel, TabularProcessor, emb_sz_rule
 from lightning_lite.easy.text import (
     AWD_LSTM,
     LMLearner,
@@ -115,6 +118,11 @@ from lightning_lite.easy.unet import DynamicUnet, unet_learner
 from lightning_lite.easy.vision import vision_learner
 
 __all__ = [
+    "Categorify",
+    "FillMissing",
+    "TabularDataLoaders",
+    "TabularLearner",
+    "cont_cat_split",
     "BBoxBlock",
     "BBoxLblBlock",
     "PointBlock",

@@ -10,9 +10,12 @@ from lightning_lite.easy.architectures import Recipe, build
 from lightning_lite.easy.data.describing import rebuild
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.module import one_group
+from lightning_lite.easy.tables import TabularLearner
 from lightning_lite.easy.text.learner import LMLearner, TextLearner
 
-LEARNERS: dict[str, type[Learner]] = {each.__name__: each for each in (TextLearner, LMLearner)}
+LEARNERS: dict[str, type[Learner]] = {
+    each.__name__: each for each in (TextLearner, LMLearner, TabularLearner)
+}
 
 
 def load_learner(fname: Any, cpu: bool = True, model: Any = None, **options: Any) -> Learner:
