@@ -37,7 +37,7 @@ def answers(of, table):
             "vocab",
             "rich",
             [of.Categorify, of.FillMissing],
-            of.CategoryBlock(["yes", "no", "maybe"]),
+            of.CategoryBlock(["yes", "no"]),
         ),
     ):
         numbers = ["hours"] if name == "several" else ["hours", "age"]

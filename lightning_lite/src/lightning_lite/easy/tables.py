@@ -35,7 +35,8 @@ def cont_cat_split(
     >>> cont_cat_split({"age": [30.5, 41.0], "kind": ["a", "b"], "y": [0, 1]}, dep_var="y")
     (['age'], ['kind'])
     """
-    numbers, categories = [], []
+    numbers: list[str] = []
+    categories: list[str] = []
     for name in df:
         if name in _listed(dep_var):
             continue
@@ -183,7 +184,7 @@ def _by_block(columns: list[list[Any]], names: list[str], block: Any) -> tuple[A
 class TabularLearner(Learner):
     """A Learner of a table; `processor` and `vocab` say what became of columns and classes."""
 
-    def predict(self, row: Mapping[str, Any]) -> tuple[Any, Any, Any]:  # type: ignore[override]
+    def predict(self, row: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """What a row is (a mapping of columns to values, such as one of a DataFrame): the class or
         the numbers, the same as a tensor, and the output: shares of the classes."""
         processor = self.processor
