@@ -4,6 +4,14 @@ It is the Trainer with schedules, and imports its public classes only. Begin rea
 `learner.py`.
 """
 
+from lightning_lite.easy.audio import (
+    AddNoise,
+    AudioBlock,
+    AudioDataLoaders,
+    RandomGain,
+    audio_learner,
+    get_audio_files,
+)
 from lightning_lite.easy.collab import EmbeddingDotBias, collab_learner
 from lightning_lite.easy.data import (
     AffineCoordTfm,
@@ -118,6 +126,12 @@ from lightning_lite.easy.unet import DynamicUnet, unet_learner
 from lightning_lite.easy.vision import vision_learner
 
 __all__ = [
+    "AddNoise",
+    "AudioBlock",
+    "AudioDataLoaders",
+    "RandomGain",
+    "audio_learner",
+    "get_audio_files",
     "Categorify",
     "FillMissing",
     "TabularDataLoaders",
