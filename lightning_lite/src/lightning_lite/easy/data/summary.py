@@ -9,7 +9,8 @@ import rushlight as rl
 
 def short(value: Any) -> str:
     """A value in few words: large tensors by their shapes."""
-    if isinstance(value, tuple):
+    tensors = isinstance(value, list) and any(isinstance(each, rl.Tensor) for each in value)
+    if isinstance(value, tuple) or tensors:
         return f"({', '.join(map(short, value))})"
     if isinstance(value, rl.Tensor) and (value.ndim > 1 or value.numel() > 20):
         return f"tensor {tuple(value.shape)} {str(value.dtype).removeprefix('rushlight.')}"

@@ -28,6 +28,7 @@ class PadCollate:
 
     def __init__(self, collate: Any, kinds: tuple[str, ...], seq_len: int) -> None:
         self.collate, self.kinds, self.seq_len = collate, kinds, seq_len
+        self.functions = collate.functions
 
     def __call__(self, samples: list[Any]) -> Any:
         """The batch."""
