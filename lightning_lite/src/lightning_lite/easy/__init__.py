@@ -46,6 +46,7 @@ from lightning_lite.easy.data import (
     MaskSplitter,
     MultiCategoryBlock,
     Normalize,
+    PadMode,
     PILImage,
     PILImageBW,
     PILMask,
@@ -60,6 +61,7 @@ from lightning_lite.easy.data import (
     RegexLabeller,
     RegressionBlock,
     Resize,
+    ResizeMethod,
     Rotate,
     Saturation,
     SegmentationDataLoaders,
@@ -70,11 +72,21 @@ from lightning_lite.easy.data import (
     Warp,
     Zoom,
     aug_transforms,
+    cifar_stats,
     get_files,
     get_image_files,
     get_text_files,
+    imagenet_stats,
+    mnist_stats,
     parent_label,
     setup_aug_tfms,
+)
+from lightning_lite.easy.gathered_metrics import (
+    Dice,
+    DiceMulti,
+    JaccardCoeff,
+    JaccardCoeffMulti,
+    Perplexity,
 )
 from lightning_lite.easy.interpretation import ClassificationInterpretation
 from lightning_lite.easy.learner import Learner
@@ -126,6 +138,16 @@ from lightning_lite.easy.unet import DynamicUnet, unet_learner
 from lightning_lite.easy.vision import vision_learner
 
 __all__ = [
+    "PadMode",
+    "ResizeMethod",
+    "cifar_stats",
+    "imagenet_stats",
+    "mnist_stats",
+    "Dice",
+    "DiceMulti",
+    "JaccardCoeff",
+    "JaccardCoeffMulti",
+    "Perplexity",
     "AddNoise",
     "AudioBlock",
     "AudioDataLoaders",

@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite.callbacks.finetuning import BATCH_NORMS
+from lightning_lite.metric_objects import is_metric
 from lightning_lite.module import LightningModule
 
 
@@ -108,7 +109,11 @@ class LearnerModule(LightningModule):
         output = self(*inputs)
         self.log("valid_loss", self.loss_func(output, *targets), prog_bar=True)
         for metric in self.metrics:
-            self.log(name_of(metric), metric(output, *targets), prog_bar=True)
+            if is_metric(metric):
+                metric.update(output, *targets)
+                self.log(name_of(metric), metric, on_step=False, on_epoch=True, prog_bar=True)
+            else:
+                self.log(name_of(metric), metric(output, *targets), prog_bar=True)
 
     def predict_step(self, batch: Any, batch_idx: int) -> Any:
         """Output and target of a batch; None for the target where the batch has inputs alone."""

@@ -25,10 +25,12 @@ from lightning_lite.easy.data.cropping import (
     CropPad,
     DihedralItem,
     FlipItem,
+    PadMode,
     RandomCrop,
     RandomResizedCrop,
     RatioResize,
     Resize,
+    ResizeMethod,
 )
 from lightning_lite.easy.data.data_block import DataBlock
 from lightning_lite.easy.data.files import FileGetter, get_files, get_image_files, get_text_files
@@ -50,7 +52,15 @@ from lightning_lite.easy.data.lighting import (
     SpaceTfm,
 )
 from lightning_lite.easy.data.loaders import DataLoaders
-from lightning_lite.easy.data.pictures import Normalize, PILImage, PILImageBW, PILMask
+from lightning_lite.easy.data.pictures import (
+    Normalize,
+    PILImage,
+    PILImageBW,
+    PILMask,
+    cifar_stats,
+    imagenet_stats,
+    mnist_stats,
+)
 from lightning_lite.easy.data.segmentation_loaders import SegmentationDataLoaders
 from lightning_lite.easy.data.splitters import (
     ColSplitter,
@@ -67,6 +77,11 @@ from lightning_lite.easy.data.splitters import (
 from lightning_lite.easy.data.transform import Transform
 
 __all__ = [
+    "PadMode",
+    "ResizeMethod",
+    "cifar_stats",
+    "imagenet_stats",
+    "mnist_stats",
     "BBoxBlock",
     "BBoxLblBlock",
     "PointBlock",

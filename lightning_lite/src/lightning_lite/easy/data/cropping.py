@@ -14,6 +14,19 @@ from lightning_lite.easy.data.pictures import PAD_MODES, padded
 from lightning_lite.easy.data.randomness import between, chance, whole
 from lightning_lite.easy.data.transform import Transform
 
+
+class ResizeMethod:
+    """The values of `Resize`'s `method`."""
+
+    Squish, Crop, Pad = "squish", "crop", "pad"
+
+
+class PadMode:
+    """The values of `pad_mode`."""
+
+    Zeros, Border, Reflection = PAD_MODES
+
+
 Box = tuple[int, int, int, int]
 RESAMPLES = (2, 0)  # Pillow's numbers of bilinear and nearest sampling
 

@@ -8,6 +8,11 @@ from typing import Any
 import rushlight as rl
 from lightning_lite.easy.data.describing import announce, describable
 
+# Means and deviations by channel of pictures from 0 to 1, for `Normalize.from_stats(*stats)`.
+imagenet_stats = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+cifar_stats = ([0.491, 0.482, 0.447], [0.247, 0.243, 0.261])
+mnist_stats = ([0.131], [0.308])
+
 PAD_MODES = ("zeros", "border", "reflection")
 
 
