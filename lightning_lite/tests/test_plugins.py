@@ -8,9 +8,11 @@ import lightning_lite as L
 import rushlight as rl
 from lightning_lite import accelerators, plugins, strategies
 from lightning_lite.errors import MisconfigurationException
+from lightning_lite.finiteness import check_finite_loss
 from lightning_lite.plugins.collectives import SingleDeviceCollective
 from lightning_lite.plugins.environments import LightningEnvironment, SLURMEnvironment
 from lightning_lite.plugins.layer_sync import TorchSyncBatchNorm
+from lightning_lite.plugins.precision import LightningDoublePrecisionModule
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,24 @@ def test_precision_as_a_plugin_is_the_argument(
     run, weights = train(plugins=[plugin()])
     assert run.precision == precision == run.precision_plugin.precision
     same(weights, train(precision=precision)[1])
+
+
+def test_a_module_in_float64(model_class):
+    wrapped = LightningDoublePrecisionModule(model_class(width=6))
+    x = rl.randn(3, 4)
+    assert wrapped(x).dtype is rl.float64 and wrapped.hparams.width == 6
+    assert rl.allclose(wrapped(x), wrapped.module(x.double()))
+    assert wrapped.predict_step((x, rl.tensor(1)), 0).dtype is rl.float64
+    assert rl.get_default_dtype() is rl.float32
+    with pytest.raises(AttributeError, match="nothing"):
+        wrapped.nothing  # noqa: B018
+
+
+def test_finite_losses():
+    check_finite_loss(None)
+    check_finite_loss(rl.tensor([1.0, 2.0]))
+    with pytest.raises(ValueError, match="training_step is tensor"):
+        check_finite_loss(rl.tensor([1.0, float("nan")]))
 
 
 def test_plugins_that_contradict():

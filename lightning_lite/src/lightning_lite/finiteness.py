@@ -45,3 +45,14 @@ def non_finite_parameter(module: Any) -> str:
             if not bool(rl.isfinite(held).all()):
                 return str(name)
     return ""
+
+
+def check_finite_loss(loss: Any) -> None:
+    """ValueError for a loss with NaN or infinite elements; None passes.
+
+    >>> check_finite_loss(rl.tensor(1.5))
+    """
+    if loss is not None and not bool(rl.isfinite(loss).all()):
+        raise ValueError(
+            f"check_finite_loss: the loss of training_step is {loss}; expected numbers"
+        )

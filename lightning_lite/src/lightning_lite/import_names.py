@@ -24,6 +24,7 @@ _PYTORCH = {
     "loggers.base": "loggers.logger",
     "loggers.litlogger": "refusals",
     "loggers.neptune": "refusals",
+    "loops.utilities": "finiteness",
     "overrides": "utilities.distributed",
     "overrides.distributed": "utilities.distributed",
     "profiler": "profilers",

@@ -36,6 +36,8 @@ REFUSED = {
     "DeepSpeedSummary": _DEEPSPEED,
     "convert_zero_checkpoint_to_fp32_state_dict": _DEEPSPEED,
     "ds_checkpoint_dir": _DEEPSPEED,
+    "deepspeed_param_size": _DEEPSPEED,
+    "remove_module_hooks": _DEEPSPEED,
     "BitsandbytesPrecision": _BITS,
     "TransformerEnginePrecision": "Transformer Engine needs a GPU of its own; use 'bf16-mixed'",
     "LitLogger": _LIGHTNING_AI,

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import rushlight as rl
+from lightning_lite.easy.architectures import Recipe, architecture
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.tabular import embedding, in_range
 from rushlight import nn
 from rushlight.utils.data import DataLoader, TensorDataset
 
 
+@architecture("collab")
 class EmbeddingDotBias(nn.Module):
     """The product of a user's and an item's vectors of `n_factors`, with a bias for each.
 
@@ -59,7 +61,10 @@ def collab_learner(
         DataLoader(TensorDataset(pairs[rows], given[rows]), batch_size=bs, shuffle=training)
         for rows, training in ((order[held:], True), (order[:held], False))
     ]
-    model = EmbeddingDotBias(n_factors, len(names[0]), len(names[1]), y_range)
+    counts = {"n_users": len(names[0]), "n_items": len(names[1])}
+    config: dict[str, Any] = {"n_factors": n_factors, **counts, "y_range": y_range}
+    model = EmbeddingDotBias(**config)
     learn = Learner(loaders, model, nn.MSELoss(), **options)
     learn.users, learn.items = names
+    learn.recipe = Recipe("collab", config)
     return learn

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import rushlight as rl
+from lightning_lite.easy.architectures import Recipe
+from lightning_lite.easy.exporting import contents
 from lightning_lite.easy.module import LearnerModule, group_rates, name_of, one_group
 from lightning_lite.easy.predicting import Predicting
 from lightning_lite.easy.recorder import Recorder
@@ -51,6 +53,9 @@ class Learner(Predicting):
     vocab: Any = None
     users: Any = None
     items: Any = None
+    # How the network is built, where a function of `easy` built it.
+    recipe: Recipe | None = None
+    module_class: type[LearnerModule] = LearnerModule
 
     def __init__(
         self,
@@ -74,7 +79,7 @@ class Learner(Predicting):
         functions = {"loss_func": loss_func, "opt_func": opt_func, "splitter": splitter}
         functions.update({f"metrics[{number}]": each for number, each in enumerate(metrics)})
         _check_functions(functions)
-        self.module = LearnerModule(model, loss_func, opt_func, splitter, metrics)
+        self.module = self.module_class(model, loss_func, opt_func, splitter, metrics)
         self.module.n_inp = getattr(dls, "n_inp", None)
         self.model, self.lr, self.moms, self.train_bn = model, lr, moms, train_bn
         self.cbs = _as_list(cbs)
@@ -271,6 +276,19 @@ class Learner(Predicting):
         if with_opt and "opt" in state:
             self.opt.load_state_dict(state["opt"])
         return self
+
+    def export(self, fname: Any = "export.pkl") -> Path:
+        """Write what predicting needs to the file `path/fname`, without code: weights, how the
+        network is built, classes, blocks and transforms; `load_learner` reads it. The path.
+
+        The network of a Learner that was given one has to be given to `load_learner` again. Not
+        kept: items, getters of targets, optimizer, callbacks, precision. ValueError names a getter,
+        transform, metric or loss that is a function of the program's own.
+        """
+        target = self.path / fname
+        target.parent.mkdir(parents=True, exist_ok=True)
+        rl.save(contents(self), target)
+        return target
 
     def to_bf16(self) -> Learner:
         """Products in bfloat16 from now on."""

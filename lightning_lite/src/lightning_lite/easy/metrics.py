@@ -9,7 +9,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from lightning_lite.easy.data.describing import announce
 
+
+@announce
 def accuracy(output: Any, target: Any, axis: int = -1) -> Any:
     """The share of targets at which the output is largest along `axis`.
 
@@ -20,33 +23,39 @@ def accuracy(output: Any, target: Any, axis: int = -1) -> Any:
     return (output.argmax(axis) == target).float().mean()
 
 
+@announce
 def error_rate(output: Any, target: Any, axis: int = -1) -> Any:
     """1 less `accuracy`."""
     return 1 - accuracy(output, target, axis)
 
 
+@announce
 def top_k_accuracy(output: Any, target: Any, k: int = 5, axis: int = -1) -> Any:
     """The share of targets that are among the `k` largest outputs."""
     best = output.topk(k, dim=axis).indices
     return (best == target.unsqueeze(axis)).any(axis).float().mean()
 
 
+@announce
 def accuracy_multi(output: Any, target: Any, thresh: float = 0.5, sigmoid: bool = True) -> Any:
     """The share of labels, several for each example, that are on the right side of `thresh`."""
     output = output.sigmoid() if sigmoid else output
     return ((output > thresh) == target.bool()).float().mean()
 
 
+@announce
 def mse(output: Any, target: Any) -> Any:
     """The mean squared difference."""
     return (output - target).square().mean()
 
 
+@announce
 def mae(output: Any, target: Any) -> Any:
     """The mean absolute difference."""
     return (output - target).abs().mean()
 
 
+@announce
 def foreground_acc(output: Any, target: Any, bkg_idx: int = 0, axis: int = 1) -> Any:
     """The share of pixels whose class is right, among those that are not `bkg_idx`."""
     seen = target != bkg_idx

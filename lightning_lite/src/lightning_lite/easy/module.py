@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite.callbacks.finetuning import BATCH_NORMS
+from lightning_lite.metric_objects import is_metric
 from lightning_lite.module import LightningModule
 
 
@@ -73,10 +74,11 @@ class LearnerModule(LightningModule):
 
     def training_step(self, batch: Any, batch_idx: int) -> Any:
         """The loss of a batch, mixed if somebody mixes."""
-        *inputs, target = batch
+        inputs, targets = self._parts(batch)
         if self.mixer is None:
-            loss = self.loss_func(self(*inputs), target)
+            loss = self.loss_func(self(*inputs), *targets)
         else:
+            (target,) = targets
             mixed, order, share = self.mixer.mix(inputs[0])
             output = self(mixed, *inputs[1:])
             loss = self._mixed_loss(output, target, target[order], share)
@@ -103,18 +105,29 @@ class LearnerModule(LightningModule):
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Loss and metrics of a batch."""
-        *inputs, target = batch
+        inputs, targets = self._parts(batch)
         output = self(*inputs)
-        self.log("valid_loss", self.loss_func(output, target), prog_bar=True)
+        self.log("valid_loss", self.loss_func(output, *targets), prog_bar=True)
         for metric in self.metrics:
-            self.log(name_of(metric), metric(output, target), prog_bar=True)
+            if is_metric(metric):
+                metric.update(output, *targets)
+                self.log(name_of(metric), metric, on_step=False, on_epoch=True, prog_bar=True)
+            else:
+                self.log(name_of(metric), metric(output, *targets), prog_bar=True)
 
     def predict_step(self, batch: Any, batch_idx: int) -> Any:
         """Output and target of a batch; None for the target where the batch has inputs alone."""
         if len(batch) == self.n_inp:
             return self(*batch), None
-        *inputs, target = batch
-        return self(*inputs), target
+        inputs, targets = self._parts(batch)
+        return self(*inputs), targets[0] if len(targets) == 1 else tuple(targets)
+
+    def _parts(self, batch: Any) -> tuple[Any, Any]:
+        """Inputs and targets of a batch: all but the last, unless the data says how many."""
+        count = len(batch) - 1
+        if self.n_inp is not None and self.n_inp < len(batch):
+            count = self.n_inp
+        return batch[:count], batch[count:]
 
     def configure_optimizers(self) -> Any:
         """The optimizer, which lives as long as the Learner."""

@@ -27,6 +27,8 @@ class Predicting:
         trainer = self._trainer(1, [])
         pairs = trainer.predict(self.module, dl or self.valid_dl)
         outputs, targets = zip(*pairs, strict=True)
+        if isinstance(targets[0], tuple):
+            return rl.cat(outputs), tuple(rl.cat(each) for each in zip(*targets, strict=True))
         return rl.cat(outputs), None if targets[0] is None else rl.cat(targets)
 
     def _loaders(self, what: str) -> DataLoaders:
@@ -56,7 +58,7 @@ class Predicting:
             logits = isinstance(loss, nn.BCEWithLogitsLoss)
             shares = outputs.sigmoid() if logits else outputs
             return shares, shares > 0.5
-        return outputs, outputs
+        return outputs, outputs.reshape(len(outputs), -1, 2) if kind == "points" else outputs
 
     def show_results(self, max_n: int = 9, columns: int = 3) -> Any:
         """Draw pictures of validation with what they are, and what they are taken for below;
@@ -66,13 +68,13 @@ class Predicting:
         batch = next(iter(dls.valid))
         outputs, targets = self.get_preds([[batch]])
         pictures, (_, decided) = dls.pictures_of(batch[0]), self._decided(outputs)
-        count, masks = min(max_n, len(targets)), block.kind == "mask"
+        count, masks = min(max_n, len(targets)), block.kind in ("mask", "points")
         figure, axes = grid("show_results", count * (1 + masks), 2 if masks else columns)
         for number in range(count):
             real, taken = block.decode(targets[number]), block.decode(decided[number])
             if masks:
-                draw(axes[2 * number], pictures[number], "mask", real, "actual")
-                draw(axes[2 * number + 1], pictures[number], "mask", taken, "predicted")
+                draw(axes[2 * number], pictures[number], block.kind, real, "actual")
+                draw(axes[2 * number + 1], pictures[number], block.kind, taken, "predicted")
                 continue
             title = f"{title_of(real)}\n{title_of(taken)}"
             draw(axes[number], pictures[number], block.kind, real, title)

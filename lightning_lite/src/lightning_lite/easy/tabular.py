@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import rushlight as rl
-from lightning_lite.easy.learner import Learner
+from lightning_lite.easy.architectures import architecture
+from lightning_lite.easy.data.describing import describable
 from rushlight import nn
-from rushlight.utils.data import DataLoader, TensorDataset
 
 MISSING = "#na#"
 
@@ -29,16 +28,25 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
+@describable
 class TabularProcessor:
     """Learns from a table how its columns become numbers, and makes others numbers likewise.
 
     A table is a mapping of names to columns, such as a dictionary of lists or a pandas DataFrame.
     `cat_names`: categories, numbered from 1 in sorted order (0: not seen, or empty);
     `cont_names`: numbers, with mean 0 and deviation 1; empty cells get the median, and a category
-    `NAME_na` says where they were. `classes` are the categories' names.
+    `NAME_na` says where they were. `classes` are the categories' names. Without `fill` empty cells
+    are a ValueError, without `normalize` numbers stay as they are.
     """
 
-    def __init__(self, cat_names: Sequence[str], cont_names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        cat_names: Sequence[str],
+        cont_names: Sequence[str],
+        fill: bool = True,
+        normalize: bool = True,
+    ) -> None:
+        self.fill, self.normalize = fill, normalize
         self.cat_names, self.cont_names = list(cat_names), list(cont_names)
         self.classes: dict[str, list[Any]] = {}
         self.medians: dict[str, float] = {}
@@ -54,10 +62,12 @@ class TabularProcessor:
                 raise ValueError(f"TabularProcessor: column {name!r} has no numbers")
             self.medians[name] = statistics.median(known)
             if len(known) < len(column):
+                self._check_empty(name)
                 self.flags.append(name)
             filled = [self._number(value, name) for value in column]
             mean = statistics.fmean(filled)
-            self.scales[name] = mean, statistics.pstdev(filled, mean) or 1.0
+            deviation = statistics.pstdev(filled, mean) or 1.0
+            self.scales[name] = (mean, deviation) if self.normalize else (0.0, 1.0)
         for name in self.cat_names:
             seen = {value for value in table[name] if not is_missing(value)}
             self.classes[name] = [MISSING, *sorted(seen)]
@@ -65,7 +75,25 @@ class TabularProcessor:
             self.classes[f"{name}_na"] = [MISSING, False, True]
         return self
 
+    def learnt(self) -> dict[str, Any]:
+        """What `fit` learnt, as plain values; `relearn` takes it."""
+        return {name: getattr(self, name) for name in ("classes", "medians", "scales", "flags")}
+
+    def relearn(self, state: dict[str, Any]) -> None:
+        """Know what another has learnt."""
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def _check_empty(self, name: str) -> None:
+        if not self.fill:
+            raise ValueError(
+                f"TabularProcessor: column {name!r} has empty cells; FillMissing in procs fills "
+                "them"
+            )
+
     def _number(self, value: Any, name: str) -> float:
+        if is_missing(value):
+            self._check_empty(name)
         return self.medians[name] if is_missing(value) else _as_number(value, name)
 
     @property
@@ -108,6 +136,7 @@ def _columns(columns: list[list[Any]], rows: int, dtype: Any) -> rl.Tensor:
     return rl.tensor(columns, dtype=dtype).t().contiguous()
 
 
+@architecture("tabular")
 class TabularModel(nn.Module):
     """Embeddings of categories beside normalized numbers, through layers with batch normalization.
 
@@ -161,76 +190,3 @@ def in_range(x: Any, y_range: tuple[float, float] | None) -> Any:
         return x
     low, high = y_range
     return x.sigmoid() * (high - low) + low
-
-
-def tabular_learner(
-    table: Mapping[str, Any],
-    target: str,
-    cat_names: Sequence[str] = (),
-    cont_names: Sequence[str] = (),
-    valid_pct: float = 0.2,
-    seed: int | None = 0,
-    bs: int = 64,
-    layers: Sequence[int] = (200, 100),
-    y_range: tuple[float, float] | None = None,
-    **options: Any,
-) -> Learner:
-    """A Learner for a column of a table: classes if it holds words, booleans or integers, else a
-    number. `learn.processor` and `learn.vocab` say what became of columns and classes.
-
-    `valid_pct` of the rows, drawn with `seed`, are for validation; `options` go to the Learner.
-    """
-    _check_columns(table, (target, *cat_names, *cont_names))
-    rows = len(list(table[target]))
-    generator = None if seed is None else rl.Generator().manual_seed(seed)
-    order = rl.randperm(rows, generator=generator).tolist()
-    held = max(1, round(rows * valid_pct))
-    parts = {"valid": order[:held], "train": order[held:]}
-    tables = {
-        kind: {name: _picked(table[name], picked) for name in (*cat_names, *cont_names)}
-        for kind, picked in parts.items()
-    }
-    processor = TabularProcessor(cat_names, cont_names).fit(tables["train"])
-    targets, vocab = _targets(list(table[target]), target)
-    loaders: dict[str, Any] = {
-        kind: DataLoader(
-            TensorDataset(*processor.transform(tables[kind]), targets[rl.tensor(parts[kind])]),
-            batch_size=bs,
-            shuffle=kind == "train",
-            drop_last=kind == "train" and len(parts[kind]) > bs,
-        )
-        for kind in parts
-    }
-    loss = nn.MSELoss() if vocab is None else nn.CrossEntropyLoss()
-    width = 1 if vocab is None else len(vocab)
-    model = TabularModel(processor.embeddings, len(cont_names), width, layers, y_range=y_range)
-    learn = Learner((loaders["train"], loaders["valid"]), model, loss, **options)
-    learn.processor, learn.vocab = processor, vocab
-    return learn
-
-
-def _check_columns(table: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Complain of columns that are not there."""
-    there = list(table)
-    missing = [name for name in names if name not in there]
-    if missing:
-        raise KeyError(f"tabular_learner: no columns {missing}; there are: {there}")
-
-
-def _picked(column: Any, rows: list[int]) -> list[Any]:
-    values = list(column)
-    return [values[row] for row in rows]
-
-
-def _targets(column: list[Any], name: str) -> tuple[rl.Tensor, list[Any] | None]:
-    """Targets as numbers, and the names of classes (None for numbers)."""
-    empty = sum(map(is_missing, column))
-    if empty:
-        raise ValueError(
-            f"tabular_learner: {empty} cells of the target {name!r} are empty; leave their rows out"
-        )
-    numbers = all(isinstance(each, Real) and not isinstance(each, bool) for each in column)
-    if numbers and not all(isinstance(each, Integral) for each in column):
-        return rl.tensor([float(each) for each in column]).reshape(-1, 1), None
-    vocab = sorted(set(column))
-    return rl.tensor([vocab.index(value) for value in column]), vocab

@@ -8,17 +8,25 @@ from typing import Any
 import rushlight as rl
 from lightning_lite.easy.data.categories import (
     Categorize,
+    CategorizeEach,
     Coder,
     EncodedMultiCategorize,
     MultiCategorize,
     Number,
 )
+from lightning_lite.easy.data.coordinates import PointScaler, as_boxes, as_points
+from lightning_lite.easy.data.describing import announce
 from lightning_lite.easy.data.pictures import PILImage, PILMask, as_tensor
 
 
 class TransformBlock:
     """A part of a sample. `kind`: which methods of transforms change it; `read`: makes it of what
-    the getter gave; `coder`: numbers of values, learnt from training; `finish`: a tensor of it."""
+    the getter gave; `coder`: numbers of values, learnt from training; `finish`: a tensor of it.
+
+    `batches`: an object whose `loader` makes the DataLoader, where the first input wants its own;
+    `prepare`: changes the items before they are split; `keeps`: whether a part stays in memory once
+    it was made; `item_tfms`: transforms of samples that it needs.
+    """
 
     def __init__(
         self,
@@ -26,8 +34,14 @@ class TransformBlock:
         read: Callable[[Any], Any] | None = None,
         coder: Coder | None = None,
         finish: Callable[[Any], Any] | None = None,
+        batches: Any = None,
+        prepare: Callable[[Any], Any] | None = None,
+        keeps: bool = False,
+        item_tfms: Sequence[Any] = (),
     ) -> None:
         self.kind, self.read, self.coder, self.finish = kind, read, coder, finish
+        self.batches, self.prepare, self.keeps = batches, prepare, keeps
+        self.item_tfms = list(item_tfms)
 
     @property
     def vocab(self) -> Any:
@@ -51,8 +65,27 @@ def MaskBlock(codes: Sequence[str] | None = None) -> TransformBlock:
     return TransformBlock("mask", PILMask.create, coder, _classes)
 
 
+@announce
 def _classes(image: Any) -> rl.Tensor:
     return as_tensor(image)[0].to(rl.int64)
+
+
+def PointBlock() -> TransformBlock:
+    """Points of a picture in pixels, x before y; batches `(N, P, 2)` (float32) between -1 and 1,
+    which every sample must have the same number of."""
+    return TransformBlock("points", as_points, item_tfms=[PointScaler()])
+
+
+def BBoxBlock() -> TransformBlock:
+    """Boxes of a picture by their left, top, right and bottom in pixels; batches `(N, B, 4)`
+    (float32) between -1 and 1, filled up with zeros; what leaves the picture is cut off."""
+    return TransformBlock("boxes", as_boxes, item_tfms=[PointScaler()])
+
+
+def BBoxLblBlock(vocab: Any = None, add_na: bool = True) -> TransformBlock:
+    """The classes of the boxes of the block before; batches `(N, B)` (int64), filled up with 0.
+    `add_na`: 0 is a class of its own, "#na#", for what is no box."""
+    return TransformBlock("labels", coder=CategorizeEach(vocab, add_na))
 
 
 def CategoryBlock(vocab: Any = None, sort: bool = True, add_na: bool = False) -> TransformBlock:

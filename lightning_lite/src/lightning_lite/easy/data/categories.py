@@ -6,12 +6,22 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import rushlight as rl
+from lightning_lite.easy.data.describing import describable
 
 
+@describable
 class Coder:
     """The base of what turns a value into what a sample holds."""
 
     vocab: Any = None
+
+    def learnt(self) -> dict[str, Any]:
+        """What `setup` learnt, as plain values; `relearn` takes it."""
+        return {"vocab": self.vocab}
+
+    def relearn(self, state: dict[str, Any]) -> None:
+        """Know what another has learnt."""
+        self.vocab = state["vocab"]
 
     def setup(self, values: Iterable[Any]) -> None:
         """Learn from the training values."""
@@ -25,6 +35,7 @@ class Coder:
         return value
 
 
+@describable
 class Categorize(Coder):
     """A class by its number in `vocab`, by default all that training has; sorted if `sort`, a given
     one as well.
@@ -44,6 +55,11 @@ class Categorize(Coder):
     def _set(self, vocab: list[Any]) -> None:
         self.vocab = vocab
         self.numbers = {name: number for number, name in enumerate(vocab)}
+
+    def relearn(self, state: dict[str, Any]) -> None:
+        """Know the vocabulary that another has learnt."""
+        self.given = list(state["vocab"])
+        self._set(self.given)
 
     def setup(self, values: Iterable[Any]) -> None:
         """Learn the vocabulary, unless one was given."""
@@ -66,6 +82,7 @@ class Categorize(Coder):
         return self.vocab[int(value)]
 
 
+@describable
 class MultiCategorize(Categorize):
     """Several classes of a sample as ones and zeros `(C,)` (float32); a given `vocab` keeps its
     order."""
@@ -89,6 +106,20 @@ class MultiCategorize(Categorize):
         return [name for name, flag in zip(self.vocab, value.tolist(), strict=True) if flag]
 
 
+@describable
+class CategorizeEach(MultiCategorize):
+    """Several classes of a sample by their numbers `(K,)` (int64), in their order."""
+
+    def __call__(self, value: Any) -> Any:
+        """The numbers."""
+        return rl.tensor([self.number(name) for name in value], dtype=rl.int64)
+
+    def decode(self, value: Any) -> list[Any]:
+        """The classes' names."""
+        return [self.vocab[number] for number in value.tolist()]
+
+
+@describable
 class EncodedMultiCategorize(Coder):
     """Classes that are ones and zeros already; `vocab`: their names."""
 
@@ -107,11 +138,20 @@ class EncodedMultiCategorize(Coder):
         return [name for name, flag in zip(self.vocab, value.tolist(), strict=True) if flag]
 
 
+@describable
 class Number(Coder):
     """A number, or `n_out` of them, as float32."""
 
     def __init__(self, n_out: int | None = None) -> None:
         self.n_out = n_out
+
+    def learnt(self) -> dict[str, Any]:
+        """How many numbers a sample has."""
+        return {"n_out": self.n_out}
+
+    def relearn(self, state: dict[str, Any]) -> None:
+        """Know how many numbers a sample has."""
+        self.n_out = state["n_out"]
 
     def setup(self, values: Iterable[Any]) -> None:
         """Count how many numbers a sample has."""

@@ -7,15 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lightning_lite.easy.data.blocks import TransformBlock
+from lightning_lite.easy.data.describing import announce
 from lightning_lite.easy.data.loaders import DataLoaders
 from lightning_lite.easy.data.samples import Datasets, Reader
 from lightning_lite.easy.data.splitters import RandomSplitter
+from lightning_lite.easy.data.summary import show_batch_steps, show_parts
 
 
 def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
+@announce
 def _same(item: Any) -> Any:
     return item
 
@@ -78,6 +81,15 @@ class DataBlock:
             for block, getter in zip(self.blocks, self.getters, strict=True)
         ]
         return Datasets(items, self.splitter(items), readers, self.n_inp)
+
+    def summary(self, source: Any, bs: int = 4, show_batch: bool = False, **options: Any) -> None:
+        """Print what becomes of the first items of `source`, step by step, up to a batch of `bs`;
+        the step that fails is named in its error. `show_batch` draws it too, with `options`."""
+        show_parts(self.datasets(source))
+        dls = self.dataloaders(source, bs=bs)
+        show_batch_steps(dls, bs)
+        if show_batch:
+            dls.show_batch(**options)
 
     def dataloaders(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import mimetypes
 import os
 from collections.abc import Callable, Iterable
@@ -58,3 +59,14 @@ def FileGetter(
 ) -> Callable[[Any], list[Path]]:
     """A function that finds the files of the folder `suf` in the path it is given."""
     return lambda path: get_files(Path(path, suf), extensions, recurse, folders)
+
+
+def read_csv(what: str, path: Any, name: str, options: dict[str, Any]) -> Any:
+    """The table `path/name` by pandas, whose `options` that are None are left out.
+    ModuleNotFoundError without it: `what` needs it."""
+    try:
+        pandas = importlib.import_module("pandas")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{what} needs pandas: pip install pandas") from error
+    given = {key: each for key, each in options.items() if each is not None or key == "header"}
+    return pandas.read_csv(Path(path) / name, **given)

@@ -6,13 +6,23 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lightning_lite.easy.data.blocks import CategoryBlock, ImageBlock
+from lightning_lite.easy.data.blocks import (
+    CategoryBlock,
+    ImageBlock,
+    MultiCategoryBlock,
+    RegressionBlock,
+)
 from lightning_lite.easy.data.data_block import DataBlock
-from lightning_lite.easy.data.files import get_image_files
-from lightning_lite.easy.data.labellers import ItemGetter, RegexLabeller, parent_label
+from lightning_lite.easy.data.files import get_image_files, read_csv
+from lightning_lite.easy.data.labellers import ColReader, ItemGetter, RegexLabeller, parent_label
 from lightning_lite.easy.data.loaders import DataLoaders
 from lightning_lite.easy.data.pictures import PILImage
-from lightning_lite.easy.data.splitters import GrandparentSplitter, RandomSplitter, Splitter
+from lightning_lite.easy.data.splitters import (
+    ColSplitter,
+    GrandparentSplitter,
+    RandomSplitter,
+    Splitter,
+)
 
 
 class ImageDataLoaders(DataLoaders):
@@ -85,14 +95,76 @@ class ImageDataLoaders(DataLoaders):
         valid_pct: float = 0.2,
         seed: int | None = None,
         img_cls: type[PILImage] = PILImage,
+        y_block: Any = None,
         **options: Any,
     ) -> DataLoaders:
-        """The files `fnames`, below `path`, and their classes. ValueError for another number."""
+        """The files `fnames`, below `path`, and their `labels`: lists of classes, numbers (float),
+        or classes, unless `y_block` says what. ValueError for another number of them."""
         if len(fnames) != len(labels):
             raise ValueError(f"from_lists: {len(fnames)} fnames and {len(labels)} labels")
         pairs = [(Path(path, name), label) for name, label in zip(fnames, labels, strict=True)]
         splitter = RandomSplitter(valid_pct, seed)
-        return _labelled(pairs, ItemGetter(1), splitter, img_cls, None, options, ItemGetter(0))
+        if y_block is None:
+            first = labels[0] if len(labels) else None
+            several = isinstance(first, list | tuple) and len(first) > 1
+            usual = RegressionBlock if isinstance(first, float) else CategoryBlock
+            y_block = MultiCategoryBlock if several else usual
+        whole = DataBlock(
+            (ImageBlock(img_cls), y_block),
+            splitter=splitter,
+            get_x=ItemGetter(0),
+            get_y=ItemGetter(1),
+        )
+        return whole.dataloaders(pairs, **options)
+
+    @classmethod
+    def from_df(
+        cls,
+        df: Any,
+        path: Any = ".",
+        valid_pct: float = 0.2,
+        seed: int | None = None,
+        fn_col: Any = 0,
+        folder: Any = None,
+        suff: str = "",
+        label_col: Any = 1,
+        label_delim: str | None = None,
+        y_block: Any = None,
+        valid_col: Any = None,
+        img_cls: type[PILImage] = PILImage,
+        **options: Any,
+    ) -> DataLoaders:
+        """Rows of a pandas DataFrame: the file `path/folder/NAME` + `suff` of the column `fn_col`,
+        and the class of `label_col` (names or positions; several columns, or one parted by
+        `label_delim`: several classes). `y_block`: another target; `valid_col`: the column that
+        says which rows validate."""
+        several = isinstance(label_col, list | tuple) and len(label_col) > 1
+        usual = MultiCategoryBlock if several or label_delim is not None else CategoryBlock
+        below = Path(path) if folder is None else Path(path, folder)
+        splitter = RandomSplitter(valid_pct, seed) if valid_col is None else ColSplitter(valid_col)
+        whole = DataBlock(
+            (ImageBlock(img_cls), usual if y_block is None else y_block),
+            splitter=splitter,
+            get_x=ColReader(fn_col, pref=below, suff=suff),
+            get_y=ColReader(label_col, label_delim=label_delim),
+        )
+        return whole.dataloaders(df, **options)
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: Any,
+        csv_fname: str = "labels.csv",
+        header: Any = "infer",
+        delimiter: str | None = None,
+        quoting: int = 0,
+        **options: Any,
+    ) -> DataLoaders:
+        """Of the table `path/csv_fname`, as `from_df`. `header`, `delimiter`, `quoting`: those of
+        `pandas.read_csv`. Needs pandas."""
+        how = {"header": header, "delimiter": delimiter, "quoting": quoting}
+        table = read_csv("ImageDataLoaders.from_csv", path, csv_fname, how)
+        return cls.from_df(table, path, **options)
 
 
 class _ByName:

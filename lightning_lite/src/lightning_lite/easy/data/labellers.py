@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lightning_lite.easy.data.describing import announce, describable
 
+
+@announce
 def parent_label(o: Any) -> str:
     """The name of the folder that a file is in.
 
@@ -36,6 +39,7 @@ def RegexLabeller(pat: str, match: bool = False) -> Callable[[Any], str]:
     return label
 
 
+@describable
 class ColReader:
     """Reads columns of a row: `cols` is a name or position, or several (then a list comes back).
 
@@ -54,6 +58,10 @@ class ColReader:
         found = [self._read(row, col) for col in self.cols]
         return found[0] if len(found) == 1 else found
 
+    def fits(self, item: Any) -> bool:
+        """Whether an item has columns."""
+        return hasattr(item, "iloc") or isinstance(item, Mapping | list | tuple)
+
     def _read(self, row: Any, col: Any) -> Any:
         value = row.iloc[col] if isinstance(col, int) and hasattr(row, "iloc") else row[col]
         if self.label_delim is not None:
@@ -63,17 +71,23 @@ class ColReader:
         return f"{self.pref}{value}{self.suff}" if self.pref or self.suff else value
 
 
+@describable
 class ItemGetter:
     """The element `i` of an item."""
 
     def __init__(self, i: Any) -> None:
         self.i = i
 
+    def fits(self, item: Any) -> bool:
+        """Whether an item has elements; a path or a text is taken as a whole."""
+        return hasattr(item, "__getitem__") and not isinstance(item, str)
+
     def __call__(self, item: Any) -> Any:
         """See the class."""
         return item[self.i]
 
 
+@describable
 class AttrGetter:
     """The attribute `nm` of an item, or `default` where it has none."""
 

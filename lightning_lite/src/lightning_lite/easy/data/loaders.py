@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as rl
+from lightning_lite.easy.data.coordinates import bb_pad
 from lightning_lite.easy.data.samples import Datasets, Samples
-from lightning_lite.easy.data.showing import draw, grid
-from lightning_lite.easy.data.transform import as_transforms, in_order
+from lightning_lite.easy.data.showing import draw, grid, title_of
+from lightning_lite.easy.data.transform import Transform, as_transforms, in_order
 from rushlight.utils.data import DataLoader, default_collate
 
 
@@ -17,8 +18,11 @@ class Finished:
 
     def __init__(self, samples: Samples, item_tfms: Any, n_inp: int) -> None:
         self.samples = samples
-        self.transforms = as_transforms("item_tfms", item_tfms, n_inp)
         self.blocks = [reader.block for reader in samples.readers]
+        # What two blocks need is done once.
+        needed = {type(each): each for block in self.blocks for each in block.item_tfms}
+        given = as_transforms("item_tfms", item_tfms, n_inp)
+        self.transforms = in_order("item_tfms", [*needed.values(), *given])
         self.kinds = tuple(block.kind for block in self.blocks)
 
     def __len__(self) -> int:
@@ -35,13 +39,17 @@ class Finished:
 
 
 class Collate:
-    """Makes a batch of samples; pictures become numbers between 0 and 1, then `batch_tfms`."""
+    """Makes a batch of samples; pictures become numbers between 0 and 1, then `batch_tfms`: a
+    `Transform` changes the batch's parts by their kinds, other functions the pictures. `split`: 0
+    trains, 1 validates."""
 
-    def __init__(self, kinds: tuple[str, ...], batch_tfms: Any) -> None:
-        self.kinds, self.functions = kinds, in_order("batch_tfms", batch_tfms)
+    def __init__(self, kinds: tuple[str, ...], batch_tfms: Any, split: int) -> None:
+        self.kinds, self.split = kinds, split
+        self.functions = in_order("batch_tfms", batch_tfms)
 
     def __call__(self, samples: list[Any]) -> tuple[Any, ...]:
         """The batch."""
+        samples = bb_pad(samples, self.kinds) if "boxes" in self.kinds else samples
         try:
             parts = default_collate(samples)
         except RuntimeError as error:
@@ -50,19 +58,22 @@ class Collate:
                 f"samples of different shapes do not make a batch: {', '.join(shapes[:3])}; "
                 "item_tfms=Resize(224) makes pictures of one size"
             ) from error
-        pairs = zip(parts, self.kinds, strict=True)
-        return tuple(self._changed(part) if kind == "image" else part for part, kind in pairs)
+        batch = self._pictures(parts, lambda part: part.to(rl.float32) / 255)
+        for each in self.functions:
+            if isinstance(each, Transform):
+                batch = each(batch, self.kinds[: len(batch)], self.split)
+            else:
+                batch = self._pictures(batch, each)
+        return batch
+
+    def _pictures(self, parts: Any, function: Callable[[Any], Any]) -> tuple[Any, ...]:
+        pairs = zip(parts, self.kinds, strict=False)
+        return tuple(function(part) if kind == "image" else part for part, kind in pairs)
 
     def decode(self, part: Any) -> Any:
         """Pictures of a batch as they were before transforms that can be undone."""
         for function in reversed(self.functions):
             part = getattr(function, "decode", lambda same: same)(part)
-        return part
-
-    def _changed(self, part: Any) -> Any:
-        part = part.to(rl.float32) / 255
-        for function in self.functions:
-            part = function(part)
         return part
 
 
@@ -93,7 +104,7 @@ class DataLoaders:
         drop = shuffle and len(dsets.train) >= bs if drop_last is None else drop_last
         train = _loader(dsets.train, dsets.n_inp, settings, bs, shuffle=shuffle, drop_last=drop)
         made = cls(train, _loader(dsets.valid, dsets.n_inp, settings, val_bs or bs))
-        made.dsets, made._settings = dsets, settings
+        made.dsets, made._settings, made.bs = dsets, settings, bs
         return made
 
     @property
@@ -133,7 +144,8 @@ class DataLoaders:
         NotImplementedError for others, which `what` cannot show."""
         blocks = [reader.block for reader in self.dsets.readers]
         kinds = [each.kind for each in blocks]
-        if len(kinds) != 2 or kinds[0] != "image":
+        labelled = kinds[1:] == ["boxes", "labels"]
+        if kinds[:1] != ["image"] or (len(kinds) != 2 and not labelled):
             raise NotImplementedError(
                 f"{what} shows one picture with one target, samples are {kinds}; "
                 "look at one_batch()"
@@ -143,18 +155,24 @@ class DataLoaders:
     def show_batch(self, max_n: int = 9, columns: int = 3) -> Any:
         """Draw the pictures of a training batch with their targets; matplotlib's figure."""
         block = self.target("show_batch")
-        pictures, targets = self.one_batch()
+        pictures, targets, *labels = self.one_batch()
         count = min(max_n, len(pictures))
         figure, axes = grid("show_batch", count, columns)
         for ax, picture, target in zip(axes, self.pictures_of(pictures), targets, strict=False):
             draw(ax, picture, block.kind, block.decode(target))
+        for ax, names in zip(axes, labels[0] if labels else [], strict=False):
+            there = [each for each in self.dsets.readers[2].block.decode(names) if each != "#na#"]
+            ax.set_title(title_of(there), fontsize=9)
         return figure
 
     def test_dl(self, items: Any, with_labels: bool = False, bs: int | None = None) -> DataLoader:
         """A loader of other items in their order: inputs alone, or with targets."""
         readers = self.dsets.readers if with_labels else self.dsets.readers[: self.dsets.n_inp]
+        for reader in readers:
+            items = items if reader.block.prepare is None else reader.block.prepare(items)
         rows = items.iloc if hasattr(items, "iloc") else items
-        samples = Samples([rows[position] for position in range(len(items))], readers, 1)
+        picked = [rows[position] for position in range(len(items))]
+        samples = Samples(picked, readers, 1, outside=True)
         return _loader(samples, self.dsets.n_inp, self._settings, bs or self.bs)
 
 
@@ -162,5 +180,11 @@ def _loader(
     samples: Samples, n_inp: int, settings: dict[str, Any], bs: int, **more: Any
 ) -> DataLoader:
     finished = Finished(samples, settings["item_tfms"], n_inp)
-    collate: Callable[[list[Any]], Any] = Collate(finished.kinds, settings["batch_tfms"])
+    collate: Callable[[list[Any]], Any] = Collate(
+        finished.kinds, settings["batch_tfms"], samples.split
+    )
+    batches = finished.blocks[0].batches
+    if batches is not None:
+        own: DataLoader = batches.loader(finished, collate, bs, {**settings["options"], **more})
+        return own
     return DataLoader(finished, bs, collate_fn=collate, **settings["options"], **more)

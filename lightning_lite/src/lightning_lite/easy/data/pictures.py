@@ -1,4 +1,4 @@
-"""Pictures: reading them, resizing items, scaling batches. Needs Pillow when a picture is read."""
+"""Pictures: reading them, padding items, scaling batches. Needs Pillow when a picture is read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import rushlight as rl
-from lightning_lite.easy.data.transform import Transform
+from lightning_lite.easy.data.describing import announce, describable
+
+# Means and deviations by channel of pictures from 0 to 1, for `Normalize.from_stats(*stats)`.
+imagenet_stats = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+cifar_stats = ([0.491, 0.482, 0.447], [0.247, 0.243, 0.261])
+mnist_stats = ([0.131], [0.308])
 
 PAD_MODES = ("zeros", "border", "reflection")
 
@@ -47,6 +52,11 @@ class PILMask(PILImage):
     mode = "L"
 
 
+for _kind in (PILImage, PILImageBW, PILMask):
+    announce(_kind.create, f"{_kind.__name__}.create")
+
+
+@announce
 def as_tensor(image: Any) -> rl.Tensor:
     """A Pillow picture as uint8: `(C, H, W)`, one channel for grey.
 
@@ -75,7 +85,9 @@ def _source(length: int, before: int, after: int, mode: str) -> rl.Tensor:
     return rl.where(folded < length, folded, period - folded)
 
 
-def _padded(image: Any, left: int, top: int, right: int, bottom: int, mode: str) -> Any:
+def padded(image: Any, sides: tuple[int, int, int, int], mode: str) -> Any:
+    """A picture with pixels added at its left, top, right and bottom, by `mode` of PAD_MODES."""
+    left, top, right, bottom = sides
     width, height = image.size
     if mode == "zeros":
         return image.crop((-left, -top, width + right, height + bottom))
@@ -84,56 +96,7 @@ def _padded(image: Any, left: int, top: int, right: int, bottom: int, mode: str)
     return _as_image(values, image.mode)
 
 
-class Resize(Transform):
-    """Items of one size: `size` pixels, or `(height, width)`.
-
-    `method`: "crop" cuts the largest piece of that form out (in the middle for validation, anywhere
-    for training), "squish" changes the form, "pad" adds pixels by `pad_mode` ("reflection",
-    "border" or "zeros"). Bilinear, masks by the nearest pixel. ValueError for other words.
-    """
-
-    order = 1
-
-    def __init__(self, size: Any, method: str = "crop", pad_mode: str = "reflection") -> None:
-        if method not in ("crop", "squish", "pad"):
-            raise ValueError(f"Resize: method={method!r}; expected 'crop', 'squish' or 'pad'")
-        if pad_mode not in PAD_MODES:
-            raise ValueError(f"Resize: pad_mode={pad_mode!r}; expected one of {PAD_MODES}")
-        pair: tuple[int, int] = (size, size) if isinstance(size, int) else size
-        self.height, self.width = pair
-        self.method, self.pad_mode = method, pad_mode
-        self.shares = (0.5, 0.5)
-
-    def begin(self, sample: tuple[Any, ...], kinds: tuple[str, ...], split: int) -> None:
-        """Draw where training cuts."""
-        drawn = split == 0 and self.method == "crop"
-        self.shares = tuple(rl.rand(2).tolist()) if drawn else (0.5, 0.5)
-
-    def image(self, image: Any) -> Any:
-        """A picture of the size."""
-        return self._resized(image, pillow().Resampling.BILINEAR)
-
-    def mask(self, image: Any) -> Any:
-        """A mask of the size."""
-        return self._resized(image, pillow().Resampling.NEAREST)
-
-    def _resized(self, image: Any, sampling: Any) -> Any:
-        framed = image if self.method == "squish" else self._framed(image)
-        return framed.resize((self.width, self.height), sampling)
-
-    def _framed(self, image: Any) -> Any:
-        """The picture cut, or padded, to the form of the size."""
-        width, height = image.size
-        ratios = (width / self.width, height / self.height)
-        ratio = min(ratios) if self.method == "crop" else max(ratios)
-        wide, high = int(ratio * self.width), int(ratio * self.height)
-        left, top = int(self.shares[0] * (width - wide)), int(self.shares[1] * (height - high))
-        if self.method == "crop":
-            return image.crop((left, top, left + wide, top + high))
-        right, bottom = wide - width + left, high - height + top
-        return _padded(image, -left, -top, right, bottom, self.pad_mode)
-
-
+@describable
 class Normalize:
     """Pictures of a batch with mean 0 and deviation 1 by channel: `Normalize.from_stats`."""
 

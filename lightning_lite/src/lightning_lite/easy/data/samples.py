@@ -17,21 +17,28 @@ class Reader:
     def setup(self, items: Any) -> None:
         """Learn from the training items."""
         if self.block.coder is not None:
-            self.block.coder.setup(self.getter(each) for each in items)
+            self.block.coder.setup(self._read(self.getter(each)) for each in items)
 
-    def __call__(self, item: Any) -> Any:
-        """The part."""
-        value = self.getter(item)
-        if self.block.read is not None:
-            value = self.block.read(value)
+    def _read(self, value: Any) -> Any:
+        return value if self.block.read is None else self.block.read(value)
+
+    def __call__(self, item: Any, outside: bool = False) -> Any:
+        """The part; of an item from `outside` that the getter does not fit, the item itself."""
+        fits = getattr(self.getter, "fits", None)
+        whole = outside and fits is not None and not fits(item)
+        value = self._read(item if whole else self.getter(item))
         return value if self.block.coder is None else self.block.coder(value)
 
 
 class Samples:
-    """The samples of some items, by position; `split`: 0 trains, 1 validates."""
+    """The samples of some items, by position; `split`: 0 trains, 1 validates. `outside`: items may
+    be inputs themselves."""
 
-    def __init__(self, items: Sequence[Any], readers: list[Reader], split: int) -> None:
-        self.items, self.readers, self.split = items, readers, split
+    def __init__(
+        self, items: Sequence[Any], readers: list[Reader], split: int, outside: bool = False
+    ) -> None:
+        self.items, self.readers, self.split, self.outside = items, readers, split, outside
+        self.kept: dict[tuple[int, int], Any] = {}
 
     def __len__(self) -> int:
         """How many there are."""
@@ -39,18 +46,31 @@ class Samples:
 
     def __getitem__(self, position: int) -> tuple[Any, ...]:
         """The parts of a sample."""
-        item = self.items[position]
-        return tuple(reader(item) for reader in self.readers)
+        numbers = range(len(self.readers))
+        return tuple(self._part(position, number) for number in numbers)
+
+    def _part(self, position: int, number: int) -> Any:
+        key, reader = (position, number), self.readers[number]
+        if key in self.kept:
+            return self.kept[key]
+        made = reader(self.items[position], self.outside)
+        if reader.block.keeps:
+            self.kept[key] = made
+        return made
 
 
 class Datasets:
-    """`train` and `valid`: the samples of a source."""
+    """`train` and `valid`: the samples of a source. `learn=False`: readers know their classes."""
 
-    def __init__(self, items: Any, splits: Any, readers: list[Reader], n_inp: int) -> None:
+    def __init__(
+        self, items: Any, splits: Any, readers: list[Reader], n_inp: int, learn: bool = True
+    ) -> None:
+        for reader in readers:
+            items = items if reader.block.prepare is None else reader.block.prepare(items)
         rows = items.iloc if hasattr(items, "iloc") else items
         self.items, self.readers, self.n_inp = items, readers, n_inp
         parts = [[rows[position] for position in split] for split in splits]
-        for reader in readers:
+        for reader in readers if learn else []:
             reader.setup(parts[0])
         self.train, self.valid = (Samples(part, readers, n) for n, part in enumerate(parts))
 

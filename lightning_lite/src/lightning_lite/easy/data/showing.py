@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lightning_lite.easy.data.coordinates import in_pixels
+
 
 def pyplot(what: str) -> Any:
     """matplotlib's pyplot. ModuleNotFoundError that says what to install for `what`."""
@@ -43,4 +45,12 @@ def draw(ax: Any, picture: Any, kind: str, shown: Any, title: str = "") -> None:
     if kind == "mask":
         # One scale for all masks: the same class has the same colour.
         ax.imshow(shown.numpy(), alpha=0.5, cmap="tab20", vmin=0, vmax=19, interpolation="nearest")
-    ax.set_title(title or ("" if kind == "mask" else title_of(shown)), fontsize=9)
+    if kind == "points":
+        x, y = in_pixels(shown, (picture.shape[1], picture.shape[0])).unbind(-1)
+        ax.scatter(x.tolist(), y.tolist(), s=12, c="red")
+    if kind == "boxes":
+        pixels = in_pixels(shown.reshape(-1, 2, 2), (picture.shape[1], picture.shape[0]))
+        for (left, top), (right, bottom) in pixels.tolist():
+            ax.plot([left, right, right, left, left], [top, top, bottom, bottom, top], c="red")
+    drawn = kind in ("mask", "points", "boxes")
+    ax.set_title(title or ("" if drawn else title_of(shown)), fontsize=9)

@@ -1,6 +1,8 @@
 """What a transform of a sample is: a method for each kind of thing that it changes.
 
-Kinds: `image`, `mask`, `category`, `categories`, `number`, `value`.
+Kinds: `image`, `mask`, `audio`, `text`, `points`, `boxes`, `labels`, `category`, `categories`,
+`number`, `value`. Pictures and masks are Pillow's in transforms of items, tensors in transforms of
+batches.
 """
 
 from __future__ import annotations

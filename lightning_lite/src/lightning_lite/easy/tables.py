@@ -1,0 +1,295 @@
+"""Tables as batches, and their learner."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.easy.architectures import Recipe
+from lightning_lite.easy.data.categories import Categorize
+from lightning_lite.easy.data.pictures import Normalize
+from lightning_lite.easy.data.splitters import RandomSplitter
+from lightning_lite.easy.learner import Learner
+from lightning_lite.easy.tabular import TabularModel, TabularProcessor, emb_sz_rule, is_missing
+from rushlight import nn
+from rushlight.utils.data import DataLoader, TensorDataset
+
+
+class Categorify:
+    """In `procs`: categories become numbers; see `TabularProcessor`."""
+
+
+class FillMissing:
+    """In `procs`: empty cells of numbers become the median, and a category says where they were."""
+
+
+def cont_cat_split(
+    df: Mapping[str, Any], max_card: int = 20, dep_var: Any = None
+) -> tuple[list[str], list[str]]:
+    """The names of the columns of numbers, and of those of categories: integers of at most
+    `max_card` different values, and what is not a number. `dep_var`: names that are left out.
+
+    >>> cont_cat_split({"age": [30.5, 41.0], "kind": ["a", "b"], "y": [0, 1]}, dep_var="y")
+    (['age'], ['kind'])
+    """
+    numbers: list[str] = []
+    categories: list[str] = []
+    for name in df:
+        if name in _listed(dep_var):
+            continue
+        values = [each for each in df[name] if not is_missing(each)]
+        whole = all(_is_integer(each) for each in values)
+        real = all(isinstance(each, Real) and not isinstance(each, bool) for each in values)
+        many = not whole or len(set(values)) > max_card
+        (numbers if real and many else categories).append(name)
+    return numbers, categories
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _listed(given: Any) -> list[Any]:
+    if given is None:
+        return []
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+class TabularDataLoaders:
+    """`train` and `valid`: loaders of categories `(N, columns)` (int64), numbers `(N, columns)`
+    (float32) and targets, made by `from_df` or `from_csv`; `processor` and `vocab` say what became
+    of columns and classes."""
+
+    n_inp = 2
+
+    def __init__(self, processor: TabularProcessor, vocab: list[Any] | None, bs: int = 64) -> None:
+        self.processor, self.vocab, self.bs = processor, vocab, bs
+        self.train: Any = None
+        self.valid: Any = None
+
+    @classmethod
+    def from_df(
+        cls,
+        df: Mapping[str, Any],
+        path: Any = ".",
+        procs: Any = None,
+        cat_names: Sequence[str] | None = None,
+        cont_names: Sequence[str] | None = None,
+        y_names: Any = None,
+        y_block: Any = None,
+        valid_idx: Sequence[int] | None = None,
+        bs: int = 64,
+        val_bs: int | None = None,
+        shuffle: bool = True,
+        seed: int | None = None,
+    ) -> TabularDataLoaders:
+        """Of a table: a mapping of names to columns, such as a pandas DataFrame.
+
+        `procs`: of `Categorify`, `FillMissing` and `Normalize`, all by default; `cat_names`,
+        `cont_names`: the columns of categories and of numbers (by default all others); `y_names`:
+        the target, or several of numbers; `y_block`: `CategoryBlock` or `RegressionBlock`, by
+        default the first where the target holds no numbers; `valid_idx`: the rows that validate, a
+        fifth drawn with `seed` by default. KeyError for columns that are not there.
+        """
+        targets = _listed(y_names)
+        categories = _listed(cat_names)
+        taken = {*targets, *categories}
+        numbers = [each for each in df if each not in taken]
+        numbers = numbers if cont_names is None else list(cont_names)
+        check_columns("TabularDataLoaders.from_df", df, (*targets, *categories, *numbers))
+        if not targets:
+            raise ValueError("TabularDataLoaders.from_df: y_names is missing, the target's column")
+        rows = len(list(df[targets[0]]))
+        held = RandomSplitter(seed=seed)(range(rows))[1] if valid_idx is None else list(valid_idx)
+        found, vocab = _by_block([list(df[name]) for name in targets], targets, y_block)
+        processor = TabularProcessor(categories, numbers, **_procs(procs, categories))
+        return cls(processor, vocab, bs)._loaded(df, found, held, (bs, val_bs or bs, shuffle))
+
+    @classmethod
+    def from_csv(
+        cls, csv: Any, skipinitialspace: bool = True, **options: Any
+    ) -> TabularDataLoaders:
+        """Of the table in the file `csv`; `options` are those of `from_df`. Needs pandas."""
+        try:
+            pandas = importlib.import_module("pandas")
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "TabularDataLoaders.from_csv needs pandas: pip install pandas"
+            ) from error
+        return cls.from_df(pandas.read_csv(csv, skipinitialspace=skipinitialspace), **options)
+
+    def _loaded(
+        self, df: Mapping[str, Any], targets: Any, held: list[int], how: tuple[int, int, bool]
+    ) -> TabularDataLoaders:
+        """Learn from the rows that are not `held`, and make the loaders."""
+        rows, kept = len(targets), set(held)
+        used = [*self.processor.cat_names, *self.processor.cont_names]
+        parts = [[row for row in range(rows) if row not in kept], held]
+        tables = [{name: _picked(df[name], part) for name in used} for part in parts]
+        self.processor.fit(tables[0])
+        data = [
+            TensorDataset(*self.processor.transform(table), targets[rl.tensor(part)])
+            for table, part in zip(tables, parts, strict=True)
+        ]
+        bs, val_bs, shuffle = how
+        drop = shuffle and len(parts[0]) > bs
+        self.train = DataLoader(data[0], batch_size=bs, shuffle=shuffle, drop_last=drop)
+        self.valid = DataLoader(data[1], batch_size=val_bs)
+        return self
+
+    def one_batch(self) -> Any:
+        """The next first batch of training."""
+        return next(iter(self.train))
+
+    def test_dl(self, items: Mapping[str, Any], bs: int | None = None) -> DataLoader:
+        """A loader of the rows of another table, without targets."""
+        return DataLoader(TensorDataset(*self.processor.transform(items)), batch_size=bs or self.bs)
+
+
+def _procs(procs: Any, categories: Sequence[str]) -> dict[str, bool]:
+    """What a processor does, of a list of procs. TypeError for others."""
+    if procs is None:
+        return {}
+    kinds = [each if isinstance(each, type) else type(each) for each in _listed(procs)]
+    unknown = [each.__name__ for each in kinds if each not in (Categorify, FillMissing, Normalize)]
+    if unknown:
+        raise TypeError(f"procs: {unknown}; expected some of Categorify, FillMissing, Normalize")
+    if categories and Categorify not in kinds:
+        raise ValueError(f"procs: the categories {list(categories)} need Categorify")
+    return {"fill": FillMissing in kinds, "normalize": Normalize in kinds}
+
+
+def _by_block(columns: list[list[Any]], names: list[str], block: Any) -> tuple[Any, Any]:
+    """Targets as numbers, and the names of classes (None for numbers)."""
+    for column, name in zip(columns, names, strict=True):
+        check_target(column, name)
+    numbers = all(isinstance(each, Real) and not isinstance(each, bool) for each in columns[0])
+    made = block() if callable(block) else block
+    kind = ("number" if numbers else "category") if made is None else made.kind
+    if kind == "number":
+        return rl.tensor([[float(each) for each in column] for column in columns]).t(), None
+    if kind != "category" or len(columns) > 1:
+        raise NotImplementedError(
+            f"TabularDataLoaders: targets {names} of kind {kind!r}; expected one of classes "
+            "(CategoryBlock) or numbers (RegressionBlock)"
+        )
+    coder = Categorize() if made is None else made.coder
+    coder.setup(columns[0])
+    return rl.stack([coder(value) for value in columns[0]]), coder.vocab
+
+
+class TabularLearner(Learner):
+    """A Learner of a table; `processor` and `vocab` say what became of columns and classes."""
+
+    def predict(self, row: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """What a row is (a mapping of columns to values, such as one of a DataFrame): the class or
+        the numbers, the same as a tensor, and the output: shares of the classes."""
+        processor = self.processor
+        names = [*processor.cat_names, *processor.cont_names]
+        check_columns("predict", dict(row), names)
+        inputs = processor.transform({name: [row[name]] for name in names})
+        self.module.n_inp = 2
+        output = self.get_preds([[inputs]])[0][0]
+        if self.vocab is None:
+            return output.tolist(), output, output
+        number = output.argmax()
+        return self.vocab[int(number)], number, output.softmax(0)
+
+
+def tabular_learner(
+    table: Any,
+    target: str | None = None,
+    cat_names: Sequence[str] = (),
+    cont_names: Sequence[str] = (),
+    valid_pct: float = 0.2,
+    seed: int | None = 0,
+    bs: int = 64,
+    layers: Sequence[int] = (200, 100),
+    y_range: tuple[float, float] | None = None,
+    emb_szs: Mapping[str, int] | None = None,
+    config: Mapping[str, Any] | None = None,
+    n_out: int | None = None,
+    **options: Any,
+) -> TabularLearner:
+    """A Learner for `TabularDataLoaders`, or for the column `target` of a table: classes if it
+    holds words, booleans or integers, else a number. `learn.processor` and `learn.vocab` say what
+    became of columns and classes.
+
+    `valid_pct` of a table's rows, drawn with `seed`, are for validation. `layers`, `y_range`: of
+    the `TabularModel`, and `config`: its other arguments (`ps`, `embed_p`); `emb_szs`: how many
+    numbers stand for a category, by column; `n_out`: outputs, by default what the target needs.
+    `options` go to the Learner.
+    """
+    dls = table
+    if not isinstance(table, TabularDataLoaders):
+        if target is None:
+            raise TypeError("tabular_learner: target is missing, the name of a column of the table")
+        dls = _of_table(table, target, (cat_names, cont_names), (valid_pct, seed, bs))
+    processor = dls.processor
+    sizes = {name: emb_sz_rule(len(each)) for name, each in processor.classes.items()}
+    sizes.update(emb_szs or {})
+    widths = [(len(processor.classes[name]), size) for name, size in sizes.items()]
+    usual = dls.train.dataset[0][-1].numel() if dls.vocab is None else len(dls.vocab)
+    made: dict[str, Any] = {
+        "emb_szs": widths, "n_cont": len(processor.cont_names), "out_sz": n_out or usual,
+        "layers": list(layers), "y_range": y_range, **(config or {}),
+    }  # fmt: skip
+    loss = nn.MSELoss() if dls.vocab is None else nn.CrossEntropyLoss()
+    loss = options.pop("loss_func", None) or loss
+    learn = TabularLearner(dls, TabularModel(**made), loss, **options)
+    learn.processor, learn.vocab = processor, dls.vocab
+    learn.recipe = Recipe("tabular", made)
+    return learn
+
+
+def _of_table(
+    table: Mapping[str, Any],
+    target: str,
+    columns: tuple[Sequence[str], Sequence[str]],
+    how: tuple[float, int | None, int],
+) -> TabularDataLoaders:
+    """Loaders of a table whose target may be integers for classes."""
+    check_columns("tabular_learner", table, (target, *columns[0], *columns[1]))
+    valid_pct, seed, bs = how
+    values = list(table[target])
+    generator = None if seed is None else rl.Generator().manual_seed(seed)
+    order = rl.randperm(len(values), generator=generator).tolist()
+    held = order[: max(1, round(len(values) * valid_pct))]
+    targets, vocab = _targets(values, target)
+    dls = TabularDataLoaders(TabularProcessor(*columns), vocab, bs)
+    return dls._loaded(table, targets, held, (bs, bs, True))
+
+
+def check_columns(what: str, table: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Complain of columns that are not there."""
+    there = list(table)
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise KeyError(f"{what}: no columns {missing}; there are: {there}")
+
+
+def _picked(column: Any, rows: list[int]) -> list[Any]:
+    values = list(column)
+    return [values[row] for row in rows]
+
+
+def check_target(column: list[Any], name: str) -> None:
+    """Complain of empty cells of a target."""
+    empty = sum(map(is_missing, column))
+    if empty:
+        raise ValueError(
+            f"tabular_learner: {empty} cells of the target {name!r} are empty; leave their rows out"
+        )
+
+
+def _targets(column: list[Any], name: str) -> tuple[rl.Tensor, list[Any] | None]:
+    """Targets as numbers, and the names of classes (None for numbers)."""
+    check_target(column, name)
+    numbers = all(isinstance(each, Real) and not isinstance(each, bool) for each in column)
+    if numbers and not all(isinstance(each, Integral) for each in column):
+        return rl.tensor([float(each) for each in column]).reshape(-1, 1), None
+    vocab = sorted(set(column))
+    return rl.tensor([vocab.index(value) for value in column]), vocab
