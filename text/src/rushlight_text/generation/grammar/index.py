@@ -78,8 +78,8 @@ class TokenIndex:
     >>> from rushlight_text.tokenizers import train
     >>> tokenizer = train(["12 34"], vocab_size=260)
     >>> index = TokenIndex(compile_pattern("[0-9]{2}"), tokenizer)
-    >>> sorted(tokenizer.id_to_token(id) for id in index.following(index.start))[:3]
-    ['0', '1', '12']
+    >>> tokenizer.encode("7")[0] in index.following(index.start)
+    True
     """
 
     start = START

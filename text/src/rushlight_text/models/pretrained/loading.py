@@ -218,7 +218,7 @@ def save_model(model: nn.Module, folder: str | os.PathLike) -> None:
         if tied.get(key, [key])[0] == key
     }
     safetensors.save_file(written, target / "model.safetensors", metadata={"format": "pt"})
-    entries = {"architectures": [_architecture(model)], **model.config}
+    entries = {**model.config, "architectures": [_architecture(model)]}  # not a former head
     text = json.dumps(entries, indent=2, sort_keys=True)
     (target / "config.json").write_text(text + "\n", encoding="utf-8")
 
