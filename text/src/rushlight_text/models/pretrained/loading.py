@@ -240,4 +240,6 @@ def _architecture(model: nn.Module) -> str:
     kind = _PUBLISHED.get(model.config.model_type)
     if kind is None:
         return name
+    if name.endswith("Model"):  # one class serves several kinds
+        return f"{kind}Model"
     return name.replace("Encoder", kind).replace("Llama", kind)
