@@ -32,13 +32,16 @@ LIBRARIES = (
 # they name a PyTorch of their time.
 FORMER = ("torchtext==0.18.0", "torchdata==0.7.1")
 LEGACY = "torchtext==0.6.0"
+# The last transformers that searches with groups of beams, and what it asks for by version.
+GROUPS = ("transformers==4.49.0", "tokenizers==0.21.1", "huggingface_hub==0.29.3")
 
 
 def main() -> int:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     former = ("--no-deps", *FORMER)
     legacy = ("--no-deps", "--target", str(folder / "torchtext06"), LEGACY)
-    python = oracle(folder, LIBRARIES, former, legacy)
+    groups = ("--no-deps", "--target", str(folder / "transformers4"), *GROUPS)
+    python = oracle(folder, LIBRARIES, former, legacy, groups)
     with tempfile.TemporaryDirectory() as work:
         recorder = [str(python), "-W", "ignore", str(ROOT / "ci" / "text_recorder"), work]
         subprocess.run(recorder, check=True)

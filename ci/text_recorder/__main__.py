@@ -19,6 +19,7 @@ SUBJECTS = (
     "pretrained_tokenizers",
     "tiny_models",
     "generated",
+    "diverse_beams",
     "metrics",
     "marian",
 )

@@ -12,8 +12,10 @@ from rushlight_text.datasets import (
     DjangoTranslations,
     ReutersR8,
     Shakespeare,
+    SpamAssassin,
 )
 from rushlight_text.datasets.corpora import gettext_pairs
+from rushlight_text.datasets.spam import mail_text
 
 
 def wheel(path, members):
@@ -147,3 +149,33 @@ def test_missing_and_damaged_archives(tmp_path):
     (tmp_path / "other.txt").write_text("x")
     with pytest.raises(FileNotFoundError, match="is not in it"):
         CMUDict(tmp_path / "other.txt")
+
+
+def test_mail(tmp_path):
+    for folder, count in (("easy-ham-1", 15), ("spam-2", 5)):
+        target = tmp_path / "package/data" / folder
+        target.mkdir(parents=True)
+        for number in range(count):
+            text = f"From x\nSubject: {folder} {number}\nX: y\n\nbody {number}\n"
+            (target / f"{number:05}.abc.txt").write_text(text)
+            (target / f"{number:05}.abc.json").write_text("{}")
+    parts = {split: SpamAssassin(tmp_path, split) for split in ("train", "valid", "test", "all")}
+    assert [len(part) for part in parts.values()] == [16, 2, 2, 20]
+    assert parts["test"][0] == ("easy-ham-1 0\nbody 0", 0)
+    assert sum(label for _, label in parts["all"]) == 5
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="what is looked for is not in it"):
+        SpamAssassin(tmp_path / "empty")
+
+
+def test_text_of_mail():
+    parts = (
+        b"Subject: =?utf-8?q?caf=C3=A9?=\n two\nMIME-Version: 1.0\n"
+        b"Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain; "
+        b"charset=utf-8\nContent-Transfer-Encoding: base64\n\naMOpbGxv\n"
+        b"--x\nContent-Type: text/html\n\n<style>p {}</style><b>now</b>\n"
+        b"--x\nContent-Type: image/png\n\nAAAA\n--x--\n"
+    )
+    assert mail_text(parts).split() == ["caf\u00e9", "two", "h\u00e9llo", "now"]
+    strange = b"Subject: =?what?q?a?=\nContent-Type: text/plain; charset=nothing\n\nb\xff\n"
+    assert mail_text(strange).endswith("b\u00ff") and mail_text(b"") == ""

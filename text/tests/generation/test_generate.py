@@ -60,6 +60,33 @@ def test_transformers_ids(models, recorded, name):
         assert found.shape[1] == len(run["ids"][0])
 
 
+@pytest.mark.parametrize("name", ["gpt2", "t5", "bart", "marian"])
+def test_groups_of_beams(models, recorded, name):
+    first, *runs = recorded("diverse_beams")[name]
+    ids = rl.tensor(first["input"])
+    assert len(runs) == 12
+    for run in runs:
+        settings = {"eos_token_id": run["end"], "pad_token_id": run["pad"]}
+        settings |= {"decoder_start_token_id": run["pad"], "max_new_tokens": 8}
+        mask = (ids != run["pad"]).long()
+        found = generate(models[name], ids, mask, **settings, **run["options"])
+        start = ids.shape[1] if name == "gpt2" else 1
+        ours, theirs = (
+            [ended(row, start, run["end"]) for row in rows] for rows in (found.tolist(), run["ids"])
+        )
+        assert ours == theirs, (run["options"], run["end"])
+
+
+def test_a_penalty_makes_groups_differ(models):
+    ids = rl.tensor([[5, 9, 7]])
+    options = {"num_beams": 4, "num_beam_groups": 4, "num_return_sequences": 4}
+    options |= {"eos_token_id": 23, "pad_token_id": 0, "max_new_tokens": 4}
+    same = generate(models["gpt2"], ids, **options).tolist()
+    differ = generate(models["gpt2"], ids, diversity_penalty=50.0, **options).tolist()
+    assert len({tuple(row) for row in same}) == 1
+    assert len({row[3] for row in differ}) == 4
+
+
 def test_processors(recorded):
     first, *others = recorded("generated")["processors"]
     scores = rl.tensor(first["scores"])
@@ -240,6 +267,9 @@ def test_wrong_options_are_named(models):
         ({"temperature": 0.0}, "temperature must be positive: 0.0"),
         ({"top_p": 1.5}, "top_p must be from 0 to 1: 1.5"),
         ({"top_k": 0}, "top_k must be at least 1: 0"),
+        ({"num_beams": 4, "num_beam_groups": 3}, "must divide num_beams, 4: 3"),
+        ({"num_beams": 2, "num_beam_groups": 2, "diversity_penalty": -1.0}, "not be negative"),
+        ({"num_beams": 2, "diversity_penalty": 1.0}, "acts between groups of beams"),
         ({"num_return_sequences": 2}, "2 sequences are more than 1 beams"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -76,6 +76,15 @@ def test_saved_models_are_the_same(case, name, tmp_path):
     )
 
 
+def test_another_head_is_written_as_itself(case, tmp_path):
+    folder, inputs, _ = case("distilbert")
+    with pytest.warns(UserWarning, match="these are new"):
+        model = load_model(folder, "sequence-classification", num_labels=2)
+    save_model(model, tmp_path / "tuned")
+    again = load_model(tmp_path / "tuned")
+    assert rl.equal(again(**inputs).logits, model(**inputs).logits)
+
+
 @pytest.mark.parametrize("name", ["gpt2", "llama", "mistral", "window", "qwen2"])
 @pytest.mark.parametrize("left", [False, True])
 def test_caches_give_the_same_logits(case, name, left):

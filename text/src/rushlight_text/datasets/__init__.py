@@ -33,6 +33,7 @@ from rushlight_text.datasets.qnli import QNLI
 from rushlight_text.datasets.qqp import QQP
 from rushlight_text.datasets.rte import RTE
 from rushlight_text.datasets.sogounews import SogouNews
+from rushlight_text.datasets.spam import SpamAssassin
 from rushlight_text.datasets.squad1 import SQuAD1
 from rushlight_text.datasets.squad2 import SQuAD2
 from rushlight_text.datasets.sst2 import SST2
@@ -108,5 +109,6 @@ __all__ = [
     "MovieReviewSentences",
     "ReutersR8",
     "Shakespeare",
+    "SpamAssassin",
     *DATASETS,
 ]

@@ -29,6 +29,10 @@ class Options:
         no_repeat_ngram_size: no n-gram comes twice; 0 allows it.
         bad_words: sequences of ids that must not come.
         num_beams: search with so many hypotheses.
+        num_beam_groups: parts of the beams that are searched apart, so that answers differ; they
+            divide `num_beams`.
+        diversity_penalty: what a score loses for each beam of an earlier group that chose the same
+            id in this step.
         length_penalty: exponent of the length that divides a hypothesis' score.
         early_stopping: stop once there are `num_beams` finished hypotheses.
         num_return_sequences: for each prompt.
@@ -55,6 +59,8 @@ class Options:
     no_repeat_ngram_size: int = 0
     bad_words: Sequence[Sequence[int]] = ()
     num_beams: int = 1
+    num_beam_groups: int = 1
+    diversity_penalty: float = 0.0
     length_penalty: float = 1.0
     early_stopping: bool = False
     num_return_sequences: int = 1
@@ -73,6 +79,7 @@ class Options:
             ("min_new_tokens", 0),
             ("no_repeat_ngram_size", 0),
             ("num_beams", 1),
+            ("num_beam_groups", 1),
             ("num_return_sequences", 1),
         ):
             if getattr(self, name) < low:
@@ -90,11 +97,27 @@ class Options:
             raise ValueError(f"generate(): top_k must be at least 1: {self.top_k}")
         if self.num_beams > 1 and self.do_sample:
             raise NotImplementedError("generate(): beams are searched, not drawn: do_sample=False")
+        self._check_groups()
         most = self.num_beams if not self.do_sample else self.num_return_sequences
         if self.num_return_sequences > most:
             raise ValueError(
                 f"generate(): {self.num_return_sequences} sequences are more than {most} beams; "
                 "pass num_beams or do_sample=True"
+            )
+
+    def _check_groups(self) -> None:
+        if self.num_beams % self.num_beam_groups:
+            raise ValueError(
+                f"generate(): num_beam_groups must divide num_beams, {self.num_beams}: "
+                f"{self.num_beam_groups}"
+            )
+        if self.diversity_penalty < 0:
+            raise ValueError(
+                f"generate(): diversity_penalty must not be negative: {self.diversity_penalty}"
+            )
+        if self.diversity_penalty and self.num_beam_groups == 1:
+            raise ValueError(
+                "generate(): diversity_penalty acts between groups of beams; pass num_beam_groups"
             )
 
     @classmethod

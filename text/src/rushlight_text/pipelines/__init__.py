@@ -18,6 +18,7 @@ from rushlight_text.pipelines.encoders import (
 )
 from rushlight_text.pipelines.generators import TextGeneration
 from rushlight_text.pipelines.packaged import PackagedClassification
+from rushlight_text.zoo import NETWORKS, load_network
 
 __all__ = [
     "TASKS",
@@ -31,7 +32,7 @@ __all__ = [
     "pipeline",
 ]
 
-PACKAGED = ("sentiment", "languages")
+PACKAGED = ("sentiment", "languages", "spam", *NETWORKS)
 _OF_FOLDERS: dict[str, Any] = {
     "text-classification": TextClassification,
     "token-classification": TokenClassification,
@@ -49,8 +50,9 @@ def pipeline(task: str, folder: str | os.PathLike | None = None) -> Any:
     """A function of a text, or of a list of texts.
 
     Args:
-        task: ``"sentiment"`` or ``"languages"``, whose models are in the package; or one of the
-            others of `TASKS`, of a model in a folder of Hugging Face.
+        task: ``"sentiment"``, ``"languages"`` or ``"spam"`` (a label and its probability),
+            ``"pronunciation"`` (the phones of each word), whose models are in the package; or one
+            of the others of `TASKS`, of a model in a folder of Hugging Face.
         folder: with ``config.json``, weights and tokenizer.
 
     Raises:
@@ -59,6 +61,8 @@ def pipeline(task: str, folder: str | os.PathLike | None = None) -> Any:
     >>> pipeline("sentiment")("A warm, wonderful film.")["label"]
     'positive'
     """
+    if task in NETWORKS:
+        return load_network(task)
     if task in PACKAGED:
         return PackagedClassification(task)
     if task not in _OF_FOLDERS:

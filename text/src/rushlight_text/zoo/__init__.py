@@ -1,9 +1,19 @@
 """Small trained models that are in the package: they answer without network.
 
-`bags.py`: what they are; `weights/`: their files, with `facts.json` on data, licences and figures.
-Trained by ``text/zoo/train.py`` of the repository.
+`bags.py`: classifiers of texts; `networks.py`: transformers; `weights/`: their files, with
+`facts.json` on data, licences and figures. Trained by ``text/zoo/train.py`` and
+``text/zoo/train_networks.py`` of the repository.
 """
 
 from rushlight_text.zoo.bags import BagClassifier, Features, facts, load_bag
+from rushlight_text.zoo.networks import NETWORKS, Pronouncer, load_network
 
-__all__ = ["BagClassifier", "Features", "facts", "load_bag"]
+__all__ = [
+    "NETWORKS",
+    "BagClassifier",
+    "Features",
+    "Pronouncer",
+    "facts",
+    "load_bag",
+    "load_network",
+]

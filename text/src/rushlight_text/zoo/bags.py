@@ -112,7 +112,7 @@ class BagClassifier(nn.Module):
     @classmethod
     def load(cls, path: str | os.PathLike) -> BagClassifier:
         """Read what :meth:`save` wrote, in evaluation mode."""
-        notes = _notes(Path(path))
+        notes = notes_of(Path(path), "labels")
         features = Features(
             json.loads(notes["vocabulary"]), int(notes["ngrams"]), int(notes["buckets"])
         )
@@ -123,14 +123,15 @@ class BagClassifier(nn.Module):
         return model.eval()
 
 
-def _notes(path: Path) -> dict[str, str]:
-    """The strings in the header of a safetensors file."""
+def notes_of(path: Path, needed: str) -> dict[str, str]:
+    """The strings in the header of a safetensors file; ValueError without the one that is needed,
+    by which the writer is known."""
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(size))
     notes = header.get("__metadata__", {})
-    if "labels" not in notes:
-        raise ValueError(f"{path}: not a classifier that BagClassifier.save wrote")
+    if needed not in notes:
+        raise ValueError(f"{path}: no packaged model of this kind, it has no {needed}")
     return notes
 
 
@@ -141,15 +142,20 @@ def facts() -> dict[str, dict[str, Any]]:
     return json.loads((FOLDER / "facts.json").read_text(encoding="utf-8"))
 
 
-def load_bag(name: str) -> BagClassifier:
-    """The packaged classifier of a name.
-
-    Raises ValueError for an unknown name, RuntimeError where the file is damaged.
-    """
+def packaged_file(name: str) -> Path:
+    """The file of a packaged model; errors as of :func:`load_bag`."""
     if name not in facts():
         raise ValueError(f"no packaged model is called {name!r}; there are {sorted(facts())}")
     fact = facts()[name]
     path = FOLDER / fact["file"]
     if hashlib.sha256(path.read_bytes()).hexdigest() != fact["sha256"]:
         raise RuntimeError(f"{path} is damaged: install rushlight-text again")
-    return BagClassifier.load(path)
+    return path
+
+
+def load_bag(name: str) -> BagClassifier:
+    """The packaged classifier of a name.
+
+    Raises ValueError for an unknown name, RuntimeError where the file is damaged.
+    """
+    return BagClassifier.load(packaged_file(name))

@@ -29,6 +29,7 @@ from rushlight_text.models.pretrained.loading import (
     load_weights,
     save_model,
 )
+from rushlight_text.models.pretrained.quantization import quantize_int8
 from rushlight_text.models.pretrained.sentence import SentenceEncoder
 from rushlight_text.models.pretrained.t5 import T5EncoderModel, T5ForConditionalGeneration
 
@@ -59,6 +60,7 @@ __all__ = [
     "config",
     "load_model",
     "load_weights",
+    "quantize_int8",
     "read_config",
     "save_model",
 ]

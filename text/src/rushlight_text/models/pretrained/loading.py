@@ -24,6 +24,7 @@ from rushlight_text.models.pretrained.configs import config as completed
 from rushlight_text.models.pretrained.configs import read_config
 from rushlight_text.models.pretrained.gpt2 import GPT2LMHeadModel, GPT2Model
 from rushlight_text.models.pretrained.llama import LlamaForCausalLM, LlamaModel
+from rushlight_text.models.pretrained.quantization import prepare_int8
 from rushlight_text.models.pretrained.t5 import T5EncoderModel, T5ForConditionalGeneration
 
 __all__ = ["HEADS", "build_model", "load_model", "load_weights", "save_model"]
@@ -126,6 +127,7 @@ def load_model(
     """
     config = read_config(folder, **changes)
     model = _class(config, head_of(config) if head is None else head)(config)
+    prepare_int8(model)
     load_weights(model, read_weights(folder), dtype=dtype, source=os.fspath(folder))
     return model.eval()
 
@@ -156,6 +158,11 @@ def load_weights(
     if new:
         warnings.warn(f"{source} has no {new}: these are new", stacklevel=3)
     for key, value in found.items():
+        if value.dtype is rl.int8 and own[key].is_floating_point():
+            raise ValueError(
+                f"{source}: {key} was rounded to bytes by quantize_int8; load it with the head "
+                "that was saved"
+            )
         if value.shape != own[key].shape:
             raise ValueError(
                 f"{source}: {key} has shape {list(value.shape)}, the configuration says "
@@ -211,7 +218,7 @@ def save_model(model: nn.Module, folder: str | os.PathLike) -> None:
         if tied.get(key, [key])[0] == key
     }
     safetensors.save_file(written, target / "model.safetensors", metadata={"format": "pt"})
-    entries = {"architectures": [_architecture(model)], **model.config}
+    entries = {**model.config, "architectures": [_architecture(model)]}  # not a former head
     text = json.dumps(entries, indent=2, sort_keys=True)
     (target / "config.json").write_text(text + "\n", encoding="utf-8")
 
@@ -233,4 +240,6 @@ def _architecture(model: nn.Module) -> str:
     kind = _PUBLISHED.get(model.config.model_type)
     if kind is None:
         return name
+    if name.endswith("Model"):  # one class serves several kinds
+        return f"{kind}Model"
     return name.replace("Encoder", kind).replace("Llama", kind)

@@ -1,0 +1,87 @@
+"""Linear layers with weights of bytes: PyTorch's product, gradients, states, what is replaced."""
+
+import pytest
+
+import rushlight as rl
+from rushlight import nn
+from rushlight.nn.int8 import Int8Linear, quantize_int8, quantized_rows
+from rushlight.serialization import safetensors
+
+
+def test_rows_are_rounded_to_the_nearest_byte():
+    weight = rl.randn(20, 33, generator=rl.Generator().manual_seed(0))
+    weight[3] = 0.0
+    found, scale = quantized_rows(weight)
+    assert found.dtype is rl.int8 and scale.dtype is rl.float32
+    assert found.abs().amax(1).tolist() == [127] * 3 + [0] + [127] * 16
+    error = (found.float() * scale[:, None] - weight).abs()
+    assert (error <= 0.5001 * scale[:, None]).all()
+    with pytest.raises(ValueError, match=r"must be a matrix of floats, got rushlight.int64 \[2\]"):
+        quantized_rows(rl.tensor([1, 2]))
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        quantized_rows(rl.tensor([[1.0, float("nan")]]))
+
+
+@pytest.mark.parametrize("rows", [1, 5, 16, 17, 60])
+@pytest.mark.parametrize("bias", [True, False])
+def test_pytorchs_product(rows, bias):
+    torch = pytest.importorskip("torch")
+    rl.manual_seed(rows)
+    layer = Int8Linear.from_linear(nn.Linear(70, 64, bias=bias))
+    x = rl.randn(rows, 70)
+    weight, scale = (torch.tensor(each.tolist()) for each in (layer.weight, layer.scale))
+    theirs = torch._weight_int8pack_mm(torch.tensor(x.tolist()), weight.to(torch.int8), scale)
+    theirs = rl.tensor(theirs.tolist()) + (layer.bias if bias else 0.0)
+    assert rl.allclose(layer(x), theirs, atol=1e-5)
+    with rl.no_grad():
+        assert rl.allclose(layer(x), theirs, atol=1e-5)
+        assert layer(x.view(1, rows, 70)).shape == (1, rows, 64)
+
+
+def test_both_ways_agree_and_give_gradients():
+    rl.manual_seed(0)
+    layer = Int8Linear.from_linear(nn.Linear(40, 30))
+    x = rl.randn(3, 40, requires_grad=True)
+    with rl.no_grad():
+        kernel = layer(x)
+    recorded = layer(x)
+    assert rl.allclose(kernel, recorded, atol=1e-5)
+    recorded.sum().backward()
+    assert rl.allclose(x.grad, layer.dequantized().sum(0).expand(3, 40), atol=1e-5)
+    half = layer(x.detach().bfloat16())
+    assert half.dtype is rl.bfloat16 and (half.float() - kernel).abs().max() < 0.05
+    assert rl.func.vmap(layer)(x.detach()).allclose(kernel, atol=1e-5)
+    with pytest.raises(RuntimeError, match="shape"):
+        layer(rl.ones(2, 41))
+
+
+def test_models_are_replaced_and_their_states_come_back(tmp_path):
+    rl.manual_seed(0)
+    shared = nn.Linear(8, 8)
+
+    class Other(nn.Linear):
+        pass
+
+    def build():
+        layers = nn.Sequential(shared, nn.ReLU(), nn.Linear(8, 4), shared, Other(8, 8))
+        return nn.ModuleDict({"body": layers, "head": nn.Linear(4, 2, bias=False)}).eval()
+
+    model = build()
+    assert quantize_int8(model, lambda name, layer: name != "head") == [
+        "body.0",
+        "body.2",
+        "body.3",
+    ]
+    assert model["body"][0] is model["body"][3] and type(model["head"]) is nn.Linear
+    assert not model["body"][0].training and type(model["body"][4]) is Other
+    assert quantize_int8(model) == ["head"] and quantize_int8(model) == []
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    safetensors.save_file(state, tmp_path / "model.safetensors")
+    again = build()
+    quantize_int8(again)
+    again["head"].scale.zero_()
+    again.load_state_dict(safetensors.load_file(tmp_path / "model.safetensors"))
+    x = rl.randn(2, 4)
+    assert again["head"](x).equal(model["head"](x))
+    again.to(rl.bfloat16)
+    assert again["head"].weight.dtype is rl.int8 and again["head"].scale.dtype is rl.float32
