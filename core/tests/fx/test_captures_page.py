@@ -10,9 +10,11 @@ ROOT = Path(__file__).parents[3]
 if not (ROOT / "ci" / "captures.py").exists():
     pytest.skip("the repository's ci folder is not here", allow_module_level=True)
 sys.path.insert(0, str(ROOT / "ci"))
-
-import captures  # noqa: E402
-from capture_ways import ways  # noqa: E402
+try:
+    import captures
+    from capture_ways import ways
+finally:  # there is a tests.py, which processes that tests spawn would take for this folder
+    sys.path.remove(str(ROOT / "ci"))
 
 import rushlight  # noqa: E402
 from rushlight import nn  # noqa: E402
