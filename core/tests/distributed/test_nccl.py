@@ -68,7 +68,7 @@ def work_of(requests, timeout, obstacle=None, error=None):
         timeout=timedelta(seconds=timeout), communicator=carrier, world_rank=0, group_name="0",
         size=lambda: 2, obstacle=lambda work: obstacle, absent=lambda work: "",
     )  # fmt: skip
-    return Work(group, "all_reduce", requests, carrier=carrier)
+    return Work(group, "all_reduce", requests).by(carrier)
 
 
 def idle():

@@ -61,7 +61,8 @@ def started(carrier, group, name, op, tensors, start, finish=None, result=()) ->
     """Issue a collective: `start` gives its requests, of a communicator of the group."""
     debug.check(group, name, op, tensors)
     shape = _shape(tensors[0]) if tensors else None
-    return group.start(Work(group, name, start(), finish, result, shape, None, carrier))
+    made = Work(group, name, start(), finish, result, shape)
+    return group.start(made if carrier is None else made.by(carrier))
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op: bool = False):

@@ -76,6 +76,8 @@ job = Job()
 class RankGroup:
     """Some processes of the job and the operations that go on among them."""
 
+    device_carrier: Any  # the class of what carries arrays of GPUs
+
     def __init__(self, communicator, ranks, name, backend, timeout, store=None, description=""):
         self.communicator, self.ranks, self.group_name = communicator, list(ranks), name
         self.backend, self.timeout, self.group_desc = backend, timeout, description or "undefined"
@@ -127,10 +129,8 @@ class RankGroup:
                     f"{str(self.backend)!r}, which carries tensors of the CPU: send "
                     "`tensor.cpu()`, or make the group with backend='nccl'"
                 )
-            from rushlight.distributed.nccl_communicator import NCCLCommunicator
-
             key = f"nccl{len(self.of_devices)}"
-            self.of_devices[device] = NCCLCommunicator(self, device, key)
+            self.of_devices[device] = self.device_carrier(self, device, key)
         return self.of_devices[device]
 
     def free(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
 from rushlight.distributed import buffers
 from rushlight.distributed.buffers import as_bytes, check_tensor, flat, fresh
@@ -36,7 +37,7 @@ def isend(tensor, dst=None, group=None, tag: int = 0, group_dst=None) -> Work | 
     requests = carrier.send(wire, peer, tag)
     peers = found.message(found.rank(), peer)
     work = Work(found, f"send to rank {found.ranks[peer]}", requests, lambda: wire, [tensor],
-                _shape(tensor), peers, carrier)  # fmt: skip
+                _shape(tensor), peers).by(carrier)  # fmt: skip
     work._number = peers[0][1]
     return found.follow(work)
 
@@ -64,10 +65,10 @@ def _receiving(group, tensor, peer, tag):
     carrier = group.carrier("recv", wire)
     requests = carrier.receive(as_bytes(wire), peer, tag)
     origin = "whichever rank" if peer is None else f"rank {group.ranks[peer]}"
-    work = Receive(
+    work: Any = Receive(
         group, f"recv from {origin}", requests, lambda: buffers.store(tensor, wire), [tensor],
-        _shape(tensor), [] if peer is None else group.message(peer, group.rank()), carrier,
-    )  # fmt: skip
+        _shape(tensor), [] if peer is None else group.message(peer, group.rank()),
+    ).by(carrier)  # fmt: skip
     work.expected = wire.nbytes
     work._number = work._peers[0][1] if work._peers else 0
     return work

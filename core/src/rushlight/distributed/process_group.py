@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.distributed import collectives
 from rushlight.distributed.groups import RankGroup
+from rushlight.distributed.nccl_communicator import NCCLCommunicator
 from rushlight.distributed.reduce_op import ReduceOp
 from rushlight.distributed.works import Work
 
@@ -13,6 +14,8 @@ class ProcessGroup(RankGroup):
 
     Made by :func:`init_process_group` and :func:`new_group`.
     """
+
+    device_carrier = NCCLCommunicator
 
     def allreduce(self, tensors, opts=None) -> Work:
         """Start :func:`all_reduce` of a tensor, or of the one tensor of a list."""

@@ -21,16 +21,20 @@ class Work:
     ``async_op=True``, :func:`isend` or :func:`irecv`.
     """
 
-    def __init__(self, group, name, requests, finish=None, result=(), shape=None, peers=None,
-                 carrier=None):  # fmt: skip
+    def __init__(self, group, name, requests, finish=None, result=(), shape=None, peers=None):
         self._group, self._name, self._requests = group, name, requests
-        self._carrier = carrier or group.communicator
+        self._carrier = group.communicator
         self._finish, self._result, self._shape = finish, list(result), shape
         self._peers = peers  # of messages: [(key, number, rank)], see `ProcessGroup.message`
         self._error = None
         self._done = False
         self._future = None
         self._number = 0
+
+    def by(self, carrier) -> Work:
+        """The same operation, as one of another communicator than the group's for the CPU."""
+        self._carrier = carrier
+        return self
 
     def is_completed(self) -> bool:
         """Whether the operation has ended, successfully or not."""

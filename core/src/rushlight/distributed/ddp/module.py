@@ -285,31 +285,29 @@ def _group(process_group, device_mesh):
 
 def _devices(module, device_ids, output_device):
     """The number of the GPU in a list, or None."""
-    if not device_ids:
-        if output_device is not None:
-            raise ValueError(
-                f"DistributedDataParallel: output_device {output_device!r} needs device_ids"
-            )
-        return None
-    numbers = [_number(each) for each in device_ids]
+    numbers = [_number(each) for each in device_ids or ()]
     if len(numbers) > 1:
         raise ValueError(
             f"device_ids can only be None or contain a single element, but got {device_ids}"
         )
+    if output_device is not None and [_number(output_device)] != numbers:
+        raise ValueError(
+            f"DistributedDataParallel: output_device {output_device!r} needs device_ids with it "
+            "alone; leave it out and move the output"
+        )
+    if numbers:
+        _check_place(module, numbers[0])
+    return numbers or None
+
+
+def _check_place(module, number):
     found = {parameter.device for parameter in module.parameters()}
-    if found != {device("cuda", numbers[0])}:
-        shown = sorted(map(str, found))
+    if found != {device("cuda", number)}:
         raise ValueError(
             "DistributedDataParallel device_ids and output_device arguments only work with modules "
-            f"on that GPU, but got device_ids {device_ids}, and parameters on {shown}: move the "
-            "module there first"
+            f"on that GPU, but got device_ids [{number}], and parameters on "
+            f"{sorted(map(str, found))}: move the module there first"
         )
-    if output_device is not None and _number(output_device) != numbers[0]:
-        raise NotImplementedError(
-            f"DistributedDataParallel: output_device {output_device!r}; leave it out and move the "
-            "output"
-        )
-    return numbers
 
 
 def _number(given):

@@ -18,7 +18,7 @@ import time
 
 import numpy as np
 
-from rushlight.machine.cuda.runtime import streams
+from rushlight.machine.cuda.runtime import emulated_nccl, streams
 from rushlight.machine.cuda.runtime.arguments import Packed
 from rushlight.machine.cuda.runtime.emulated_memory import Pool, host_view
 from rushlight.machine.cuda.runtime.emulator_build import build, scheduler, why_unavailable
@@ -432,9 +432,7 @@ class EmulatedRuntime:
 
     @functools.cached_property
     def _nccl(self):
-        from rushlight.machine.cuda.runtime.emulated_nccl import Library
-
-        return Library(self)
+        return emulated_nccl.Library(self)
 
     def nccl(self):
         """NCCL, or its stand-in: a `Library` of :mod:`.nccl`; ImportError where there is none."""

@@ -7,6 +7,7 @@ put on a stream and return at once; counts are in elements, sources and targets 
 from __future__ import annotations
 
 import contextlib
+import importlib
 
 import ml_dtypes
 import numpy as np
@@ -30,8 +31,7 @@ class Library:
     """NCCL: names for jobs, communicators, and groups of calls."""
 
     def __init__(self, runtime):
-        from cupy.cuda import nccl
-
+        nccl = importlib.import_module("cupy.cuda.nccl")
         if not nccl.available:
             raise ImportError("CuPy was built without NCCL, or nvidia-nccl is not installed")
         self.runtime, self.nccl = runtime, nccl

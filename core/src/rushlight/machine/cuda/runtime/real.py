@@ -18,7 +18,7 @@ import threading
 import numpy as np
 
 from rushlight.machine import code_cache
-from rushlight.machine.cuda.runtime import nvrtc, streams
+from rushlight.machine.cuda.runtime import nccl, nvrtc, streams
 from rushlight.machine.cuda.runtime.arguments import address_for_now
 from rushlight.machine.cuda.runtime.properties import Counters
 from rushlight.machine.cuda.runtime.real_memory import DeviceMemory, Pool
@@ -371,9 +371,7 @@ class RealRuntime(DeviceMemory):
 
     @functools.cached_property
     def _nccl(self):
-        from rushlight.machine.cuda.runtime.nccl import Library
-
-        return Library(self)
+        return nccl.Library(self)
 
     def nccl(self):
         """NCCL, a `nccl.Library`; ImportError where it is not installed."""
