@@ -93,7 +93,7 @@ class LightningArgumentParser(jsonargparse.ArgumentParser):
         _load_all(rl.optim.lr_scheduler)
         several = isinstance(kinds, tuple)
         self.automatic[nested_key] = kinds if several else (kinds,)
-        options = {"skip": skip, "instantiate": False, "fail_untyped": False}
+        options: Any = {"skip": skip, "instantiate": False, "fail_untyped": False}
         if several:
             self.add_subclass_arguments(kinds, nested_key, required=False, **options)
         else:
