@@ -60,7 +60,8 @@ def _check_served(name, device, served):
         )
     if served not in ("gloo", "mpi", "nccl") or (device, served) == ("cpu", "nccl"):
         raise ValueError(f"Invalid backend: {name!r}; expected 'gloo', 'mpi' or 'nccl'")
-    if served == "nccl" and not is_nccl_available():
+    # Named beside one for the CPU, it is asked for when a tensor of a GPU comes.
+    if served == "nccl" and ":" not in str(name) and not is_nccl_available():
         raise RuntimeError(
             f"Distributed package doesn't have NCCL built in: {_why_no_nccl()}; use backend='gloo' "
             "for tensors of the CPU"
