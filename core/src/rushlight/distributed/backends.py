@@ -44,7 +44,7 @@ def chosen(name: str | None) -> Backend:
     backend = Backend(name or Backend.GLOO)
     if not name and is_nccl_available():
         backend.config = "cpu:gloo,cuda:nccl"
-    elif ":" not in backend and backend == "nccl":
+    elif backend == "nccl":
         backend.config = "cuda:nccl"
     for part in backend.config.split(","):
         device, _, served = part.partition(":")
