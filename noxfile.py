@@ -19,7 +19,10 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests"]
 
 FOLDERS = ("core", "vision", "text", "audio", "lightning_lite")
-TEST_TOOLS = ("pytest>=9", "pytest-xdist>=3.6", "rich>=13.7", "hypothesis>=6.100")
+TEST_TOOLS = (
+    *("pytest>=9", "pytest-xdist>=3.6", "pytest-timeout>=2.3", "rich>=13.7"),
+    "hypothesis>=6.100",
+)
 # Libraries that tests show working with ours; they skip where one is absent.
 NEIGHBOURS = (
     *("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba"),

@@ -5,10 +5,13 @@ Usage: python ci/tests.py [PACKAGE ...] [PYTEST ARGUMENT ...]
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -18,8 +21,13 @@ from packages import PACKAGES, Package, package_named
 NO_TESTS_COLLECTED = 5
 LONG = "core"  # the package whose tests take minutes
 PROCESSES = 2
-HANGS = 600  # seconds after which a test waits for something that will not come
+HANGS = 300  # seconds after which a test that waits fails; the run goes on
+STUCK = (
+    420  # seconds after which a test that not even a signal reaches ends its process, and the run
+)
 SILENCE = 8  # seconds without a whole line until one says how far the tests are
+DEAD = 900  # seconds without a whole line after which nothing is waited for
+PLUGINS = Path(__file__).with_name("plugins")
 
 
 def split(arguments: list[str]) -> tuple[list[Package], list[str]]:
@@ -42,12 +50,14 @@ def shared(package: Package, arguments: list[str]) -> list[str]:
 
 
 class Output:
-    """What pytest prints, passed on as it comes; a line of its own where none has come for long.
-    `watch` is called with each whole line."""
+    """What pytest prints, passed on as it comes; a line of its own where none has come for long,
+    with the tests that the file `running` names. `watch` is called with each whole line, `dead`
+    once where nothing can come any more."""
 
-    def __init__(self, name: str, watch=None):
+    def __init__(self, name: str, running: Path, dead, watch=None):
         self.name, self.start, self.closing, self.line = name, time.monotonic(), "", ""
-        self.last, self.done, self.watch = self.start, threading.Event(), watch
+        self.last, self.said, self.done = self.start, self.start, threading.Event()
+        self.running, self.dead, self.watch = running, dead, watch
 
     def follow(self, stream) -> None:
         """Pass on a stream to its end."""
@@ -57,7 +67,7 @@ class Output:
             sys.stdout.flush()
             *lines, self.line = (self.line + text).split("\n")
             for line in lines:
-                self.last = time.monotonic()
+                self.last = self.said = time.monotonic()
                 if self.watch is not None:
                     self.watch(line)
                 if re.search(r"\b(passed|failed|errors?|skipped|no tests ran)\b.* in \d", line):
@@ -67,9 +77,17 @@ class Output:
     def _speak(self) -> None:
         while not self.done.wait(1):
             now = time.monotonic()
-            if now - self.last > SILENCE:
-                self.last = now
-                print(f"\n[{self.name}: {now - self.start:.0f} s, tests are running]", flush=True)
+            if now - self.said > SILENCE:
+                self.said = now
+                print(f"\n[{self.name}: {now - self.start:.0f} s, {self._tests()}]", flush=True)
+            if now - self.last > DEAD:
+                self.closing = f"ended after {DEAD} s without a line: {self._tests()}"
+                self.dead()
+                return
+
+    def _tests(self) -> str:
+        names = self.running.read_text().split("\n") if self.running.exists() else []
+        return "in " + ", ".join(filter(None, names)) if any(names) else "between tests"
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -78,26 +96,50 @@ def environment(**more: str) -> dict[str, str]:
     return {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **os.environ, **more}
 
 
+def limits() -> list[str]:
+    """Options that end what waits for something that will not come."""
+    options = [f"--timeout={HANGS}", "--timeout-method=signal", "-p", "running_tests"]
+    last = ["-o", f"faulthandler_timeout={STUCK}", "-o", "faulthandler_exit_on_timeout=true"]
+    # A worker that ended is not replaced: pytest-xdist gives the next one the same test again.
+    return [*options, *last, "--max-worker-restart=0"]
+
+
 def pytest(name, folder, arguments, settings, watch=None) -> tuple[int, str]:
     """Run pytest in a folder; return the exit status and its closing line."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", *arguments],
-        cwd=folder,
-        env=settings,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    output = Output(name, watch)
-    output.follow(process.stdout)
-    return process.wait(), output.closing or "no output"
+    with tempfile.TemporaryDirectory() as place:
+        running = Path(place, "running")
+        path = os.pathsep.join(filter(None, [str(PLUGINS), settings.get("PYTHONPATH")]))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-q", *limits(), *arguments],
+            cwd=folder,
+            env={**settings, "PYTHONPATH": path, "RUSHLIGHT_RUNNING_TESTS": str(running)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+        )
+        output = Output(name, running, lambda: _end(process), watch)
+        follower = threading.Thread(target=output.follow, args=(process.stdout,), daemon=True)
+        follower.start()
+        try:
+            status = process.wait()
+            follower.join(5)  # what tests left running may hold the pipe for ever
+        finally:
+            _end(process)
+        output.done.set()
+    return status, output.closing or "no output"
+
+
+def _end(process: subprocess.Popen) -> None:
+    """End pytest and all that its tests left running."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def run(package: Package, arguments: list[str]) -> tuple[int, str]:
     """Run one package's tests; return the exit status and pytest's closing line."""
     slowest = ["--durations=5", "--durations-min=5"]
-    hangs = ["-o", f"faulthandler_timeout={HANGS}", "-o", "faulthandler_exit_on_timeout=true"]
-    given = [*slowest, *hangs, *shared(package, arguments), *arguments]
+    given = [*slowest, *shared(package, arguments), *arguments]
     return pytest(package.folder, package.path, given, environment())
 
 

@@ -1,0 +1,66 @@
+"""Runs of tests end, whatever a test waits for, and say in which test."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pytest_timeout")
+pytest.importorskip("xdist")
+CI = Path(__file__).parents[3] / "ci"
+if not (CI / "tests.py").exists():
+    pytest.skip("the repository's ci folder is not here", allow_module_level=True)
+
+# A process of its own: there, `tests` is ci's file, here it is this folder.
+RUN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import tests
+tests.HANGS, tests.STUCK, tests.DEAD = map(int, sys.argv[2:5])
+tests.SILENCE = 1
+print("closing:", *tests.pytest("some", sys.argv[5], sys.argv[6:], tests.environment()))
+"""
+WAITS = "import time\ndef test_waits(): time.sleep(100)\ndef test_after(): pass\n"
+STUCK = """
+import signal, time
+def test_stuck():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    time.sleep(100)
+"""
+LEAVES = """
+import subprocess
+def test_leaves_a_process_with_its_output():
+    subprocess.Popen(["sleep", "100"])
+"""
+
+
+def closing(folder: Path, text: str, *limits: int, options: tuple[str, ...] = ()) -> str:
+    """What the run of one file of tests ends with."""
+    (folder / "test_some.py").write_text(text)
+    words = [str(CI), *map(str, limits), str(folder), "-p", "no:cacheprovider", *options]
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *words], capture_output=True, text=True, timeout=60
+    )
+    return done.stdout + done.stderr
+
+
+def test_a_test_that_waits_fails_and_the_run_goes_on(tmp_path):
+    said = closing(tmp_path, WAITS, 2, 50, 50)
+    assert "in test_some.py::test_waits]" in said
+    assert "closing: 1 1 failed, 1 passed" in said
+
+
+def test_a_test_that_no_signal_reaches_ends_its_process_once(tmp_path):
+    said = closing(tmp_path, STUCK, 50, 2, 50, options=("-n", "1", "--dist", "loadfile"))
+    assert "crashed while running 'test_some.py::test_stuck'" in said
+    assert "closing: 1 1 failed" in said
+
+
+def test_a_run_without_a_line_is_ended(tmp_path):
+    said = closing(tmp_path, WAITS, 50, 50, 3)
+    assert "closing: -9 ended after 3 s without a line: in test_some.py::test_waits" in said
+
+
+def test_processes_that_tests_leave_are_not_waited_for(tmp_path):
+    assert "closing: 0 1 passed" in closing(tmp_path, LEAVES, 50, 50, 50)
