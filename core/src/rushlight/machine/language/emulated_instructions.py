@@ -195,14 +195,16 @@ def _carryless(width):
     return body, []
 
 
-_FUNCTIONS = {  # LLVM's name: the feature that it needs, and what gives its text
-    "llvm.x86.avx512bf16.dpbf16ps.512": ("avx512bf16", _pairs),
-    "llvm.x86.avx512.mask.gather.dps.512": ("avx512f", _gather),
-    "llvm.x86.avx512.mask.scalef.ps.512": ("avx512f", lambda: _scaled(16, "float", 32, "i16")),
-    "llvm.x86.avx512.mask.scalef.pd.512": ("avx512f", lambda: _scaled(8, "double", 64, "i8")),
-    "llvm.x86.avx512.rsqrt14.ps.512": ("avx512f", _estimated_root),
-    "llvm.x86.pclmulqdq": ("pclmul", lambda: _carryless(1)),
-    "llvm.x86.pclmulqdq.512": ("vpclmulqdq", lambda: _carryless(4)),
+# LLVM's name: the features that it needs, and what gives its text. A Zen 3 has carry-less products,
+# and none of 512 bits.
+_FUNCTIONS = {
+    "llvm.x86.avx512bf16.dpbf16ps.512": (("avx512bf16",), _pairs),
+    "llvm.x86.avx512.mask.gather.dps.512": (("avx512f",), _gather),
+    "llvm.x86.avx512.mask.scalef.ps.512": (("avx512f",), lambda: _scaled(16, "float", 32, "i16")),
+    "llvm.x86.avx512.mask.scalef.pd.512": (("avx512f",), lambda: _scaled(8, "double", 64, "i8")),
+    "llvm.x86.avx512.rsqrt14.ps.512": (("avx512f",), _estimated_root),
+    "llvm.x86.pclmulqdq": (("pclmul",), lambda: _carryless(1)),
+    "llvm.x86.pclmulqdq.512": (("vpclmulqdq", "avx512f"), lambda: _carryless(4)),
 }
 _ANYWHERE = ("llvm.x86.sse2.pause",)
 
@@ -229,8 +231,8 @@ def replaced(text: str, emulated: frozenset) -> str:
             continue
         if name not in _FUNCTIONS:
             raise NotImplementedError(f"no function replaces the instruction {name}")
-        feature, build = _FUNCTIONS[name]
-        if feature in emulated:
+        features, build = _FUNCTIONS[name]
+        if not emulated.isdisjoint(features):
             own = "emulated." + name.removeprefix("llvm.x86.")
             text = re.sub(rf'^\s*declare [^\n]*@"?{re.escape(name)}"?\(.*$', "", text, flags=re.M)
             text = _renamed(text, name, own)
