@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import NamedTuple
 
 from rushlight._dynamo import config, exc
 from rushlight._inductor import config as compiler_config
@@ -22,6 +21,7 @@ from rushlight.capture.identities import without_identities
 from rushlight.capture.kinds import is_container, is_value
 from rushlight.capture.memory_plan import reuse
 from rushlight.capture.plans import Plan
+from rushlight.capture.quick_checks import QuickCheck
 from rushlight.capture.recording import capture
 from rushlight.capture.writes import without_writes
 from rushlight.dtypes import get_default_dtype
@@ -37,27 +37,30 @@ MOST_KINDS = 64  # of arguments that are tried where each breaks
 compiled: weakref.WeakSet = weakref.WeakSet()  # the graphs of every compiled function
 
 
-class Entry(NamedTuple):
-    """A graph with its guards."""
+class Entry:
+    """A graph with its guards; `asking`: which tensors ask for gradients, where that matters."""
 
-    check: Check
-    plan: Plan
-    steps: int
-    frozen: list
-    asking: tuple | None = None  # which tensors ask for gradients, where that matters
+    def __init__(self, check: Check, plan: Plan, steps: int, frozen: list, asking=None):
+        self.check, self.plan, self.steps, self.frozen = check, plan, steps, frozen
+        self.asking = asking
+        self.quick = QuickCheck(check, versions=bool(frozen))
 
     def hold(self):
         """Whether the graph may run; what was computed from weights is that of now."""
-        if not self.check() or self.asking is not None and self.check.asking() != self.asking:
+        check = self.check
+        if self.asking is not None and check.asking() != self.asking:
             return False
-        tensors = self.check
-        if tensors.arrays_hold() and (not self.frozen or tensors.versions_hold()):
+        if self.quick():
             return True
-        if not tensors.forms_hold():
+        if not check():
             return False
-        for step in self.frozen:
-            step.refresh()
-        tensors.note_tensors()
+        if not check.arrays_hold() or self.frozen and not check.versions_hold():
+            if not check.forms_hold():
+                return False
+            for step in self.frozen:
+                step.refresh()
+            check.note_tensors()
+        self.quick.note()
         return True
 
 
@@ -147,7 +150,8 @@ def entry_of(function, args, kwargs, name, freezing=None):
     steps = sum(node.op == "call_function" for node in found.graph.nodes)
     frozen = []
     without_identities(found.graph)
-    if without_writes(found.graph):
+    clean = without_writes(found.graph)
+    if clean:
         fuse(found.graph)
         frozen = fused(found.graph, found.constants, freezing)
         reuse(found.graph)

@@ -127,21 +127,41 @@ def _getter(keys):
     return operator.itemgetter(*keys) if len(keys) > 1 else lambda d, key=keys[0]: (d[key],)
 
 
+class Tables:
+    """Entries of dictionaries that were read, and that there were none of some names."""
+
+    def __init__(self, tables):
+        self.reads, self.absent, self.expected = [], [], []
+        for _, mapping, entries, _ in tables:
+            present = {k: v for k, v in entries.items() if v is not MISSING}
+            if present:
+                self.reads.append((_getter(list(present)), mapping))
+                self.expected += present.values()
+            if len(present) < len(entries):
+                gone = [k for k, v in entries.items() if v is MISSING]
+                self.absent.append((mapping.keys(), gone))
+
+    def hold(self):
+        """Whether all entries are as they were."""
+        try:
+            now = [value for get, mapping in self.reads for value in get(mapping)]
+        except KeyError:
+            return False
+        expected = self.expected
+        if not all(map(operator.is_, now, expected)) and not all(map(is_same, now, expected)):
+            return False
+        for keys, gone in self.absent:
+            if not keys.isdisjoint(gone):
+                return False
+        return True
+
+
 class Check:
     """Calls tell whether everything is as it was; `changed` names what is not."""
 
     def __init__(self, guards):
         self.guards = guards
-        self.reads, self.absent, expected = [], [], []
-        for _, mapping, entries, _ in guards.tables.values():
-            present = {k: v for k, v in entries.items() if v is not MISSING}
-            if present:
-                self.reads.append((_getter(list(present)), mapping))
-                expected += present.values()
-            if len(present) < len(entries):
-                gone = [k for k, v in entries.items() if v is MISSING]
-                self.absent.append((mapping.keys(), gone))
-        self.expected = expected
+        self.tables = Tables(guards.tables.values())
         self.hooks = list(guards.empty.values())
         self.objects = [each for each, _ in guards.types.values()]
         self.classes = [kind for _, kind in guards.types.values()]
@@ -159,20 +179,9 @@ class Check:
         """Whether everything that was read is as it was."""
         if any(self.hooks) or not all(map(operator.is_, map(type, self.objects), self.classes)):
             return False
-        try:
-            now = [value for get, mapping in self.reads for value in get(mapping)]
-        except KeyError:
-            return False
-        if not all(map(operator.is_, now, self.expected)) and not all(
-            map(is_same, now, self.expected)
-        ):
-            return False
-        return self._rest()
+        return self.tables.hold() and self._rest()
 
     def _rest(self):
-        for keys, gone in self.absent:
-            if not keys.isdisjoint(gone):
-                return False
         for function, code, defaults in self.functions:
             if function.__code__ is not code or function.__defaults__ is not defaults:
                 return False
