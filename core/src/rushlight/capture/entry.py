@@ -59,6 +59,7 @@ class Entry:
                 return False
             for step in self.frozen:
                 step.refresh()
+            self.plan.forget()
             check.note_tensors()
         self.quick.note()
         return True
@@ -155,7 +156,7 @@ def entry_of(function, args, kwargs, name, freezing=None):
         fuse(found.graph)
         frozen = fused(found.graph, found.constants, freezing)
         reuse(found.graph)
-    plan = Plan(found.graph, found.constants, f"graph of {name}")
+    plan = Plan(found.graph, found.constants, f"graph of {name}", clean)
     return Entry(found.guards.check(), plan, steps, frozen)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
+from rushlight.capture.settling import Settling, View
 from rushlight.fx.node import Node
+from rushlight.machine import np
 from rushlight.machine.generated_python import function_of
+from rushlight.ops._calls.direct import tensor_of
 
 _SIMPLE = (int, bool, str, type(None), type(...))
 
@@ -13,8 +17,8 @@ _SIMPLE = (int, bool, str, type(None), type(...))
 class _Writer:
     """Writes arguments as Python text; what has no text is put into the function's globals."""
 
-    def __init__(self, names):
-        self.names, self.space = names, {}
+    def __init__(self, names, observed=None):
+        self.names, self.space, self.observed = names, {}, observed
 
     def held(self, value, prefix):
         """The name under which the function finds an object."""
@@ -58,6 +62,8 @@ class _Writer:
             return self.names[node]
         function = getattr(node.target, "settled", node.target)
         name = getattr(function, "__name__", type(function).__name__).strip("<>")
+        if self.observed is not None and function is node.target:
+            function = functools.partial(self.observed.do, node)
         given = [*map(self.text, node.args)]
         given += [f"{k}={self.text(v)}" for k, v in node.kwargs.items()]
         return f"{self.held(function, name)}({', '.join(given)})"
@@ -73,46 +79,125 @@ def _is_plainly(value, kind):
 class Plan:
     """A graph that runs: ``plan.run(*leaves)``, leaves of the arguments in, result out.
 
-    The first call shows some steps (:class:`~rushlight.capture.fusion.Chain`) how they are to be
-    done at all others; the function is then written anew.
+    The first call runs step by step and finds out how steps are to be done at all others
+    (:class:`~rushlight.capture.fusion.Chain`, :mod:`rushlight.capture.settling`); the function is
+    then written. `settles`: whether no step writes to what another reads.
     """
 
-    def __init__(self, graph, constants, title):
-        self.parts = graph, constants, title
+    def __init__(self, graph, constants, title, settles=False):
+        self.parts, self.settles = (graph, constants, title), settles
+        self.forget()
+
+    def forget(self):
+        """Begin anew: a tensor that the program brought has other memory."""
         self.run = self._first
 
     def _first(self, *leaves):
-        result = written(*self.parts)(*leaves)
-        self.run = written(*self.parts)
+        settling = Settling()
+        result = written(*self.parts, None, settling if self.settles else None)(*leaves)
+        self.run = written(*self.parts, settling)
         return result
 
 
-def written(graph, constants, title):
-    """The function of a graph; its text is in `linecache`."""
-    names, lines, inputs = {}, [], []
-    writer = _Writer(names)
-    last = _last_uses(graph)
+class _Lines:
+    """The lines of a function, values of which are tensors or, for steps that have settled, arrays;
+    either is made of the other where it is read."""
+
+    def __init__(self, names, space, found):
+        self.names, self.space, self.found = names, space, found
+        self.lines, self.tensors, self.arrays = [], set(), set()
+
+    def add(self, line):
+        """A line."""
+        self.lines.append("    " + line)
+
+    def tensor(self, node):
+        """Have the tensor of a value at hand."""
+        if node in self.found and node not in self.tensors:
+            self.tensors.add(node)
+            self.space["_tensor_of"] = tensor_of
+            self.add(f"{self.names[node]} = _tensor_of({self.array(node)})")
+
+    def array(self, node):
+        """The name of the array of a value."""
+        name = f"{self.names[node]}_array"
+        if node not in self.arrays:
+            self.arrays.add(node)
+            self.add(f"{name} = {self.names[node]}._array")
+        return name
+
+    def settled(self, node):
+        """A step that has settled, from arrays to an array."""
+        step, name = self.found[node], self.names[node]
+        given = ", ".join([self.array(each) for each in step.inputs])
+        if type(step) is View:
+            self.space["_ndarray"], self.space["_float32"] = np.ndarray, np.dtype(np.float32)
+            self.arrays.add(node)
+            self.add(f"{name}_array = _ndarray({tuple(step.shape)}, _float32, {given}, "
+                     f"{step.offset}, {step.strides})")  # fmt: skip
+            return
+        self.space[f"_call_{name}"], self.space[f"_slow_{name}"] = step.call, step.slow
+        self.arrays.add(node)
+        self.add(f"{name}_array = _call_{name}({given})")
+        self.add(f"if {name}_array is NotImplemented:")
+        self.add(f"    {name}_array = _slow_{name}({given})")
+
+    def drop(self, nodes):
+        """Values that nobody needs any more."""
+        for node in nodes:
+            if node not in self.found or node in self.tensors:
+                self.add(f"{self.names[node]} = None")
+            if node in self.arrays:
+                self.add(f"{self.names[node]}_array = None")
+
+
+def written(graph, constants, title, settling=None, observed=None):
+    """The function of a graph; its text is in `linecache`. `settling`: what is known of steps;
+    `observed`: where to note it."""
+    names, inputs = {}, []
+    writer = _Writer(names, observed)
+    steps = _Steps(graph, settling or Settling())
+    lines = _Lines(names, writer.space, steps.found)
     for node in graph.nodes:
         names[node] = node.name
         if node.op == "placeholder":
             inputs.append(node.name)
         elif node.op == "get_attr":
             writer.space[node.name] = constants[node.target]
-        elif node.op == "call_function":
-            lines.append(f"    {node.name} = {writer.call(node)}")
-            lines += [f"    {gone.name} = None" for gone in last.get(node, ())]
-    text = f"def run({', '.join(inputs)}):\n" + "\n".join(lines)
-    (output,) = (node.args[0] for node in graph.nodes if node.op == "output")
-    text += f"\n    return {writer.text(output)}"
+        elif node not in steps.unread:
+            _write(node, lines, writer, steps)
+    text = f"def run({', '.join(inputs)}):\n" + "\n".join(lines.lines)
     return function_of(text, "run", title, writer.space, lasting=False)
 
 
-def _last_uses(graph):
-    """Node -> the values that nobody needs behind it."""
-    seen, found = set(), {}
-    for node in reversed(graph.nodes):
+def _write(node, lines, writer, steps):
+    """Add the lines of one step."""
+    if node in steps.found:
+        lines.settled(node)
+    else:
         for used in node.all_input_nodes:
-            if used not in seen and used.op == "call_function" and node.op != "output":
-                found.setdefault(node, []).append(used)
-            seen.add(used)
-    return found
+            lines.tensor(used)
+        if node.op == "call_function":
+            lines.add(f"{node.name} = {writer.call(node)}")
+        else:
+            lines.add(f"return {writer.text(node.args[0])}")
+    lines.drop(steps.last.get(node, ()))
+
+
+class _Steps:
+    """What steps read: views are made of the array that they are part of, so that other views
+    which led to them need not be made. `unread`: those; `last`: node -> the values that nobody
+    needs behind it."""
+
+    def __init__(self, graph, settling):
+        self.found = settling.found
+        self.unread, self.last, read = set(), {}, set()
+        for node in reversed(graph.nodes):
+            if node in settling.views and node not in read:
+                self.unread.add(node)
+                continue
+            step = self.found.get(node)
+            for used in node.all_input_nodes if step is None else step.inputs:
+                if used not in read and used.op == "call_function" and node.op != "output":
+                    self.last.setdefault(node, []).append(used)
+                read.add(used)

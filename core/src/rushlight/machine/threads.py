@@ -20,13 +20,18 @@ import math
 import os
 import pathlib
 import sys
+import threading
 
 from rushlight.machine import forking, np
 from rushlight.machine.built_in_functions import built_in
 from rushlight.machine.native_table import take_over
 from rushlight.settings import fast_path_is_on
 
-__all__ = ["gather", "get_num_threads", "launch", "plan", "run", "set_num_threads"]
+__all__ = [
+    "gather", "get_num_threads", "launch", "plan", "recorded_runs", "run", "set_num_threads"
+]  # fmt: skip
+
+MOST_WORDS, PLAN_WORDS = 64, 8  # argument words of a kernel; words of a plan before them
 
 
 def _cgroup_quota():
@@ -236,9 +241,31 @@ def gather(table, *lists) -> int:
 
 def plan(kernel_address, n, grain, words):
     """A prepared job for :func:`run`: int64 array of kernel, items, grain and argument words."""
-    if len(words) > 64:
-        raise ValueError(f"a kernel takes at most 64 argument words, got {len(words)}")
+    if len(words) > MOST_WORDS:
+        raise ValueError(f"a kernel takes at most {MOST_WORDS} argument words, got {len(words)}")
     return np.array([kernel_address, n, grain, len(words), 0, 0, 0, 0, *words], np.int64)
+
+
+@contextlib.contextmanager
+def recorded_runs():
+    """A list of the ``(plan, arguments)`` that this thread runs inside of ``with``; None where
+    another thread is recording."""
+    module, own, runs = sys.modules[__name__], threading.get_ident(), []
+    door = pool().run
+
+    def note(plan, *arguments):
+        if threading.get_ident() == own:
+            runs.append((plan, arguments))
+        door(plan, *arguments)
+
+    if module.run is not door:
+        yield None
+        return
+    module.run = note
+    try:
+        yield runs
+    finally:
+        module.run = door
 
 
 @functools.cache
