@@ -121,6 +121,7 @@ class Convolution(_Frozen):
         """The convolution with its weight packed."""
         if self.count != 2:
             return None
+        F.conv2d(input, self.weight, self.bias, *self.settings)  # shapes in order are remembered
         return packed_convolution(input, self.weight, self.bias, self.settings)
 
     def __call__(self, input):

@@ -358,7 +358,7 @@ def linear(input, weight, bias=None):
     flat = rows_of(input)
     if bias is not None and not bias.flags.c_contiguous:
         bias = by_rows(bias)
-    if flat.size * weight.shape[0] <= TINY:
+    if flat.shape[0] > 1 and flat.size * weight.shape[0] <= TINY:
         out = quietly(np.dot, flat, weight.T)
         if bias is not None:
             quietly(np.add, out, bias, out=out)
