@@ -151,7 +151,7 @@ def counts_writes() -> bool:
     if not is_available():
         return False
     owner, plain = _Probe(), {"x": 0}
-    owner.x, owner.y = 0, 1
+    vars(owner).update(x=0, y=1)
     table = vars(owner)
     for i in range(64):  # until the interpreter has replaced instructions by quicker ones
         _set(_Probe(), "x", i)

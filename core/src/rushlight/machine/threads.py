@@ -250,7 +250,7 @@ def plan(kernel_address, n, grain, words):
 def recorded_runs():
     """A list of the ``(plan, arguments)`` that this thread runs inside of ``with``; None where
     another thread is recording."""
-    module, own, runs = sys.modules[__name__], threading.get_ident(), []
+    names, own, runs = globals(), threading.get_ident(), []
     door = pool().run
 
     def note(plan, *arguments):
@@ -258,14 +258,14 @@ def recorded_runs():
             runs.append((plan, arguments))
         door(plan, *arguments)
 
-    if module.run is not door:
+    if names["run"] is not door:
         yield None
         return
-    module.run = note
+    names["run"] = note
     try:
         yield runs
     finally:
-        module.run = door
+        names["run"] = door
 
 
 @functools.cache
