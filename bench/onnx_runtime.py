@@ -1,10 +1,11 @@
-"""Inference: eager, compiled and ONNX Runtime, one thread, by user CPU time.
+"""Inference: eager, compiled and ONNX Runtime.
 
-python bench/onnx_runtime.py [MODEL ...] [--rounds 3] [--seconds 0.4] [--json FILE]
+python bench/onnx_runtime.py [MODEL ...] [--threads 1] [--rounds 3] [--seconds 0.4] [--name NAME]
 
-Each way is timed in a process of its own, the three in turn, round after round (A B C A B C);
-figures are the shortest times of a call over all rounds, since shared machines disturb the shortest
-least. A ratio is ONNX Runtime's time over ours: above 1 means that we are faster.
+Each way is timed in a process of its own, the three in turn, round after round (A B C A B C): CPU
+time on one thread, elapsed time on several. The time of a round is the shortest of a call, since
+shared machines disturb that least; ratios are medians over the rounds of ONNX Runtime's time over
+ours: above 1 means that we are faster. With a name, results/NAME.json, .md and .png are written.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,29 +26,30 @@ from models.inference import MODELS
 
 WAYS = ("eager", "compiled", "onnx")
 BATCHES = (1, 16)
+RESULTS = Path(__file__).with_name("results")
 
 
-def shortest(call, seconds):
-    """The shortest CPU time of a call, over blocks of about a millisecond."""
+def shortest(call, seconds, clock):
+    """The shortest time of a call, over blocks of about a millisecond."""
     call(), call()
-    start = time.process_time()
+    start = clock()
     call()
-    inner = max(1, int(1e-3 / max(time.process_time() - start, 1e-7)))
-    end, best = time.process_time() + seconds, math.inf
-    while time.process_time() < end:
-        start = time.process_time()
+    inner = max(1, int(1e-3 / max(clock() - start, 1e-7)))
+    end, best = clock() + seconds, math.inf
+    while clock() < end:
+        start = clock()
         for _ in range(inner):
             call()
-        best = min(best, (time.process_time() - start) / inner)
+        best = min(best, (clock() - start) / inner)
     return best
 
 
-def onnx_call(library, model, given):
+def onnx_call(library, model, given, threads):
     """A call of ONNX Runtime that runs a model's file."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.log_severity_level = 4
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "model.onnx")
@@ -56,28 +59,30 @@ def onnx_call(library, model, given):
     return lambda: session.run(None, feed)
 
 
-def one(name, batch, way, seconds):
+def one(name, batch, way, seconds, threads):
     """The time of one model in this process."""
     import rushlight
 
     warnings.simplefilter("ignore")
     rushlight.manual_seed(0)
-    rushlight.set_num_threads(1)
+    rushlight.set_num_threads(threads)
+    clock = time.process_time if threads == 1 else time.perf_counter
     model, given = MODELS[name](rushlight, batch)
     model.eval()
     with rushlight.inference_mode():
         if way == "onnx":
-            return shortest(onnx_call(rushlight, model, given), seconds)
+            return shortest(onnx_call(rushlight, model, given, threads), seconds, clock)
         frozen = {"freezing": True}  # as ONNX Runtime takes them
         run = rushlight.compile(model, options=frozen) if way == "compiled" else model
-        return shortest(lambda: run(given), seconds)
+        return shortest(lambda: run(given), seconds, clock)
 
 
-def in_process(name, batch, way, seconds):
+def in_process(name, batch, way, options):
     """:func:`one` in a fresh process."""
-    command = [sys.executable, __file__, "--one", name, str(batch), way, "--seconds", str(seconds)]
-    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=one_thread)
+    command = [sys.executable, __file__, "--one", name, str(batch), way]
+    command += ["--seconds", str(options.seconds), "--threads", str(options.threads)]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise SystemExit(f"{name}, batch {batch}, {way} failed:\n{done.stderr}")
     return float(done.stdout.splitlines()[-1])
@@ -88,36 +93,104 @@ def geometric(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+def row(name, batch, options):
+    """The times of one model by every way, a list of rounds each, and the ratios."""
+    times: dict = {way: [] for way in WAYS}
+    for _ in range(options.rounds):
+        for way in WAYS:
+            times[way].append(in_process(name, batch, way, options))
+    ratios = {}
+    for way in WAYS[:2]:
+        pairs = zip(times["onnx"], times[way], strict=True)
+        ratios[way] = statistics.median([theirs / ours for theirs, ours in pairs])
+    return {"times": times, "ratios": ratios}
+
+
+def means(rows):
+    """The geometric means of all ratios."""
+    return {way: geometric([r["ratios"][way] for r in rows.values()]) for way in WAYS[:2]}
+
+
+def told(seconds):
+    """A time with its unit."""
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
+
+
+def page(rows, options, machine):
+    """The table as Markdown."""
+    import onnxruntime
+
+    clock = "CPU time of one thread" if options.threads == 1 else f"{options.threads} threads"
+    lines = [
+        f"# Inference: ours against ONNX Runtime {onnxruntime.__version__}",
+        "",
+        f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; {clock}; "
+        f"{options.rounds} rounds of alternating processes. Ratio: ONNX Runtime's time over ours, median "
+        "of the rounds.",
+        "",
+        "| network | batch | eager | compiled | ONNX Runtime | eager, ratio | compiled, ratio |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for label, each in rows.items():
+        name, batch = label.rsplit(", batch ", 1)
+        shown = " | ".join(told(statistics.median(each["times"][way])) for way in WAYS)
+        ratios = " | ".join(f"{each['ratios'][way]:.2f}" for way in WAYS[:2])
+        lines.append(f"| {name} | {batch} | {shown} | {ratios} |")
+    found = means(rows)
+    lines.append(f"| geometric mean | | | | | {found['eager']:.2f} | {found['compiled']:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def chart(rows, path):
+    """A bar for each row: eager and compiled."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    names = list(rows)
+    figure, axes = pyplot.subplots(figsize=(8, 0.42 * len(names) + 1.2))
+    for way, colour, shift in (("eager", "#b9c4cc", -0.2), ("compiled", "#2a78b5", 0.2)):
+        ratios = [rows[name]["ratios"][way] for name in names]
+        axes.barh([i + shift for i in range(len(names))], ratios, 0.38, color=colour, label=way)
+    axes.set_yticks(range(len(names)), labels=names)
+    axes.axvline(1, color="black", lw=1)
+    axes.invert_yaxis()
+    axes.margins(y=0.01)
+    axes.set_xlabel("ONNX Runtime's time over ours (right of 1: ours is faster)")
+    axes.legend(loc="lower right")
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
+
+
 def main():
     """Print the table, and write it down where that is asked for."""
+    from run import machine
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.4)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--name")
     parser.add_argument("--one", nargs=3, metavar=("MODEL", "BATCH", "WAY"))
-    given = parser.parse_args()
-    if given.one:
-        name, batch, way = given.one
-        print(one(name, int(batch), way, given.seconds))
+    options = parser.parse_args()
+    if options.one:
+        name, batch, way = options.one
+        print(one(name, int(batch), way, options.seconds, options.threads))
         return
     rows = {}
-    for name in given.models or MODELS:
+    for name in options.models or MODELS:
         for batch in BATCHES:
-            times = {way: math.inf for way in WAYS}
-            for _ in range(given.rounds):
-                for way in WAYS:
-                    times[way] = min(times[way], in_process(name, batch, way, given.seconds))
-            rows[f"{name}, batch {batch}"] = times
-            ratios = [times["onnx"] / times[way] for way in WAYS[:2]]
-            shown = "  ".join(f"{way} {time * 1e3:.4g} ms" for way, time in times.items())
-            print(
-                f"{name:12} {batch:3} {shown}  ratios {ratios[0]:.2f} {ratios[1]:.2f}", flush=True
-            )
-    for way in WAYS[:2]:
-        print(way, f"{geometric([t['onnx'] / t[way] for t in rows.values()]):.3f}")
-    if given.json:
-        given.json.write_text(json.dumps(rows, indent=1) + "\n")
+            found = rows[f"{name}, batch {batch}"] = row(name, batch, options)
+            shown = "  ".join(f"{way} {told(min(found['times'][way]))}" for way in WAYS)
+            ratios = " ".join(f"{ratio:.2f}" for ratio in found["ratios"].values())
+            print(f"{name:12} {batch:3} {shown}  ratios {ratios}", flush=True)
+    print({way: round(mean, 3) for way, mean in means(rows).items()})
+    if options.name:
+        (RESULTS / f"{options.name}.json").write_text(json.dumps(rows, indent=1) + "\n")
+        (RESULTS / f"{options.name}.md").write_text(page(rows, options, machine()))
+        chart(rows, RESULTS / f"{options.name}.png")
 
 
 if __name__ == "__main__":
