@@ -125,8 +125,8 @@ def page(rows, options, machine):
         f"# Inference: ours against ONNX Runtime {onnxruntime.__version__}",
         "",
         f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; {clock}; "
-        f"{options.rounds} rounds of alternating processes. Ratio: ONNX Runtime's time over ours, median "
-        "of the rounds.",
+        f"{options.rounds} rounds of alternating processes. Ratio: ONNX Runtime's time over ours, "
+        "median of the rounds.",
         "",
         "| network | batch | eager | compiled | ONNX Runtime | eager, ratio | compiled, ratio |",
         "| --- | --- | --- | --- | --- | --- | --- |",
