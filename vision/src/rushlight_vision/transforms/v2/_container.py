@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as rl
 from rushlight import nn
+from rushlight_vision.transforms.sampling import choice, happens, permutation
 from rushlight_vision.transforms.v2._transform import Transform
 
 
@@ -17,8 +18,10 @@ def _run(transform: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Any, .
 
 
 class _Several(Transform):
-    def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
-        super().__init__()
+    def __init__(
+        self, transforms: Sequence[Callable[..., Any]], *, generator: rl.Generator | None = None
+    ) -> None:
+        super().__init__(generator=generator)
         if not isinstance(transforms, (Sequence, nn.ModuleList)):
             raise TypeError(f"{type(self).__name__}: transforms should be a sequence of callables")
         self.transforms = transforms
@@ -43,8 +46,10 @@ class Compose(_Several):
     rushlight.Size([3, 4, 4])
     """
 
-    def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
-        super().__init__(transforms)
+    def __init__(
+        self, transforms: Sequence[Callable[..., Any]], *, generator: rl.Generator | None = None
+    ) -> None:
+        super().__init__(transforms, generator=generator)
         if not transforms:
             raise ValueError("Compose: pass at least one transform")
 
@@ -56,15 +61,17 @@ class Compose(_Several):
 class RandomApply(_Several):
     """All of `transforms` with probability `p`, else none; samples `rand(1)`."""
 
-    def __init__(self, transforms: Any, p: float = 0.5) -> None:
-        super().__init__(transforms)
+    def __init__(
+        self, transforms: Any, p: float = 0.5, *, generator: rl.Generator | None = None
+    ) -> None:
+        super().__init__(transforms, generator=generator)
         if not 0.0 <= p <= 1.0:
             raise ValueError(f"RandomApply: p {p}; expected 0 to 1")
         self.p = p
 
     def forward(self, *inputs: Any) -> Any:
         """The sample, transformed or not."""
-        if rl.rand(1) >= self.p:
+        if not happens(self.p):
             return inputs if len(inputs) > 1 else inputs[0]
         return self._all(self.transforms, inputs)
 
@@ -73,9 +80,13 @@ class RandomChoice(_Several):
     """One of `transforms`, chosen by `multinomial` with weights `p` or evenly."""
 
     def __init__(
-        self, transforms: Sequence[Callable[..., Any]], p: list[float] | None = None
+        self,
+        transforms: Sequence[Callable[..., Any]],
+        p: list[float] | None = None,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__(transforms)
+        super().__init__(transforms, generator=generator)
         if p is None:
             p = [1] * len(transforms)
         elif len(p) != len(transforms):
@@ -84,7 +95,7 @@ class RandomChoice(_Several):
 
     def forward(self, *inputs: Any) -> Any:
         """The sample after one transform."""
-        chosen = int(rl.multinomial(rl.tensor(self.p), 1))
+        chosen = choice(self.p)
         return self.transforms[chosen](*inputs)
 
 
@@ -93,5 +104,5 @@ class RandomOrder(_Several):
 
     def forward(self, *inputs: Any) -> Any:
         """The sample after all transforms."""
-        order = rl.randperm(len(self.transforms)).tolist()
+        order = permutation(len(self.transforms))
         return self._all([self.transforms[number] for number in order], inputs)
