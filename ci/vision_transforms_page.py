@@ -76,6 +76,13 @@ call; resized crops and rectangles to erase have sizes of their own and are writ
 other. Bounding boxes and key points, of which every image has another number, raise
 `NotImplementedError` where they would move: transform such samples before they are stacked.
 
+## Steps of `Compose`
+
+`v2.Compose` runs `ToDtype` (or `ConvertImageDtype`) of whole numbers and a `Normalize` after it as
+one step, which has the bits of the two and allocates once. Members that have hooks or are of a
+subclass run on their own; under a debugger all members do, so that one can step through them.
+`Compose(..., fuse=False)`, or the attribute `fuse`, turns it off.
+
 ## Cases
 
 """

@@ -13,7 +13,7 @@ import inputs
 import numpy as np
 
 Results = dict[str, np.ndarray]
-OURS = {"generator", "per_sample"}  # parameters that torchvision's transforms do not have
+OURS = {"generator", "per_sample", "fuse"}  # parameters that torchvision's transforms do not have
 # Bytes that torchvision resamples with weights of 15 bits or less, by the processor.
 ROUNDED = ("esize", "ShortestSize", "ScaleJitter", "jpeg", "JPEG")
 

@@ -8,6 +8,7 @@ from typing import Any
 import rushlight as rl
 from rushlight import nn
 from rushlight_vision.transforms.sampling import choice, happens, permutation
+from rushlight_vision.transforms.v2._fusion import debugged, fused
 from rushlight_vision.transforms.v2._transform import Transform
 
 
@@ -39,6 +40,16 @@ class _Several(Transform):
 class Compose(_Several):
     """Transforms one after the other; ValueError for none.
 
+    Parameters
+    ----------
+    transforms : sequence of callables
+    fuse : bool, default True
+        Run `ToDtype` or `ConvertImageDtype` of bytes and a `Normalize` after it as one step, with
+        the same bits. Members with hooks run on their own, and all of them where a debugger or
+        tracer follows the program; an attribute of the same name turns it on and off later.
+    generator : Generator, optional
+        Where all members sample from; see :class:`Transform`.
+
     >>> from rushlight_vision.transforms import v2
     >>> v2.Compose([v2.CenterCrop(4), v2.ToDtype(rl.float32, scale=True)])(
     ...     rl.zeros(3, 8, 8, dtype=rl.uint8)
@@ -46,16 +57,24 @@ class Compose(_Several):
     rushlight.Size([3, 4, 4])
     """
 
+    fuse = True
+
     def __init__(
-        self, transforms: Sequence[Callable[..., Any]], *, generator: rl.Generator | None = None
+        self,
+        transforms: Sequence[Callable[..., Any]],
+        *,
+        fuse: bool = True,
+        generator: rl.Generator | None = None,
     ) -> None:
         super().__init__(transforms, generator=generator)
         if not transforms:
             raise ValueError("Compose: pass at least one transform")
+        self.fuse = fuse
 
     def forward(self, *inputs: Any) -> Any:
         """The sample after all transforms."""
-        return self._all(self.transforms, inputs)
+        steps = fused(self.transforms) if self.fuse and not debugged() else self.transforms
+        return self._all(steps, inputs)
 
 
 class RandomApply(_Several):
