@@ -24,6 +24,67 @@ between processors in torchvision. Of rotated boxes, those that leave the image 
 smallest box of the same angle around their part inside, which is what torchvision documents, not
 always what it computes; `clamping_mode="hard"` is not available for them.
 
+## Random numbers
+
+Random transforms sample from the default generator, in torchvision's order, so that the same
+`manual_seed` gives the same pictures. What torchvision does not have: every one takes `generator=`,
+and then all of its random numbers come from that one, those of transforms inside of a container
+too, unless they have a generator of their own. From a generator seeded with s come the numbers of
+`manual_seed(s)`.
+
+```python
+import rushlight
+from rushlight_vision.transforms import v2
+
+image = rushlight.rand(3, 32, 32)
+steps = [v2.RandomCrop(24, padding=4), v2.RandomHorizontalFlip(), v2.ColorJitter(0.2, 0.2)]
+augment = v2.Compose(steps, generator=rushlight.Generator().manual_seed(1))
+first = augment(image)
+augment.generator.manual_seed(1)
+assert rushlight.equal(augment(image), first)
+```
+
+`transforms.RandomOrder` and `transforms.RandomChoice` follow Python's `random` without one, as in
+torchvision. Transforms of one's own sample from `rushlight_vision.transforms.sampling`
+(`uniform(low, high)`, `integer(high, low)`, ...), or pass `sampling.current_generator()` on.
+Workers of a `DataLoader` hold copies of a transform and of its generator: seed it in
+`worker_init_fn`, else all of them sample the same numbers.
+
+## Parameters for each sample of a batch
+
+In torchvision all images of a batch get the same random parameters. With `per_sample=True` the N
+samples of images (N, C, H, W), videos (N, T, C, H, W) and masks (N, ..., H, W) get their own. These
+transforms of `transforms.v2` take it: both flips, `RandomCrop`, `RandomResizedCrop`,
+`RandomRotation` (without `expand`), `RandomAffine`, `RandomPerspective`, `ColorJitter`,
+`RandomErasing`, `GaussianBlur`, `RandomChannelPermutation`, `RandomGrayscale`, `RandomInvert`,
+`RandomPosterize`, `RandomSolarize`, `RandomAdjustSharpness`, `RandomAutocontrast` and
+`RandomEqualize`. Parameters are sampled one sample after the other, so that the result is that of
+stacking N single results of the same seed, up to rounding where positions are resampled; images and
+their masks get the same ones.
+
+```python
+images = rushlight.rand(8, 3, 32, 32)
+rushlight.manual_seed(0)
+stacked = rushlight.stack([v2.RandomAffine(20, scale=(0.8, 1.2))(each) for each in images])
+rushlight.manual_seed(0)
+batch = v2.RandomAffine(20, scale=(0.8, 1.2), per_sample=True)(images)
+assert rushlight.allclose(batch, stacked, atol=1e-5)
+```
+
+Rotations, affine and perspective maps resample the batch through one grid, flips and blurs are one
+call; resized crops and rectangles to erase have sizes of their own and are written one after the
+other. Bounding boxes and key points, of which every image has another number, raise
+`NotImplementedError` where they would move: transform such samples before they are stacked.
+
+## Steps of `Compose`
+
+`v2.Compose` runs `ToDtype` (or `ConvertImageDtype`) of whole numbers and a `Normalize` after it as
+one step, which has the bits of the two and allocates once. Members that have hooks or are of a
+subclass run on their own; under a debugger all members do, so that one can step through them.
+`Compose(..., fuse=False)`, or the attribute `fuse`, turns it off.
+
+## Cases
+
 """
 
 

@@ -13,6 +13,7 @@ import inputs
 import numpy as np
 
 Results = dict[str, np.ndarray]
+OURS = {"generator", "per_sample", "fuse"}  # parameters that torchvision's transforms do not have
 # Bytes that torchvision resamples with weights of 15 bits or less, by the processor.
 ROUNDED = ("esize", "ShortestSize", "ScaleJitter", "jpeg", "JPEG")
 
@@ -120,7 +121,8 @@ def _parameters(function: Any) -> str:
     except ValueError:
         return ""
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    return " ".join(each.name for each in every[1:] if each.kind not in kinds)
+    shown = (each for each in every[1:] if each.kind not in kinds and each.name not in OURS)
+    return " ".join(each.name for each in shown)
 
 
 def difference(key: str, got: Results, expected: Results) -> str:

@@ -12,8 +12,8 @@ from enum import Enum
 from typing import Any
 
 import rushlight as rl
-from rushlight.distributions import Dirichlet
 from rushlight_vision.transforms.functional.images import largest_value
+from rushlight_vision.transforms.sampling import dirichlet
 
 Magnitudes = Callable[[int, int, int], rl.Tensor | None]  # bins, height, width
 Space = dict[str, tuple[Magnitudes, bool]]  # and whether the sign is random
@@ -193,13 +193,9 @@ def mixed(img: rl.Tensor, width: int, alpha: float, chain: Callable[[rl.Tensor],
     batch = img.reshape([1] * max(4 - img.ndim, 0) + list(shape))
     count = batch.shape[0]
     dims = [count] + [1] * (batch.ndim - 1)
-    both = _dirichlet([alpha, alpha], count)
-    weights = _dirichlet([alpha] * width, count) * both[:, 1].reshape([count, -1])
+    both = dirichlet([alpha, alpha], count)
+    weights = dirichlet([alpha] * width, count) * both[:, 1].reshape([count, -1])
     result = both[:, 0].reshape(dims) * batch
     for number in range(width):
         result = result + weights[:, number].reshape(dims) * chain(batch)
     return result.reshape(shape).to(img.dtype)
-
-
-def _dirichlet(parameters: list[float], count: int) -> rl.Tensor:
-    return Dirichlet(rl.tensor(parameters).expand(count, -1)).sample()

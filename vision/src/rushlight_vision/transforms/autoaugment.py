@@ -22,8 +22,8 @@ from rushlight_vision.transforms.augmentations import (
 from rushlight_vision.transforms.augmentations import (
     policy as _policy,
 )
-from rushlight_vision.transforms.geometry import draw_integer
 from rushlight_vision.transforms.interpolation import InterpolationMode, interpolation_mode
+from rushlight_vision.transforms.sampling import Sampling, integer, integers, rand
 
 __all__ = ["AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide"]
 
@@ -31,13 +31,15 @@ Fill = Sequence[float] | None
 NEAREST, BILINEAR = InterpolationMode.NEAREST, InterpolationMode.BILINEAR
 
 
-class _Automatic(nn.Module):
+class _Automatic(Sampling, nn.Module):
     """Operations of a table by name, on one image."""
 
     space: Space
 
-    def __init__(self, interpolation: Any, fill: Fill) -> None:
-        super().__init__()
+    def __init__(
+        self, interpolation: Any, fill: Fill, *, generator: rl.Generator | None = None
+    ) -> None:
+        super().__init__(generator=generator)
         self.interpolation = interpolation_mode(interpolation, type(self).__name__)
         self.fill = fill
 
@@ -50,7 +52,7 @@ class _Automatic(nn.Module):
         return [float(each) for each in self.fill]
 
     def _run(self, img: Any, name: str, magnitude: float, signed: bool) -> Any:
-        if signed and draw_integer(2):
+        if signed and integer(2):
             magnitude = -magnitude
         return apply(F, img, name, magnitude, self.interpolation, self._filled(img))
 
@@ -60,12 +62,14 @@ class _Automatic(nn.Module):
 
     def _chosen(self) -> tuple[str, bool]:
         """A random operation and whether its sign is random."""
-        name = list(self.space)[draw_integer(len(self.space))]
+        name = list(self.space)[integer(len(self.space))]
         return name, self.space[name][1]
 
     def __repr__(self) -> str:
         shown = (
-            n for n in self.__dict__ if not n.startswith("_") and n not in ("training", "policies")
+            n
+            for n in self.__dict__
+            if not n.startswith("_") and n not in ("training", "policies", "generator")
         )
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)}' for n in shown)})"
 
@@ -80,15 +84,17 @@ class AutoAugment(_Automatic):
         policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
         interpolation: Any = NEAREST,
         fill: Fill = None,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, generator=generator)
         self.policy = policy
         self.policies = _policy(policy)
 
     @staticmethod
     def get_params(transform_num: int) -> tuple[int, rl.Tensor, rl.Tensor]:
         """Which pair, whether each happens, and the signs."""
-        return draw_integer(transform_num), rl.rand((2,)), rl.randint(2, (2,))
+        return integer(transform_num), rand((2,)), integers(2, (2,))
 
     def forward(self, img: Any) -> Any:
         """The augmented image."""
@@ -118,8 +124,10 @@ class RandAugment(_Automatic):
         num_magnitude_bins: int = 31,
         interpolation: Any = NEAREST,
         fill: Fill = None,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, generator=generator)
         self.num_ops, self.magnitude = num_ops, magnitude
         self.num_magnitude_bins = num_magnitude_bins
 
@@ -139,9 +147,14 @@ class TrivialAugmentWide(_Automatic):
     space = TRIVIAL
 
     def __init__(
-        self, num_magnitude_bins: int = 31, interpolation: Any = NEAREST, fill: Fill = None
+        self,
+        num_magnitude_bins: int = 31,
+        interpolation: Any = NEAREST,
+        fill: Fill = None,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, generator=generator)
         self.num_magnitude_bins = num_magnitude_bins
 
     def forward(self, img: Any) -> Any:
@@ -150,7 +163,7 @@ class TrivialAugmentWide(_Automatic):
         table = self._table(name, self.num_magnitude_bins, img)
         magnitude = 0.0
         if table is not None:
-            magnitude = float(table[draw_integer(self.num_magnitude_bins)].item())
+            magnitude = float(table[integer(self.num_magnitude_bins)].item())
         return self._run(img, name, magnitude, signed)
 
 
@@ -166,8 +179,10 @@ class AugMix(_Automatic):
         all_ops: bool = True,
         interpolation: Any = BILINEAR,
         fill: Fill = None,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, generator=generator)
         if not 1 <= severity <= 10:
             raise ValueError(f"AugMix: severity {severity}; expected 1 to 10")
         self.severity, self.mixture_width, self.chain_depth = severity, mixture_width, chain_depth
@@ -181,13 +196,13 @@ class AugMix(_Automatic):
     def _chain(self, img: Any) -> Any:
         depth = self.chain_depth
         if depth <= 0:
-            depth = int(rl.randint(1, 4, size=(1,)).item())
+            depth = integer(4, 1)
         for _ in range(depth):
             name, signed = self._chosen()
             table = self._table(name, 10, img)
             magnitude = 0.0
             if table is not None:
-                magnitude = float(table[draw_integer(self.severity)].item())
+                magnitude = float(table[integer(self.severity)].item())
             img = self._run(img, name, magnitude, signed)
         return img
 

@@ -7,13 +7,15 @@ from typing import Any
 import rushlight as rl
 from rushlight import nn
 from rushlight_vision.transforms import functional as F
+from rushlight_vision.transforms import sampling
+from rushlight_vision.transforms.sampling import Sampling
 
 
-class _Chance(nn.Module):
+class _Chance(Sampling, nn.Module):
     """A change that happens with probability `p`."""
 
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
+    def __init__(self, p: float = 0.5, *, generator: rl.Generator | None = None) -> None:
+        super().__init__(generator=generator)
         self.p = p
 
     def change(self, img: Any) -> Any:
@@ -22,13 +24,13 @@ class _Chance(nn.Module):
 
     def forward(self, img: Any) -> Any:
         """The image, changed or not."""
-        return self.change(img) if rl.rand(1).item() < self.p else img
+        return self.change(img) if sampling.rand((1,)).item() < self.p else img
 
     def __repr__(self) -> str:
         shown = ",".join(
             f"{name}={value}"
             for name, value in sorted(self.__dict__.items(), key=lambda item: item[0] == "p")
-            if not name.startswith("_") and name != "training"
+            if not name.startswith("_") and name not in ("training", "generator")
         )
         return f"{type(self).__name__}({shown})"
 
@@ -36,8 +38,8 @@ class _Chance(nn.Module):
 class RandomPosterize(_Chance):
     """Only the highest `bits` of each channel with probability `p`."""
 
-    def __init__(self, bits: int, p: float = 0.5) -> None:
-        super().__init__(p)
+    def __init__(self, bits: int, p: float = 0.5, *, generator: rl.Generator | None = None) -> None:
+        super().__init__(p, generator=generator)
         self.bits = bits
 
     def change(self, img: Any) -> Any:
@@ -48,8 +50,10 @@ class RandomPosterize(_Chance):
 class RandomSolarize(_Chance):
     """Values from `threshold` on inverted with probability `p`."""
 
-    def __init__(self, threshold: float, p: float = 0.5) -> None:
-        super().__init__(p)
+    def __init__(
+        self, threshold: float, p: float = 0.5, *, generator: rl.Generator | None = None
+    ) -> None:
+        super().__init__(p, generator=generator)
         self.threshold = threshold
 
     def change(self, img: Any) -> Any:
@@ -60,8 +64,10 @@ class RandomSolarize(_Chance):
 class RandomAdjustSharpness(_Chance):
     """Sharpness times a factor with probability `p`."""
 
-    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
-        super().__init__(p)
+    def __init__(
+        self, sharpness_factor: float, p: float = 0.5, *, generator: rl.Generator | None = None
+    ) -> None:
+        super().__init__(p, generator=generator)
         self.sharpness_factor = sharpness_factor
 
     def change(self, img: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import rushlight as rl
 from rushlight import nn
 from rushlight_vision.transforms import functional as F
-from rushlight_vision.transforms.geometry import draw_between
+from rushlight_vision.transforms.sampling import Sampling, happens, permutation, uniform
 
 Bounds = tuple[float, float]
 
@@ -37,7 +37,7 @@ def _bounds(
     return None if low == high == center else (low, high)
 
 
-class ColorJitter(nn.Module):
+class ColorJitter(Sampling, nn.Module):
     """Brightness, contrast, saturation and hue changed by random factors in random order.
 
     One number d means 1 - d ... 1 + d (not below 0), for the hue -d ... d; two numbers are the
@@ -50,8 +50,10 @@ class ColorJitter(nn.Module):
         contrast: float | Sequence[float] = 0,
         saturation: float | Sequence[float] = 0,
         hue: float | Sequence[float] = 0,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         self.brightness = _bounds(brightness, "brightness")
         self.contrast = _bounds(contrast, "contrast")
         self.saturation = _bounds(saturation, "saturation")
@@ -65,9 +67,9 @@ class ColorJitter(nn.Module):
         hue: Bounds | None,
     ) -> tuple[rl.Tensor, float | None, float | None, float | None, float | None]:
         """The order of the four changes and their factors, None for those that are off."""
-        order = rl.randperm(4)
+        order = rl.tensor(permutation(4))
         b, c, s, h = (
-            None if bounds is None else draw_between(bounds[0], bounds[1])
+            None if bounds is None else uniform(bounds[0], bounds[1])
             for bounds in (brightness, contrast, saturation, hue)
         )
         return order, b, c, s, h
@@ -103,32 +105,32 @@ class Grayscale(nn.Module):
         return f"Grayscale(num_output_channels={self.num_output_channels})"
 
 
-class RandomGrayscale(nn.Module):
+class RandomGrayscale(Sampling, nn.Module):
     """The grey image with probability `p`, with as many channels as before. Draws `rand(1)`."""
 
-    def __init__(self, p: float = 0.1) -> None:
-        super().__init__()
+    def __init__(self, p: float = 0.1, *, generator: rl.Generator | None = None) -> None:
+        super().__init__(generator=generator)
         self.p = p
 
     def forward(self, img: Any) -> Any:
         """The image, grey or not."""
         channels = F.get_image_num_channels(img)
-        return F.rgb_to_grayscale(img, channels) if rl.rand(1) < self.p else img
+        return F.rgb_to_grayscale(img, channels) if happens(self.p) else img
 
     def __repr__(self) -> str:
         return f"RandomGrayscale(p={self.p})"
 
 
-class RandomInvert(nn.Module):
+class RandomInvert(Sampling, nn.Module):
     """The negative with probability `p`. Draws `rand(1)`."""
 
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
+    def __init__(self, p: float = 0.5, *, generator: rl.Generator | None = None) -> None:
+        super().__init__(generator=generator)
         self.p = p
 
     def forward(self, img: Any) -> Any:
         """The image, inverted or not."""
-        return F.invert(img) if rl.rand(1) < self.p else img
+        return F.invert(img) if happens(self.p) else img
 
     def __repr__(self) -> str:
         return f"RandomInvert(p={self.p})"

@@ -9,7 +9,8 @@ from typing import Any
 import rushlight as rl
 from rushlight import nn
 from rushlight_vision.transforms import functional as F
-from rushlight_vision.transforms.geometry import draw_between, draw_integer, draw_ratio
+from rushlight_vision.transforms.geometry import draw_ratio
+from rushlight_vision.transforms.sampling import Sampling, happens, integer, normal, uniform
 
 
 def random_rectangle(
@@ -22,23 +23,23 @@ def random_rectangle(
     no `value`; None where no rectangle fits in ten trials."""
     channels, height, width = size
     for _ in range(10):
-        target = height * width * draw_between(scale[0], scale[1])
+        target = height * width * uniform(scale[0], scale[1])
         aspect = draw_ratio(ratio)
         h = int(round(math.sqrt(target * aspect)))
         w = int(round(math.sqrt(target / aspect)))
         if not (h < height and w < width):
             continue
         if value is None:
-            written = rl.empty((channels, h, w), dtype=rl.float32).normal_()
+            written = normal((channels, h, w))
         else:
             written = rl.tensor(value).reshape(-1, 1, 1)
-        row = draw_integer(height - h + 1)
-        column = draw_integer(width - w + 1)
+        row = integer(height - h + 1)
+        column = integer(width - w + 1)
         return row, column, h, w, written
     return None
 
 
-class RandomErasing(nn.Module):
+class RandomErasing(Sampling, nn.Module):
     """A random rectangle of a tensor overwritten with probability `p` (Zhong et al., 2017).
 
     Its area is `scale` of the image's, its aspect ratio (height to width) lies in `ratio`. `value`
@@ -52,8 +53,10 @@ class RandomErasing(nn.Module):
         ratio: Sequence[float] = (0.3, 3.3),
         value: Any = 0,
         inplace: bool = False,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         if not isinstance(value, (int, float, str, tuple, list)):
             raise TypeError(f"RandomErasing: value {value!r}; expected a number, numbers or a str")
         if isinstance(value, str) and value != "random":
@@ -89,7 +92,7 @@ class RandomErasing(nn.Module):
             raise TypeError(
                 f"RandomErasing: expected a tensor, got {type(img).__name__}; put it after ToTensor"
             )
-        if not rl.rand(1) < self.p:
+        if not happens(self.p):
             return img
         value: Any = self.value
         if isinstance(value, (int, float)):

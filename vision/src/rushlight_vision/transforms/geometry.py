@@ -12,6 +12,7 @@ from rushlight import nn
 from rushlight_vision.transforms import functional as F
 from rushlight_vision.transforms.functional.padding import PADDING_MODES, border_widths
 from rushlight_vision.transforms.interpolation import InterpolationMode, interpolation_mode
+from rushlight_vision.transforms.sampling import Sampling, happens, integer, uniform
 
 
 def _two_sizes(size: int | Sequence[int], name: str) -> tuple[int, int]:
@@ -25,20 +26,10 @@ def _two_sizes(size: int | Sequence[int], name: str) -> tuple[int, int]:
     return size[0], size[1]
 
 
-def draw_integer(limit: int) -> int:
-    """A number of 0 ... limit - 1 from the default generator."""
-    return int(rl.randint(0, limit, size=(1,)).item())
-
-
-def draw_between(low: float, high: float) -> float:
-    """A number of [low, high) from the default generator."""
-    return float(rl.empty(1).uniform_(low, high).item())
-
-
 def draw_ratio(ratio: Sequence[float]) -> float:
     """An aspect ratio, its logarithm even between those of the two bounds."""
     low, high = rl.log(rl.tensor(ratio, dtype=rl.float32)).tolist()
-    return float(rl.exp(rl.empty(1).uniform_(low, high)).item())
+    return float(rl.exp(rl.tensor([uniform(low, high)])))
 
 
 def random_part(
@@ -47,13 +38,13 @@ def random_part(
     """Top, left, height and width of a random part; the middle where none fits in ten trials."""
     area = height * width
     for _ in range(10):
-        target = area * draw_between(scale[0], scale[1])
+        target = area * uniform(scale[0], scale[1])
         aspect = draw_ratio(ratio)
         new_width = int(round(math.sqrt(target * aspect)))
         new_height = int(round(math.sqrt(target / aspect)))
         if 0 < new_width <= width and 0 < new_height <= height:
-            top = draw_integer(height - new_height + 1)
-            left = draw_integer(width - new_width + 1)
+            top = integer(height - new_height + 1)
+            left = integer(width - new_width + 1)
             return top, left, new_height, new_width
     new_width, new_height = width, height
     if width / height < min(ratio):
@@ -138,7 +129,7 @@ class Pad(nn.Module):
         return f"Pad(padding={self.padding}, fill={self.fill}, padding_mode={self.padding_mode})"
 
 
-class RandomCrop(nn.Module):
+class RandomCrop(Sampling, nn.Module):
     """A part of the image at a random place.
 
     `padding` goes around the image first; with `pad_if_needed` so does what a smaller image lacks,
@@ -152,8 +143,10 @@ class RandomCrop(nn.Module):
         pad_if_needed: bool = False,
         fill: int | float | Sequence[float] = 0,
         padding_mode: str = "constant",
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         self.size = _two_sizes(size, "RandomCrop")
         self.padding = padding
         self.pad_if_needed = pad_if_needed
@@ -172,8 +165,8 @@ class RandomCrop(nn.Module):
             )
         if (height, width) == (new_height, new_width):
             return 0, 0, height, width
-        top = draw_integer(height - new_height + 1)
-        left = draw_integer(width - new_width + 1)
+        top = integer(height - new_height + 1)
+        left = integer(width - new_width + 1)
         return top, left, new_height, new_width
 
     def forward(self, img: Any) -> Any:
@@ -192,7 +185,7 @@ class RandomCrop(nn.Module):
         return f"RandomCrop(size={self.size}, padding={self.padding})"
 
 
-class RandomResizedCrop(nn.Module):
+class RandomResizedCrop(Sampling, nn.Module):
     """A part of random size, shape and place, resized to `size`.
 
     Its area is `scale` of the image's, its aspect ratio (width to height) lies in `ratio`. Draws
@@ -206,8 +199,10 @@ class RandomResizedCrop(nn.Module):
         ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
         interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
         antialias: bool | None = True,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         self.size = _two_sizes(size, "RandomResizedCrop")
         for name, bounds in (("scale", scale), ("ratio", ratio)):
             if not isinstance(bounds, Sequence) or len(bounds) != 2:
@@ -246,37 +241,37 @@ class RandomResizedCrop(nn.Module):
         )
 
 
-class RandomHorizontalFlip(nn.Module):
+class RandomHorizontalFlip(Sampling, nn.Module):
     """Left and right exchanged with probability `p`. Draws `rand(1)`."""
 
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
+    def __init__(self, p: float = 0.5, *, generator: rl.Generator | None = None) -> None:
+        super().__init__(generator=generator)
         self.p = p
 
     def forward(self, img: Any) -> Any:
         """The image, flipped or not."""
-        return F.hflip(img) if rl.rand(1) < self.p else img
+        return F.hflip(img) if happens(self.p) else img
 
     def __repr__(self) -> str:
         return f"RandomHorizontalFlip(p={self.p})"
 
 
-class RandomVerticalFlip(nn.Module):
+class RandomVerticalFlip(Sampling, nn.Module):
     """Top and bottom exchanged with probability `p`. Draws `rand(1)`."""
 
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
+    def __init__(self, p: float = 0.5, *, generator: rl.Generator | None = None) -> None:
+        super().__init__(generator=generator)
         self.p = p
 
     def forward(self, img: Any) -> Any:
         """The image, flipped or not."""
-        return F.vflip(img) if rl.rand(1) < self.p else img
+        return F.vflip(img) if happens(self.p) else img
 
     def __repr__(self) -> str:
         return f"RandomVerticalFlip(p={self.p})"
 
 
-class RandomRotation(nn.Module):
+class RandomRotation(Sampling, nn.Module):
     """The image turned by a random angle of `degrees`: (least, largest), or -d ... d for one d."""
 
     def __init__(
@@ -286,8 +281,10 @@ class RandomRotation(nn.Module):
         expand: bool = False,
         center: Sequence[float] | None = None,
         fill: Any = 0,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         if isinstance(degrees, (int, float)):
             if degrees < 0:
                 raise ValueError(f"RandomRotation: one number must not be negative; got {degrees}")
@@ -306,7 +303,7 @@ class RandomRotation(nn.Module):
     @staticmethod
     def get_params(degrees: Sequence[float]) -> float:
         """A random angle."""
-        return draw_between(float(degrees[0]), float(degrees[1]))
+        return uniform(float(degrees[0]), float(degrees[1]))
 
     def forward(self, img: Any) -> Any:
         """The turned image."""

@@ -8,8 +8,8 @@ from typing import Any
 import rushlight as rl
 from rushlight import nn
 from rushlight_vision.transforms import functional as F
-from rushlight_vision.transforms.geometry import draw_between, draw_integer
 from rushlight_vision.transforms.interpolation import InterpolationMode, interpolation_mode
+from rushlight_vision.transforms.sampling import Sampling, happens, integer, rand, uniform
 
 Mode = InterpolationMode | int
 Pair = tuple[float, float]
@@ -46,18 +46,18 @@ def random_affine(
     degrees: Sequence[float], translate: Any, scale: Any, shear: Any, size: Sequence[int]
 ) -> tuple[float, tuple[int, int], float, Pair]:
     """Angle, translation, scale and shears for an image of `size` (width, height)."""
-    angle = draw_between(degrees[0], degrees[1])
+    angle = uniform(degrees[0], degrees[1])
     moved = (0, 0)
     if translate is not None:
         reach = [float(share * length) for share, length in zip(translate, size, strict=True)]
-        across, down = (int(round(draw_between(-far, far))) for far in reach)
+        across, down = (int(round(uniform(-far, far))) for far in reach)
         moved = (across, down)
-    factor = 1.0 if scale is None else draw_between(scale[0], scale[1])
+    factor = 1.0 if scale is None else uniform(scale[0], scale[1])
     shears = [0.0, 0.0]
     if shear is not None:
-        shears[0] = draw_between(shear[0], shear[1])
+        shears[0] = uniform(shear[0], shear[1])
         if len(shear) == 4:
-            shears[1] = draw_between(shear[2], shear[3])
+            shears[1] = uniform(shear[2], shear[3])
     return angle, moved, factor, (shears[0], shears[1])
 
 
@@ -67,7 +67,7 @@ def random_corners(width: int, height: int, distortion: float) -> tuple[list, li
     right, bottom = width - across, height - down
     starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
     least = [[0, 0], [right, 0], [right, bottom], [0, bottom]]
-    ends = [[x + draw_integer(across), y + draw_integer(down)] for x, y in least]
+    ends = [[x + integer(across), y + integer(down)] for x, y in least]
     return starts, ends
 
 
@@ -77,7 +77,7 @@ def random_displacement(
     """Smooth random moves (1, height, width, 2) of an image of `size` (height, width)."""
     planes = []
     for strength, deviation, length in zip(alpha, sigma, size, strict=True):
-        plane = rl.rand([1, 1, *size]) * 2 - 1
+        plane = rand([1, 1, *size]) * 2 - 1
         if deviation > 0.0:
             width = int(8 * deviation + 1)
             width += width % 2 == 0
@@ -86,7 +86,7 @@ def random_displacement(
     return rl.cat(planes, dim=1).permute(0, 2, 3, 1)
 
 
-class RandomAffine(nn.Module):
+class RandomAffine(Sampling, nn.Module):
     """Rotation, translation, scaling and shearing by random amounts.
 
     `degrees` and `shear` are (least, largest) or d for -d ... d, `shear` also four numbers for both
@@ -102,8 +102,10 @@ class RandomAffine(nn.Module):
         interpolation: Mode = InterpolationMode.NEAREST,
         fill: Any = 0,
         center: Sequence[float] | None = None,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         self.degrees = symmetric(degrees, "RandomAffine: degrees")
         check_affine(translate, scale, "RandomAffine")
         self.translate, self.scale, self.center = translate, scale, center
@@ -128,7 +130,7 @@ class RandomAffine(nn.Module):
         )
 
 
-class RandomPerspective(nn.Module):
+class RandomPerspective(Sampling, nn.Module):
     """The image from a random point of view with probability `p`; samples `rand(1)` first."""
 
     def __init__(
@@ -137,8 +139,10 @@ class RandomPerspective(nn.Module):
         p: float = 0.5,
         interpolation: Mode = InterpolationMode.BILINEAR,
         fill: Any = 0,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         self.p, self.distortion_scale = p, distortion_scale
         self.interpolation = interpolation_mode(interpolation, "RandomPerspective")
         self.fill = 0 if fill is None else fill
@@ -150,14 +154,14 @@ class RandomPerspective(nn.Module):
 
     def forward(self, img: Any) -> Any:
         """The image, changed or not."""
-        if not rl.rand(1) < self.p:
+        if not happens(self.p):
             return img
         _, height, width = F.get_dimensions(img)
         starts, ends = self.get_params(width, height, self.distortion_scale)
         return F.perspective(img, starts, ends, self.interpolation, self.fill)
 
 
-class ElasticTransform(nn.Module):
+class ElasticTransform(Sampling, nn.Module):
     """Every pixel from a random place nearby (Simard et al., 2003).
 
     `alpha` is how far, `sigma` how smooth the moves are, one number or one for each axis.
@@ -169,8 +173,10 @@ class ElasticTransform(nn.Module):
         sigma: float | Sequence[float] = 5.0,
         interpolation: Mode = InterpolationMode.BILINEAR,
         fill: Any = 0,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         self.alpha = axes(alpha, "ElasticTransform: alpha")
         self.sigma = axes(sigma, "ElasticTransform: sigma")
         self.interpolation = interpolation_mode(interpolation, "ElasticTransform")
@@ -198,11 +204,17 @@ def axes(value: Any, name: str) -> list[float]:
     return [float(values[0]), float(values[-1])]
 
 
-class GaussianBlur(nn.Module):
+class GaussianBlur(Sampling, nn.Module):
     """The image under a Gaussian of a random sigma of (least, largest)."""
 
-    def __init__(self, kernel_size: int | Sequence[int], sigma: Any = (0.1, 2.0)) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        sigma: Any = (0.1, 2.0),
+        *,
+        generator: rl.Generator | None = None,
+    ) -> None:
+        super().__init__(generator=generator)
         sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
         if any(size <= 0 or size % 2 == 0 for size in sizes):
             raise ValueError(f"GaussianBlur: kernel_size {sizes}; expected odd positive numbers")
@@ -214,7 +226,7 @@ class GaussianBlur(nn.Module):
     @staticmethod
     def get_params(sigma_min: float, sigma_max: float) -> float:
         """The sigma."""
-        return draw_between(sigma_min, sigma_max)
+        return uniform(sigma_min, sigma_max)
 
     def forward(self, img: Any) -> Any:
         """The blurred image."""

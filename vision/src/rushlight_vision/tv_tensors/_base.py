@@ -45,7 +45,9 @@ class set_return_type:
 
 
 def plain(tensor: rl.Tensor) -> rl.Tensor:
-    """The same memory as an ordinary tensor without metadata."""
+    """The same memory as an ordinary tensor without metadata; an ordinary tensor itself."""
+    if not isinstance(tensor, TVTensor):
+        return tensor
     result = tensor.as_subclass(rl.Tensor)
     result.__dict__.clear()
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from PIL import Image, ImageEnhance, ImageOps
@@ -22,9 +23,12 @@ def _check_factor(factor: float, name: str) -> None:
         raise ValueError(f"{name}: the factor ({factor}) must not be negative")
 
 
-def blend(first: rl.Tensor, second: rl.Tensor | float, ratio: float) -> rl.Tensor:
-    """`ratio` parts of the first image and the rest of the second, within the dtype's range."""
-    mixed = ratio * first + (1.0 - ratio) * second
+def blend(first: rl.Tensor, second: rl.Tensor | float, ratio: Any, rest: Any = None) -> rl.Tensor:
+    """`ratio` parts of the first image and the `rest` of the second, within the dtype's range.
+
+    Both are numbers, or tensors that broadcast; `rest` is by default 1 - `ratio`.
+    """
+    mixed = ratio * first + (1.0 - ratio if rest is None else rest) * second
     return mixed.clamp(0, largest_value(first.dtype)).to(first.dtype)
 
 
@@ -82,10 +86,15 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
     if is_pil(img):
         return ImageEnhance.Contrast(img).enhance(contrast_factor)
     check_channels(img, (1, 3), "adjust_contrast")
+    return blend(img, _mean_grey(img), contrast_factor)
+
+
+def _mean_grey(img: rl.Tensor) -> rl.Tensor:
+    """The mean luma of each image, with dimensions of size 1 in place of the pixels."""
     dtype = img.dtype if img.is_floating_point() else rl.float32
     grey: Any = _grey(img) if get_image_num_channels(img) == 3 else img
     dimensions = (-3, -2, -1) if img.ndim > 2 else (-2, -1)
-    return blend(img, grey.to(dtype).mean(dim=dimensions, keepdim=True), contrast_factor)
+    return grey.to(dtype).mean(dim=dimensions, keepdim=True)
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
@@ -158,10 +167,38 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
     check_channels(img, (1, 3), "adjust_hue")
     if get_image_num_channels(img) == 1:
         return img
+    return _turned(img, hue_factor)
+
+
+def _turned(img: rl.Tensor, shift: Any) -> rl.Tensor:
+    """The hue of a colour tensor shifted by a number, or by one for each sample (N, 1, 1)."""
     working = img if img.dtype is rl.float64 else convert_image_dtype(img, rl.float32)
     hue, saturation, value = _rgb_to_hsv(working)
-    hue = rl.remainder(hue + hue_factor, 1.0)
+    hue = rl.remainder(hue + shift, 1.0)
     return convert_image_dtype(_hsv_to_rgb(hue, saturation, value), img.dtype)
+
+
+def adjust_each(images: rl.Tensor, name: str, factors: Sequence[float]) -> rl.Tensor:
+    """A batch (N, ..., C, H, W) under one change of colour, a factor for each sample.
+
+    `name` is "brightness", "contrast", "saturation" or "hue".
+    """
+    check_channels(images, (1, 3), f"adjust_{name}")
+    if name in ("saturation", "hue") and get_image_num_channels(images) == 1:
+        return images
+    floats = images.dtype if images.is_floating_point() else rl.get_default_dtype()
+    shape = (-1, *[1] * (images.ndim - 1))
+
+    def column(values: list[float]) -> rl.Tensor:
+        return rl.tensor(values, dtype=floats, device=images.device).reshape(shape)
+
+    if name == "hue":
+        return _turned(images, column(list(factors)).squeeze(-3))
+    second: Any = 0.0
+    if name != "brightness":
+        second = _mean_grey(images) if name == "contrast" else _grey(images)
+    # Subtracted before rounding to the image's dtype, as for one factor.
+    return blend(images, second, column(list(factors)), column([1.0 - each for each in factors]))
 
 
 def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:

@@ -25,18 +25,25 @@ def _two(value: Any, name: str, kinds: tuple[type, ...]) -> list[Any]:
     return values
 
 
-def gaussian_weights(size: int, sigma: float, dtype: Any, device: Any = None) -> rl.Tensor:
-    """A Gaussian at `size` whole distances from its middle, sum 1."""
+def gaussian_weights(size: int, sigma: Any, dtype: Any, device: Any = None) -> rl.Tensor:
+    """A Gaussian at `size` whole distances from its middle, sum 1; one row for each of N `sigma`.
+
+    `sigma` is a number or a tensor (N, 1).
+    """
     limit = (size - 1) / (2.0 * math.sqrt(2.0))
     distance = rl.linspace(-limit, limit, size, dtype=dtype, device=device)
-    return rl.softmax(-((distance / sigma) ** 2), dim=0)
+    return rl.softmax(-((distance / sigma) ** 2), dim=-1)
 
 
 def _depthwise(image: rl.Tensor, kernel: rl.Tensor) -> rl.Tensor:
-    """Every plane (..., H, W) of a float image under the kernel, without padding."""
+    """Every plane (..., H, W) of a float image under the kernel, without padding.
+
+    Of several kernels (N, height, width) each serves an N-th of the planes.
+    """
     planes = image.reshape(1, -1, *image.shape[-2:])
     count = planes.shape[1]
-    each = kernel.expand(count, 1, *kernel.shape).contiguous()
+    kernels = kernel.reshape(-1, 1, 1, *kernel.shape[-2:])
+    each = kernels.expand(-1, count // kernels.shape[0], 1, -1, -1).flatten(0, 1).contiguous()
     result = rl.nn.functional.conv2d(planes, each, groups=count)
     return result.reshape(*image.shape[:-2], *result.shape[-2:])
 
@@ -67,21 +74,33 @@ def gaussian_blur(
 
 
 def _blurred(image: rl.Tensor, sizes: list[int], deviations: list[float]) -> rl.Tensor:
+    return blurred_each(image, sizes, [deviations])
+
+
+def blurred_each(
+    image: rl.Tensor, sizes: Sequence[int], deviations: Sequence[Sequence[float]]
+) -> rl.Tensor:
+    """A batch (N, ..., H, W) under N Gaussians, or any image under one.
+
+    `sizes` is (width, height) of the kernels, `deviations` holds a pair (x, y) for each.
+    """
     if image.numel() == 0:
         return image
     floats = image.is_floating_point()
     working: Any = image if floats else image.to(rl.float32)
+    # In float32 as the samples are; a column, so that each row of weights has its own.
+    columns = rl.tensor(deviations, dtype=working.dtype, device=image.device).T.unsqueeze(-1)
     x, y = (
-        gaussian_weights(size, deviation, working.dtype, image.device)
-        for size, deviation in zip(sizes, deviations, strict=True)
+        gaussian_weights(size, column, working.dtype, image.device)
+        for size, column in zip(sizes, columns, strict=True)
     )
     planes = working.reshape(-1, 1, *image.shape[-2:])
     across, down = sizes[0] // 2, sizes[1] // 2
     padded = rl.nn.functional.pad(planes, [across, across, down, down], mode="reflect")
     if sizes[0] * sizes[1] > LARGE:
-        result: Any = _depthwise(_depthwise(padded, x.unsqueeze(0)), y.unsqueeze(1))
+        result: Any = _depthwise(_depthwise(padded, x.unsqueeze(-2)), y.unsqueeze(-1))
     else:
-        result = _depthwise(padded, y.unsqueeze(1) * x)
+        result = _depthwise(padded, y.unsqueeze(-1) * x.unsqueeze(-2))
     result = result.reshape(image.shape)
     return result if floats else result.round().to(image.dtype)
 

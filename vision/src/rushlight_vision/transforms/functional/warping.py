@@ -85,7 +85,10 @@ def tensor_mode(mode: InterpolationMode, name: str) -> str:
 
 
 def sample(image: rl.Tensor, grid: rl.Tensor, mode: str, fill: Any, name: str) -> rl.Tensor:
-    """The image (..., C, H, W) at the positions `grid` (1, height, width, 2), `fill` outside."""
+    """The image (..., C, H, W) at the positions `grid` (1, height, width, 2), `fill` outside.
+
+    Of a batch (N, ..., C, H, W) each sample may have positions of its own, (N, height, width, 2).
+    """
     lead, channels = image.shape[:-3], image.shape[-3] if image.ndim > 2 else 1
     values = tensor_fill(fill, channels, name)
     size = tuple(grid.shape[1:3])
@@ -93,10 +96,11 @@ def sample(image: rl.Tensor, grid: rl.Tensor, mode: str, fill: Any, name: str) -
         return image.new_zeros((*image.shape[:-2], *size))
     exact = image.dtype in (rl.float32, rl.float64)
     working: Any = image if exact else image.to(rl.float32)
-    # One sample for all: the batch becomes channels, as the positions are the same.
-    working = working.reshape(1, -1, *image.shape[-2:])
+    # What has the same positions becomes channels: the whole batch, or each of its samples.
+    count = grid.shape[0]
+    working = working.reshape(count, -1, *image.shape[-2:])
     if values is not None:
-        ones = rl.ones((1, 1, *image.shape[-2:]), dtype=working.dtype, device=image.device)
+        ones = rl.ones((count, 1, *image.shape[-2:]), dtype=working.dtype, device=image.device)
         working = rl.cat([working, ones], dim=1)
     result = rl.nn.functional.grid_sample(
         working, grid.to(working.dtype), mode=mode, padding_mode="zeros", align_corners=False
@@ -124,6 +128,17 @@ def affine_grid(matrix: Sequence[float], size: tuple[int, int], new: tuple[int, 
     m = m / rl.tensor([[0.5 * width], [0.5 * height]], dtype=rl.float32)
     (a, b, c), (d, e, f) = m.tolist()
     return rl.stack([x * a + y * b + c, x * d + y * e + f], dim=-1).unsqueeze(0)
+
+
+def affine_grids(matrices: Sequence[Sequence[float]], size: tuple[int, int]) -> rl.Tensor:
+    """`affine_grid` of each of N matrices, (N, height, width, 2), for results of the same size."""
+    height, width = size
+    x = rl.arange(width, dtype=rl.float32) + (0.5 - 0.5 * width)
+    y = (rl.arange(height, dtype=rl.float32) + (0.5 - 0.5 * height)).unsqueeze(1)
+    m = rl.tensor(matrices, dtype=rl.float32).reshape(-1, 2, 3)
+    m = m / rl.tensor([[0.5 * width], [0.5 * height]], dtype=rl.float32)
+    (a, b, c), (d, e, f) = m.permute(1, 2, 0).unsqueeze(-1).unsqueeze(-1)
+    return rl.stack([x * a + y * b + c, x * d + y * e + f], dim=-1)
 
 
 def affine(
@@ -205,6 +220,19 @@ def perspective_grid(coefficients: Sequence[float], size: tuple[int, int]) -> rl
     columns = (x * a + y * b + c) / (0.5 * width) / below - 1.0
     rows = (x * d + y * e + f) / (0.5 * height) / below - 1.0
     return rl.stack([columns, rows], dim=-1).unsqueeze(0)
+
+
+def perspective_grids(coefficients: Sequence[Sequence[float]], size: tuple[int, int]) -> rl.Tensor:
+    """`perspective_grid` of each of N maps, (N, height, width, 2)."""
+    height, width = size
+    maps = rl.tensor(coefficients, dtype=rl.float32)
+    a, b, c, d, e, f, g, h = maps.T.unsqueeze(-1).unsqueeze(-1)
+    x = rl.arange(width, dtype=rl.float32) + 0.5
+    y = (rl.arange(height, dtype=rl.float32) + 0.5).unsqueeze(1)
+    below = x * g + y * h + 1.0
+    columns = (x * a + y * b + c) / (0.5 * width) / below - 1.0
+    rows = (x * d + y * e + f) / (0.5 * height) / below - 1.0
+    return rl.stack([columns, rows], dim=-1)
 
 
 def perspective(

@@ -26,6 +26,14 @@ from rushlight_vision.transforms.v2._container import (
     RandomChoice,
     RandomOrder,
 )
+from rushlight_vision.transforms.v2._crops import (
+    CenterCrop,
+    FiveCrop,
+    RandomCrop,
+    RandomIoUCrop,
+    RandomResizedCrop,
+    TenCrop,
+)
 from rushlight_vision.transforms.v2._maps import (
     ElasticTransform,
     RandomAffine,
@@ -60,18 +68,12 @@ from rushlight_vision.transforms.v2._simple import (
     UniformTemporalSubsample,
 )
 from rushlight_vision.transforms.v2._sizes import (
-    CenterCrop,
-    FiveCrop,
     Pad,
-    RandomCrop,
-    RandomIoUCrop,
     RandomResize,
-    RandomResizedCrop,
     RandomShortestSize,
     RandomZoomOut,
     Resize,
     ScaleJitter,
-    TenCrop,
 )
 from rushlight_vision.transforms.v2._transform import (
     Transform,

@@ -9,10 +9,10 @@ from typing import Any
 import PIL.Image
 
 import rushlight as rl
-from rushlight.distributions import Beta
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms.erasing import RandomErasing as FirstErasing
 from rushlight_vision.transforms.erasing import random_rectangle
+from rushlight_vision.transforms.sampling import dirichlet, integer
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2._arguments import labels_getter as as_getter
 from rushlight_vision.transforms.v2._transform import (
@@ -33,6 +33,8 @@ class RandomErasing(RandomApplyTransform):
     `value` is a number, one for every channel, or "random" for normal noise.
     """
 
+    _pixels_only = True
+
     def __init__(
         self,
         p: float = 0.5,
@@ -40,8 +42,11 @@ class RandomErasing(RandomApplyTransform):
         ratio: Sequence[float] = (0.3, 3.3),
         value: Any = 0.0,
         inplace: bool = False,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
     ) -> None:
-        super().__init__(p=p)
+        super().__init__(p=p, generator=generator, per_sample=per_sample)
         FirstErasing(p, scale, ratio, value, inplace)  # looks at the arguments
         self.scale, self.ratio, self.inplace = scale, ratio, inplace
         self.value = [float(value)] if isinstance(value, (int, float)) else value
@@ -64,16 +69,30 @@ class RandomErasing(RandomApplyTransform):
             return inpt
         return self._call_kernel(F.erase, inpt, **params, inplace=self.inplace)
 
+    def _transform_batch(self, inpt: Any, params: list[dict[str, Any] | None]) -> Any:
+        pixels: Any = plain(inpt)
+        result = pixels if self.inplace else pixels.clone()
+        for at, each in enumerate(params):
+            if each:
+                F.erase_image(result[at], **each, inplace=True)
+        return inpt if self.inplace else tv_tensors.wrap(result, like=inpt)
+
 
 class _Mixing(Transform):
     """Batches of images and labels, mixed with themselves shifted by one."""
 
     def __init__(
-        self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Any = "default"
+        self,
+        *,
+        alpha: float = 1.0,
+        num_classes: int | None = None,
+        labels_getter: Any = "default",
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         self.alpha, self.num_classes = float(alpha), num_classes
-        self._dist = Beta(rl.tensor([self.alpha]), rl.tensor([self.alpha]))
+        if not self.alpha > 0:
+            raise ValueError(f"{type(self).__name__}: alpha {alpha}; expected a positive number")
         self._getter = as_getter(labels_getter)
 
     def forward(self, *inputs: Any) -> Any:
@@ -93,6 +112,10 @@ class _Mixing(Transform):
             for each, yes in zip(flat, wanted, strict=True)
         ]
         return rebuilt(changed, spec)
+
+    def _share(self) -> float:
+        """A sample of the Beta distribution: the first of two shares."""
+        return float(dirichlet([self.alpha, self.alpha], 1)[0, 0])
 
     def _checked(self, labels: Any) -> rl.Tensor:
         name = type(self).__name__
@@ -151,7 +174,7 @@ class MixUp(_Mixing):
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The weight."""
-        return {"lam": float(self._dist.sample(()))}
+        return {"lam": self._share()}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """Mixed images or labels."""
@@ -174,9 +197,9 @@ class CutMix(_Mixing):
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The rectangle (x1, y1, x2, y2) and the share that is left of the image."""
-        share = float(self._dist.sample(()))
+        share = self._share()
         height, width = query_size(flat_inputs)
-        x, y = (int(rl.randint(length, size=(1,))) for length in (width, height))
+        x, y = (integer(length) for length in (width, height))
         side = 0.5 * math.sqrt(1.0 - share)
         across, down = int(side * width), int(side * height)
         x1, y1 = max(x - across, 0), max(y - down, 0)

@@ -23,6 +23,7 @@ from rushlight_vision.transforms.augmentations import (
     policy as _policy,
 )
 from rushlight_vision.transforms.interpolation import InterpolationMode, interpolation_mode
+from rushlight_vision.transforms.sampling import integer, rand
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2._arguments import Fill, fill_of, fills
 from rushlight_vision.transforms.v2._transform import (
@@ -30,7 +31,6 @@ from rushlight_vision.transforms.v2._transform import (
     check_type,
     flattened,
     has_any,
-    integer,
     rebuilt,
 )
 from rushlight_vision.tv_tensors._base import TVTensor, plain
@@ -43,8 +43,10 @@ class _Automatic(Transform):
 
     space: Space
 
-    def __init__(self, interpolation: Any, fill: Fill) -> None:
-        super().__init__()
+    def __init__(
+        self, interpolation: Any, fill: Fill, *, generator: rl.Generator | None = None
+    ) -> None:
+        super().__init__(generator=generator)
         self.interpolation = interpolation_mode(interpolation, type(self).__name__)
         self.fill, self._fills = fill, fills(fill)
 
@@ -83,7 +85,7 @@ class _Automatic(Transform):
         magnitude = 0.0
         if table is not None:
             magnitude = float(table[at()])
-            if self.space[name][1] and rl.rand(()) <= 0.5:
+            if self.space[name][1] and rand(()) <= 0.5:
                 magnitude = -magnitude
         return apply(F, image, name, magnitude, self.interpolation, fill_of(self._fills, image))
 
@@ -98,15 +100,17 @@ class AutoAugment(_Automatic):
         policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
         interpolation: Any = NEAREST,
         fill: Fill = None,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, generator=generator)
         self.policy = policy
         self._policies = _policy(policy)
 
     def augment(self, image: Any) -> Any:
         """The augmented image."""
         for name, chance, at in self._policies[integer(len(self._policies))]:
-            if not rl.rand(()) <= chance:
+            if not rand(()) <= chance:
                 continue
             image = self._run(image, name, self._table(name, 10, image), lambda at=at: at)
         return image
@@ -124,8 +128,10 @@ class RandAugment(_Automatic):
         num_magnitude_bins: int = 31,
         interpolation: Any = NEAREST,
         fill: Fill = None,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, generator=generator)
         self.num_ops, self.magnitude = num_ops, magnitude
         self.num_magnitude_bins = num_magnitude_bins
 
@@ -144,9 +150,14 @@ class TrivialAugmentWide(_Automatic):
     space = TRIVIAL
 
     def __init__(
-        self, num_magnitude_bins: int = 31, interpolation: Any = NEAREST, fill: Fill = None
+        self,
+        num_magnitude_bins: int = 31,
+        interpolation: Any = NEAREST,
+        fill: Fill = None,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, generator=generator)
         self.num_magnitude_bins = num_magnitude_bins
 
     def augment(self, image: Any) -> Any:
@@ -168,8 +179,10 @@ class AugMix(_Automatic):
         all_ops: bool = True,
         interpolation: Any = BILINEAR,
         fill: Fill = None,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, generator=generator)
         if not 1 <= severity <= 10:
             raise ValueError(f"AugMix: severity {severity}; expected 1 to 10")
         self.severity, self.mixture_width, self.chain_depth = severity, mixture_width, chain_depth

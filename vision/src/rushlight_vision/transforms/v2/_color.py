@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as rl
+from rushlight_vision import tv_tensors
 from rushlight_vision.transforms.color import _bounds
+from rushlight_vision.transforms.functional.color import adjust_each
+from rushlight_vision.transforms.sampling import happens, permutation, uniform
 from rushlight_vision.transforms.v2 import functional as F
-from rushlight_vision.transforms.v2._transform import Transform, query_chw, uniform
+from rushlight_vision.transforms.v2._transform import Transform, query_chw
+from rushlight_vision.tv_tensors._base import plain
 
 Range = float | Sequence[float] | None
 CHANGES: dict[str, Callable[..., Any]] = {
@@ -26,14 +30,19 @@ class ColorJitter(Transform):
     bounds; None leaves it as it is.
     """
 
+    _pixels_only = True
+
     def __init__(
         self,
         brightness: Range = None,
         contrast: Range = None,
         saturation: Range = None,
         hue: Range = None,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator, per_sample=per_sample)
         self.brightness = _bounds(brightness or 0, "brightness")
         self.contrast = _bounds(contrast or 0, "contrast")
         self.saturation = _bounds(saturation or 0, "saturation")
@@ -41,7 +50,7 @@ class ColorJitter(Transform):
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The order and the factors."""
-        order = rl.randperm(4).tolist()
+        order = permutation(4)
         ranges = (getattr(self, name) for name in CHANGES)
         factors = [None if pair is None else uniform(pair[0], pair[1]) for pair in ranges]
         return {"order": order, "factors": factors}
@@ -54,6 +63,24 @@ class ColorJitter(Transform):
             if factor is not None:
                 inpt = self._call_kernel(changes[number], inpt, factor)
         return inpt
+
+    def _transform_samples(self, inpt: Any, params: list[dict[str, Any]]) -> Any:
+        """All samples at once that have the same change at the same step of their orders."""
+        pixels = plain(inpt)
+        if pixels.dtype in (rl.float16, rl.bfloat16):  # factors would be rounded to these
+            return super()._transform_samples(inpt, params)
+        pixels = pixels.clone()
+        for step in range(len(CHANGES)):
+            for number, name in enumerate(CHANGES):
+                factors = {
+                    at: each["factors"][number]
+                    for at, each in enumerate(params)
+                    if each["order"][step] == number and each["factors"][number] is not None
+                }
+                if factors:
+                    at = list(factors)
+                    pixels[at] = adjust_each(pixels[at], name, list(factors.values()))
+        return tv_tensors.wrap(pixels, like=inpt)
 
 
 class RandomPhotometricDistort(Transform):
@@ -69,8 +96,10 @@ class RandomPhotometricDistort(Transform):
         saturation: tuple[float, float] = (0.5, 1.5),
         hue: tuple[float, float] = (-0.05, 0.05),
         p: float = 0.5,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         self.brightness, self.contrast = brightness, contrast
         self.saturation, self.hue, self.p = saturation, hue, p
 
@@ -80,10 +109,10 @@ class RandomPhotometricDistort(Transform):
         params: dict[str, Any] = {}
         for name in CHANGES:
             low, high = getattr(self, name)
-            params[name] = uniform(low, high) if rl.rand(1) < self.p else None
-        params["contrast_before"] = bool(rl.rand(()) < 0.5)
-        chosen = rl.rand(1) < self.p
-        params["permutation"] = rl.randperm(channels).tolist() if chosen else None
+            params[name] = uniform(low, high) if happens(self.p) else None
+        params["contrast_before"] = happens(0.5)
+        chosen = happens(self.p)
+        params["permutation"] = permutation(channels) if chosen else None
         return params
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:

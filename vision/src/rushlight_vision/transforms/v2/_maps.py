@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rushlight_vision.transforms.functional.warping import perspective_coefficients
+import rushlight as rl
+from rushlight_vision import tv_tensors
+from rushlight_vision.transforms.functional.warping import (
+    affine_grids,
+    affine_matrix,
+    perspective_coefficients,
+    perspective_grids,
+    sample,
+    tensor_mode,
+)
 from rushlight_vision.transforms.interpolation import InterpolationMode, interpolation_mode
+from rushlight_vision.transforms.sampling import uniform
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2._arguments import Fill, fill_of, fills
 from rushlight_vision.transforms.v2._transform import (
     RandomApplyTransform,
     Transform,
     query_size,
-    uniform,
 )
 from rushlight_vision.transforms.warps import (
     axes,
@@ -23,12 +32,43 @@ from rushlight_vision.transforms.warps import (
     random_displacement,
     symmetric,
 )
+from rushlight_vision.tv_tensors._base import plain
 
 Mode = InterpolationMode | int
 NEAREST, BILINEAR = InterpolationMode.NEAREST, InterpolationMode.BILINEAR
 
 
-class RandomRotation(Transform):
+def from_middle(center: Sequence[float] | None, inpt: Any) -> tuple[float, float]:
+    """A centre (x, y) in pixels as its distances from the middle of the image."""
+    if center is None:
+        return 0.0, 0.0
+    height, width = inpt.shape[-2:]
+    return center[0] - width * 0.5, center[1] - height * 0.5
+
+
+class _Warping(Transform):
+    """A transform with `interpolation` and `_fills`, which resamples batches by one grid."""
+
+    interpolation: InterpolationMode
+    _fills: dict[Any, Any]
+
+    def _sampled(self, inpt: Any, grids: rl.Tensor) -> Any:
+        """A batch at positions (N, height, width, 2); masks by the nearest pixel."""
+        name, fill = type(self).__name__, fill_of(self._fills, inpt)
+        pixels = plain(inpt)
+        mode = NEAREST if isinstance(inpt, tv_tensors.Mask) else self.interpolation
+        flat = pixels.ndim == 3  # masks of one channel, which is not written
+        result = sample(
+            pixels.unsqueeze(1) if flat else pixels,
+            grids.to(pixels.device),
+            tensor_mode(mode, name),
+            fill,
+            name,
+        )
+        return tv_tensors.wrap(result.squeeze(1) if flat else result, like=inpt)
+
+
+class RandomRotation(_Warping):
     """Rotation by a random angle of `degrees`: (least, largest), or -d ... d for one d."""
 
     def __init__(
@@ -38,10 +78,18 @@ class RandomRotation(Transform):
         expand: bool = False,
         center: list[float] | None = None,
         fill: Fill = 0,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator, per_sample=per_sample)
         self.degrees = symmetric(degrees, "RandomRotation: degrees")
         self.interpolation = interpolation_mode(interpolation, "RandomRotation")
+        if expand and per_sample:
+            raise NotImplementedError(
+                "RandomRotation: with expand=True the samples of a batch get different sizes; use "
+                "expand=False, or rotate the images one by one before they are stacked"
+            )
         self.expand, self.center = expand, center
         self.fill, self._fills = fill, fills(fill)
 
@@ -61,8 +109,14 @@ class RandomRotation(Transform):
             fill=fill_of(self._fills, inpt),
         )
 
+    def _transform_samples(self, inpt: Any, params: list[dict[str, Any]]) -> Any:
+        middle = from_middle(self.center, inpt)
+        still = ((0.0, 0.0), 1.0, (0.0, 0.0))
+        matrices = [affine_matrix(middle, -each["angle"], *still) for each in params]
+        return self._sampled(inpt, affine_grids(matrices, tuple(inpt.shape[-2:])))
 
-class RandomAffine(Transform):
+
+class RandomAffine(_Warping):
     """Rotation, translation, scaling and shearing by random amounts.
 
     `degrees` and `shear` are (least, largest) or d for -d ... d, `shear` also four numbers for both
@@ -78,8 +132,11 @@ class RandomAffine(Transform):
         interpolation: Mode = NEAREST,
         fill: Fill = 0,
         center: list[float] | None = None,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator, per_sample=per_sample)
         self.degrees = symmetric(degrees, "RandomAffine: degrees")
         check_affine(translate, scale, "RandomAffine")
         self.translate, self.scale, self.center = translate, scale, center
@@ -104,8 +161,16 @@ class RandomAffine(Transform):
             center=self.center,
         )
 
+    def _transform_samples(self, inpt: Any, params: list[dict[str, Any]]) -> Any:
+        middle = from_middle(self.center, inpt)
+        matrices = [
+            affine_matrix(middle, p["angle"], p["translate"], p["scale"], p["shear"])
+            for p in params
+        ]
+        return self._sampled(inpt, affine_grids(matrices, tuple(inpt.shape[-2:])))
 
-class RandomPerspective(RandomApplyTransform):
+
+class RandomPerspective(RandomApplyTransform, _Warping):
     """Another point of view with probability `p`."""
 
     def __init__(
@@ -114,8 +179,11 @@ class RandomPerspective(RandomApplyTransform):
         p: float = 0.5,
         interpolation: Mode = BILINEAR,
         fill: Fill = 0,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
     ) -> None:
-        super().__init__(p=p)
+        super().__init__(p=p, generator=generator, per_sample=per_sample)
         if not 0 <= distortion_scale <= 1:
             raise ValueError(f"RandomPerspective: distortion_scale {distortion_scale}; 0 to 1")
         self.distortion_scale = distortion_scale
@@ -140,6 +208,10 @@ class RandomPerspective(RandomApplyTransform):
             **params,
         )
 
+    def _transform_samples(self, inpt: Any, params: list[dict[str, Any]]) -> Any:
+        maps = [each["coefficients"] for each in params]
+        return self._sampled(inpt, perspective_grids(maps, tuple(inpt.shape[-2:])))
+
 
 class ElasticTransform(Transform):
     """Every pixel from a random place nearby (Simard et al., 2003).
@@ -153,8 +225,10 @@ class ElasticTransform(Transform):
         sigma: float | Sequence[float] = 5.0,
         interpolation: Mode = BILINEAR,
         fill: Fill = 0,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(generator=generator)
         self.alpha = axes(alpha, "ElasticTransform: alpha")
         self.sigma = axes(sigma, "ElasticTransform: sigma")
         self.interpolation = interpolation_mode(interpolation, "ElasticTransform")

@@ -9,14 +9,16 @@ import PIL.Image
 
 import rushlight as rl
 from rushlight_vision import tv_tensors
+from rushlight_vision.transforms.functional.filtering import blurred_each
+from rushlight_vision.transforms.sampling import integer, permutation, uniform
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2._transform import (
     RandomApplyTransform,
     Transform,
     is_pure_tensor,
     query_chw,
-    uniform,
 )
+from rushlight_vision.tv_tensors._base import plain
 
 
 class Identity(Transform):
@@ -52,8 +54,16 @@ class RGB(Transform):
 class RandomGrayscale(RandomApplyTransform):
     """Grey images with probability `p`, with as many channels as before."""
 
-    def __init__(self, p: float = 0.1) -> None:
-        super().__init__(p=p)
+    _pixels_only = True
+
+    def __init__(
+        self,
+        p: float = 0.1,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
+    ) -> None:
+        super().__init__(p=p, generator=generator, per_sample=per_sample)
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The number of channels."""
@@ -63,6 +73,9 @@ class RandomGrayscale(RandomApplyTransform):
         """The grey image."""
         channels = params["num_input_channels"]
         return self._call_kernel(F.rgb_to_grayscale, inpt, num_output_channels=channels)
+
+    def _transform_samples(self, inpt: Any, params: list[dict[str, Any]]) -> Any:
+        return self.transform(inpt, params[0])
 
 
 class RandomHorizontalFlip(RandomApplyTransform):
@@ -84,6 +97,8 @@ class RandomVerticalFlip(RandomApplyTransform):
 class RandomInvert(RandomApplyTransform):
     """The negative with probability `p`."""
 
+    _pixels_only = True
+
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The negative."""
         return self._call_kernel(F.invert, inpt)
@@ -91,6 +106,8 @@ class RandomInvert(RandomApplyTransform):
 
 class RandomEqualize(RandomApplyTransform):
     """An even histogram with probability `p`."""
+
+    _pixels_only = True
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The equalized image."""
@@ -100,6 +117,8 @@ class RandomEqualize(RandomApplyTransform):
 class RandomAutocontrast(RandomApplyTransform):
     """Channels over the whole range with probability `p`."""
 
+    _pixels_only = True
+
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The stretched image."""
         return self._call_kernel(F.autocontrast, inpt)
@@ -108,8 +127,17 @@ class RandomAutocontrast(RandomApplyTransform):
 class RandomPosterize(RandomApplyTransform):
     """Only the highest `bits` of each channel with probability `p`."""
 
-    def __init__(self, bits: int, p: float = 0.5) -> None:
-        super().__init__(p=p)
+    _pixels_only = True
+
+    def __init__(
+        self,
+        bits: int,
+        p: float = 0.5,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
+    ) -> None:
+        super().__init__(p=p, generator=generator, per_sample=per_sample)
         self.bits = bits
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -120,8 +148,17 @@ class RandomPosterize(RandomApplyTransform):
 class RandomSolarize(RandomApplyTransform):
     """Values from `threshold` on inverted with probability `p`."""
 
-    def __init__(self, threshold: float, p: float = 0.5) -> None:
-        super().__init__(p=p)
+    _pixels_only = True
+
+    def __init__(
+        self,
+        threshold: float,
+        p: float = 0.5,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
+    ) -> None:
+        super().__init__(p=p, generator=generator, per_sample=per_sample)
         self.threshold = threshold
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -132,8 +169,17 @@ class RandomSolarize(RandomApplyTransform):
 class RandomAdjustSharpness(RandomApplyTransform):
     """Sharpness times a factor with probability `p`."""
 
-    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
-        super().__init__(p=p)
+    _pixels_only = True
+
+    def __init__(
+        self,
+        sharpness_factor: float,
+        p: float = 0.5,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
+    ) -> None:
+        super().__init__(p=p, generator=generator, per_sample=per_sample)
         self.sharpness_factor = sharpness_factor
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -144,9 +190,11 @@ class RandomAdjustSharpness(RandomApplyTransform):
 class RandomChannelPermutation(Transform):
     """The channels in a random order."""
 
+    _pixels_only = True
+
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The order."""
-        return {"permutation": rl.randperm(query_chw(flat_inputs)[0]).tolist()}
+        return {"permutation": permutation(query_chw(flat_inputs)[0])}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The image with its channels in that order."""
@@ -156,8 +204,15 @@ class RandomChannelPermutation(Transform):
 class GaussianNoise(Transform):
     """Normal noise added to floating images (0 ... 1) and to bytes."""
 
-    def __init__(self, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        mean: float = 0.0,
+        sigma: float = 0.1,
+        clip: bool = True,
+        *,
+        generator: rl.Generator | None = None,
+    ) -> None:
+        super().__init__(generator=generator)
         self.mean, self.sigma, self.clip = mean, sigma, clip
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -168,8 +223,17 @@ class GaussianNoise(Transform):
 class GaussianBlur(Transform):
     """Images under a Gaussian of random sigma, evenly from `sigma` (least, largest)."""
 
-    def __init__(self, kernel_size: int | Sequence[int], sigma: Any = (0.1, 2.0)) -> None:
-        super().__init__()
+    _pixels_only = True
+
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        sigma: Any = (0.1, 2.0),
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
+    ) -> None:
+        super().__init__(generator=generator, per_sample=per_sample)
         sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
         for size in sizes:
             if size <= 0 or size % 2 == 0:
@@ -189,12 +253,18 @@ class GaussianBlur(Transform):
         """The blurred image."""
         return self._call_kernel(F.gaussian_blur, inpt, self.kernel_size, **params)
 
+    def _transform_samples(self, inpt: Any, params: list[dict[str, Any]]) -> Any:
+        blurred = blurred_each(plain(inpt), self.kernel_size, [each["sigma"] for each in params])
+        return tv_tensors.wrap(blurred, like=inpt)
+
 
 class JPEG(Transform):
     """Images encoded as JPEG and decoded; `quality` is a number or (least, largest)."""
 
-    def __init__(self, quality: int | Sequence[int]) -> None:
-        super().__init__()
+    def __init__(
+        self, quality: int | Sequence[int], *, generator: rl.Generator | None = None
+    ) -> None:
+        super().__init__(generator=generator)
         pair = [quality, quality] if isinstance(quality, int) else list(quality)
         if len(pair) != 2 or not all(isinstance(each, int) for each in pair):
             raise ValueError(f"JPEG: quality {quality!r}; expected an integer or two")
@@ -205,7 +275,7 @@ class JPEG(Transform):
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The quality."""
         low, high = self.quality
-        return {"quality": int(rl.randint(low, high + 1, ()))}
+        return {"quality": integer(high + 1, low)}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The decoded image."""

@@ -13,8 +13,10 @@ from rushlight import nn
 from rushlight.utils._pytree import tree_flatten as flattened
 from rushlight.utils._pytree import tree_unflatten as rebuilt
 from rushlight_vision import tv_tensors
+from rushlight_vision.transforms.sampling import Sampling, happens
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2.functional._registry import is_pure_tensor, kernel_of
+from rushlight_vision.tv_tensors._base import plain
 
 PICTURES = (PIL.Image.Image, tv_tensors.Image, tv_tensors.Video)
 Checks = tuple[type | Callable[[Any], bool], ...]
@@ -83,15 +85,63 @@ def query_size(flat_inputs: Sequence[Any]) -> tuple[int, int]:
     return height, width
 
 
+def first_samples(inputs: Sequence[Any], name: str) -> tuple[list[Any], int]:
+    """The first sample of each batch, and how many samples all batches have.
+
+    Raises `NotImplementedError` for boxes and key points, `TypeError` for PIL images, `ValueError`
+    for what is no batch and for batches of different sizes.
+    """
+    firsts, counts = [], set()
+    for each in inputs:
+        kind = type(each).__name__
+        if isinstance(each, (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints)):
+            raise NotImplementedError(
+                f"{name}: per_sample=True has no batches of {kind}, of which images have different "
+                "numbers; transform the samples one by one before they are stacked"
+            )
+        if not isinstance(each, rl.Tensor):
+            raise TypeError(f"{name}: per_sample=True takes batches as tensors, got {kind}")
+        least = 5 if isinstance(each, tv_tensors.Video) else 4
+        if each.ndim < (3 if isinstance(each, tv_tensors.Mask) else least):
+            raise ValueError(
+                f"{name}: per_sample=True takes batches, one dimension more than a sample has; got "
+                f"a {kind} of shape {tuple(each.shape)}"
+            )
+        if each.shape[0] == 0:
+            raise ValueError(f"{name}: per_sample=True with an empty batch {tuple(each.shape)}")
+        counts.add(each.shape[0])
+        firsts.append(tv_tensors.wrap(plain(each)[0], like=each))
+    if not counts:
+        raise ValueError(f"{name}: per_sample=True, and no batch was found in the sample")
+    if len(counts) != 1:
+        raise ValueError(f"{name}: per_sample=True with batches of sizes {sorted(counts)}")
+    return firsts, counts.pop()
+
+
 F_SIZED = (tv_tensors.Mask, tv_tensors.BoundingBoxes, tv_tensors.KeyPoints)
 
 
-class Transform(nn.Module):
+class Transform(Sampling, nn.Module):
     """A transform of whole samples: nested containers of images and what belongs to them.
 
     Of plain tensors only the first is taken for an image, and only if there is no other image or
     video. All else passes unchanged. A subclass gives `transform`, and `make_params` where it
     samples parameters, which are the same for all inputs of one call.
+
+    Parameters
+    ----------
+    generator : Generator, optional
+        Keyword only, of all random transforms: all their random numbers come from it, also those of
+        transforms inside of them unless these have their own. Without it they sample from the
+        generator of a container around them, and else from the default one. From a generator
+        seeded with s come the numbers of `manual_seed(s)`.
+    per_sample : bool, default False
+        Keyword only, of flips, crops, rotations, affine and perspective maps, `ColorJitter`,
+        `RandomErasing`, `GaussianBlur` and of changes of levels with a probability: the N samples
+        of a batch (N, C, H, W), of videos (N, T, C, H, W) and masks (N, ..., H, W) get parameters
+        of their own, sampled one sample after the other. The result is that of stacking the N
+        results for single samples, up to rounding where positions are resampled. Boxes and key
+        points raise `NotImplementedError` where they would move.
 
     Example
     -------
@@ -100,12 +150,28 @@ class Transform(nn.Module):
     ...         return inpt * 0.5
     >>> Darker()((rl.ones(3, 2, 2), "label"))[1]
     'label'
+    >>> from rushlight_vision.transforms import v2
+    >>> crop = v2.RandomCrop(2, generator=rl.Generator().manual_seed(0))
+    >>> crop(rl.arange(16).reshape(1, 4, 4)).tolist()
+    [[[8, 9], [12, 13]]]
+    >>> flips = v2.RandomHorizontalFlip(per_sample=True, generator=rl.Generator().manual_seed(0))
+    >>> flips(rl.tensor([0, 1]).expand(4, 1, 1, 2)).flatten().tolist()
+    [1, 0, 0, 1, 1, 0, 1, 0]
     """
 
     _transformed_types: Checks = (rl.Tensor, PIL.Image.Image)
+    _pixels_only = False  # whether boxes, masks and key points pass unchanged
+    per_sample = False
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
+    ) -> None:
+        super().__init__(generator=generator)
+        if per_sample:  # the settings of all other transforms print as those of torchvision
+            self.per_sample = True
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
         """Raise an error if these inputs do not go together."""
@@ -126,12 +192,46 @@ class Transform(nn.Module):
         flat, spec = flattened(inputs if len(inputs) > 1 else inputs[0])
         self.check_inputs(flat)
         wanted = self._needs_transform_list(flat)
-        params = self.make_params([each for each, yes in zip(flat, wanted, strict=True) if yes])
+        chosen = [each for each, yes in zip(flat, wanted, strict=True) if yes]
+        change: Callable[[Any, Any], Any] = self.transform
+        params: Any
+        if self.per_sample:
+            change, params = self._transform_batch, self._make_each(chosen)
+        else:
+            params = self.make_params(chosen)
         changed = [
-            self.transform(each, params) if yes else each
-            for each, yes in zip(flat, wanted, strict=True)
+            change(each, params) if yes else each for each, yes in zip(flat, wanted, strict=True)
         ]
         return rebuilt(changed, spec)
+
+    def _make_each(self, inputs: list[Any]) -> list[Any]:
+        """Parameters for each sample of a batch, None where it stays as it is."""
+        firsts, count = first_samples(inputs, type(self).__name__)
+        return [self.make_params(firsts) for _ in range(count)]
+
+    def _transform_batch(self, inpt: Any, params: list[Any]) -> Any:
+        """A batch, each sample with its parameters."""
+        chosen = [at for at, each in enumerate(params) if each is not None]
+        if not chosen:
+            return inpt
+        if len(chosen) == len(params):
+            return self._transform_samples(inpt, params)
+        pixels = plain(inpt)
+        part = tv_tensors.wrap(pixels[chosen], like=inpt)
+        changed = self._transform_samples(part, [params[at] for at in chosen])
+        result = pixels.clone()
+        result[chosen] = plain(changed)
+        return tv_tensors.wrap(result, like=inpt)
+
+    def _transform_samples(self, inpt: Any, params: list[dict[str, Any]]) -> Any:
+        """A batch, all samples of which have parameters; one after the other where they differ."""
+        if type(self).make_params is Transform.make_params:
+            return self.transform(inpt, {})
+        changed = [
+            plain(self.transform(tv_tensors.wrap(sample, like=inpt), each))
+            for sample, each in zip(plain(inpt).unbind(0), params, strict=True)
+        ]
+        return tv_tensors.wrap(rl.stack(changed), like=inpt)
 
     def _needs_transform_list(self, flat_inputs: list[Any]) -> list[bool]:
         take_plain = not has_any(flat_inputs, *PICTURES)
@@ -141,6 +241,11 @@ class Transform(nn.Module):
             if yes and is_pure_tensor(each):
                 yes, take_plain = take_plain, False
             wanted.append(yes)
+        if self.per_sample and self._pixels_only:
+            return [
+                yes and not isinstance(each, F_SIZED)
+                for each, yes in zip(flat_inputs, wanted, strict=True)
+            ]
         return wanted
 
     def extra_repr(self) -> str:
@@ -157,24 +262,24 @@ class Transform(nn.Module):
 class RandomApplyTransform(Transform):
     """A transform that happens with probability `p`; samples `rand(1)`."""
 
-    def __init__(self, p: float = 0.5) -> None:
+    def __init__(
+        self,
+        p: float = 0.5,
+        *,
+        generator: rl.Generator | None = None,
+        per_sample: bool = False,
+    ) -> None:
         if not 0.0 <= p <= 1.0:
             raise ValueError(f"{type(self).__name__}: p {p}; expected 0 to 1")
-        super().__init__()
+        super().__init__(generator=generator, per_sample=per_sample)
         self.p = p
 
     def forward(self, *inputs: Any) -> Any:
         """The sample, transformed or not."""
-        if rl.rand(1) >= self.p:
+        if not self.per_sample and not happens(self.p):
             return inputs if len(inputs) > 1 else inputs[0]
         return super().forward(*inputs)
 
-
-def uniform(low: float, high: float) -> float:
-    """A number of [low, high) from the default generator."""
-    return float(rl.empty(1).uniform_(low, high).item())
-
-
-def integer(high: int, low: int = 0) -> int:
-    """A number of low ... high - 1 from the default generator."""
-    return int(rl.randint(low, high, size=()))
+    def _make_each(self, inputs: list[Any]) -> list[Any]:
+        firsts, count = first_samples(inputs, type(self).__name__)
+        return [self.make_params(firsts) if happens(self.p) else None for _ in range(count)]

@@ -13,6 +13,7 @@ from rushlight_vision import io as files
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms import functional as v1
 from rushlight_vision.transforms.functional.images import is_pil, largest_value
+from rushlight_vision.transforms.sampling import normal, normal_like
 from rushlight_vision.transforms.v2.functional._registry import (
     KERNELS,
     dispatcher,
@@ -38,12 +39,12 @@ def _gaussian_noise(img: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool 
     if sigma < 0:
         raise ValueError(f"gaussian_noise: sigma {sigma}; expected a number of at least 0")
     if img.dtype is rl.uint8:
-        level = rl.randn(img.shape) * (sigma * 255) + mean * 255
+        level: Any = normal(img.shape) * (sigma * 255) + mean * 255
         noisy = img.to(rl.int16) + level.to(rl.int16)
         return (noisy.clamp(0, 255) if clip else noisy).to(rl.uint8)
     if not img.is_floating_point():
         raise ValueError(f"gaussian_noise: expected uint8 or a floating dtype, got {img.dtype}")
-    noisy = img + (mean + rl.randn_like(img) * sigma)
+    noisy = img + (mean + normal_like(img) * sigma)
     return noisy.clamp(0, 1) if clip else noisy
 
 
