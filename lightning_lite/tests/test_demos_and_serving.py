@@ -52,6 +52,8 @@ def test_a_language_model_learns(text, trainer):
     losses = []
     model.prepare_data = lambda: None  # the text is there
     model.log = lambda name, value, **options: losses.append(float(value))
+    assert model.configure_optimizers().param_groups[0]["lr"] == 20  # chaotic for so small a one
+    model.configure_optimizers = lambda: rl.optim.SGD(model.parameters(), lr=3.0)
     trainer(max_epochs=6).fit(model, loader)
     assert losses[-1] < 0.5 * losses[0] and model.hidden is None
 

@@ -10,6 +10,7 @@ from rushlight import nn
 from rushlight.capture.entry import entry_of
 from rushlight.machine import threads
 from rushlight.machine.native_functions import is_available
+from rushlight.machine.processors import fuses_vectors
 from rushlight.nn import functional as F
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="no native functions here")
@@ -83,7 +84,7 @@ def test_results_are_those_of_the_steps(name, batch, freezing):
             found = entry.plan.run(x)
             rushlight.testing.assert_close(found, model(x), rtol=1e-4, atol=1e-5)
             assert found.stride() == model(x).stride()
-            assert is_settled(entry.plan)
+            assert is_settled(entry.plan) or not fuses_vectors()  # NumPy does some there
             entry.plan.forget()
             assert entry.plan.run(x).equal(found)  # step by step: the same bits
         assert np.array_equal(entry.plan.run(x).numpy(), found.numpy())
