@@ -179,6 +179,12 @@ def fabric(strategy: str, devices: int, folder: str):
     return made.launch(fabric_loop, BATCH // devices, folder)
 
 
+def asked(strategy: str, devices: int, folder: str):
+    """The same, with what the command line says."""
+    made = L.Fabric(accelerator="cpu")
+    return made.launch(fabric_loop, BATCH // devices, folder)
+
+
 def fabric_loop(made, size: int, folder: str):
     """The loop."""
     model = Model().net
@@ -199,7 +205,9 @@ def fabric_loop(made, size: int, folder: str):
     return {"weights": weights, "mean": mean, "ranks": everywhere, "told": told}
 
 
-KINDS = {each.__name__: each for each in (train, resume, accumulate, predict, fail, learn, fabric)}
+KINDS = {
+    each.__name__: each for each in (train, resume, accumulate, predict, fail, learn, fabric, asked)
+}
 
 
 def main() -> None:

@@ -121,6 +121,14 @@ def test_a_loop_of_ones_own(strategy, tmp_path):
     assert (two["mean"], two["ranks"], two["told"]) == (0.5, [0, 1], 1)
 
 
+def test_a_loop_from_the_command_line(tmp_path):
+    one = result(tmp_path / "one", "auto", 1, "fabric")
+    launcher = ("-m", "lightning_lite.fabric.cli", "run", "--devices=2", "--strategy=ddp")
+    two = result(tmp_path / "two", "auto", 2, "asked", *launcher)
+    check_close(two["weights"], one["weights"])
+    assert two["ranks"] == [0, 1]
+
+
 @pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn"])
 def test_a_failing_process_ends_all(strategy, tmp_path):
     begin = time.monotonic()
