@@ -62,8 +62,8 @@ class pl_legacy_patch:  # noqa: N801 - Lightning's name
                 made: Any = ModuleType(name)
                 made._gpus_arg_default = _gpus_arg_default
                 sys.modules[name] = made
-        self._mode = getattr(enums, "_FaultTolerantMode", None)
-        enums._FaultTolerantMode = _FaultTolerantMode
+        self._mode = vars(enums).get("_FaultTolerantMode")
+        vars(enums)["_FaultTolerantMode"] = _FaultTolerantMode
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -71,7 +71,7 @@ class pl_legacy_patch:  # noqa: N801 - Lightning's name
             if there is None:
                 sys.modules.pop(name, None)
         if self._mode is None:
-            del enums._FaultTolerantMode
+            vars(enums).pop("_FaultTolerantMode")
         _LOCK.release()
 
 
