@@ -152,9 +152,36 @@ def fail(strategy: str, devices: int, folder: str):
     trainer(strategy, devices, folder).fit(Failing(), data(BATCH // devices))
 
 
+def learn(strategy: str, devices: int, folder: str):
+    """What an `easy.Learner` tells of an epoch: means of batches, and metrics that gather."""
+    from lightning_lite import easy
+
+    x = (torch.arange(120.0) * 0.37).sin().reshape(30, 4)
+    found = torch.utils.data.TensorDataset(x, (x.sum(1) > 0.4).long())
+    loader = torch.utils.data.DataLoader(found, batch_size=BATCH // devices)
+    network = torch.nn.Linear(4, 2)
+    with torch.no_grad():
+        network.weight.copy_(torch.tensor([[0.0, 0.0, 0.0, 0.0], [1.0, 0.2, 1.0, -0.5]]))
+        network.bias.zero_()
+    gathering = [easy.F1Score(), easy.RocAucBinary(), easy.CohenKappa(), easy.Dice()]
+    learner = easy.Learner(
+        (loader, loader), network, torch.nn.CrossEntropyLoss(), path=folder, accelerator="cpu",
+        metrics=[easy.accuracy, *gathering, easy.Perplexity(), easy.MatthewsCorrCoef()],
+        strategy=strategy, devices=devices, enable_progress_bar=False,
+    )  # fmt: skip
+    learner.fit(1, 0.0)
+    return {"names": learner.recorder.names, "values": learner.recorder.values[0]}
+
+
 def fabric(strategy: str, devices: int, folder: str):
     """Weights after a loop of one's own, in which two batches make a step."""
     made = L.Fabric(accelerator="cpu", strategy=strategy, devices=devices)
+    return made.launch(fabric_loop, BATCH // devices, folder)
+
+
+def asked(strategy: str, devices: int, folder: str):
+    """The same, with what the command line says."""
+    made = L.Fabric(accelerator="cpu")
     return made.launch(fabric_loop, BATCH // devices, folder)
 
 
@@ -178,7 +205,9 @@ def fabric_loop(made, size: int, folder: str):
     return {"weights": weights, "mean": mean, "ranks": everywhere, "told": told}
 
 
-KINDS = {each.__name__: each for each in (train, resume, accumulate, predict, fail, fabric)}
+KINDS = {
+    each.__name__: each for each in (train, resume, accumulate, predict, fail, learn, fabric, asked)
+}
 
 
 def main() -> None:

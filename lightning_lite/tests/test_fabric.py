@@ -8,6 +8,7 @@ import pytest
 
 import rushlight as rl
 from lightning_lite import Fabric, fabric
+from lightning_lite.fabric import cli
 from lightning_lite.fabric.loggers import CSVLogger
 from lightning_lite.fabric.wrappers import (
     _FabricDataLoader,
@@ -205,6 +206,25 @@ def test_operations_are_counted():
     model, x = nn.Linear(4, 8), rl.ones(2, 4)
     assert measure_flops(model, lambda: model(x)) == 2 * 2 * 4 * 8
     assert measure_flops(model, lambda: model(x), lambda y: y.sum()) > 2 * 2 * 4 * 8
+
+
+def test_arguments_of_the_command_line(monkeypatch):
+    monkeypatch.setenv("LT_PRECISION", "bf16-mixed")
+    assert Fabric(accelerator="cpu")._precision.name == "32-true"
+    monkeypatch.setenv("LT_CLI_USED", "1")
+    monkeypatch.setenv("LT_DEVICES", "1")
+    for given in (None, "bf16-mixed"):
+        assert Fabric(accelerator="cpu", precision=given)._precision.name == "bf16-mixed"
+    assert Fabric(accelerator="cpu", devices=1).world_size == 1
+    with pytest.raises(ValueError, match=r"Fabric\(devices=2\): the command line says '1'"):
+        Fabric(accelerator="cpu", devices=2)
+
+
+def test_processes_of_the_command_line():
+    assert [cli._count(each) for each in ("auto", "3", "0,2")] == [1, 3, 2]
+    for wrong in ("0", "two", ","):
+        with pytest.raises(ValueError, match="devices="):
+            cli._count(wrong)
 
 
 def test_seeding(cpu):

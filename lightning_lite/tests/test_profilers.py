@@ -7,8 +7,10 @@ import json
 import pytest
 
 import lightning_lite as L
+import rushlight as rl
 from lightning_lite import profilers
 from lightning_lite.profilers.instrument import METHODS
+from rushlight import nn
 
 
 def test_simple_profiler_counts_actions(model_class, loader, trainer, same):
@@ -72,6 +74,68 @@ def test_pytorch_profiler_has_operations_and_actions(model_class, loader, traine
     assert any("training_step" in event.get("name", "") for event in events)
     with pytest.raises(NotImplementedError, match="emit_nvtx"):
         profilers.PyTorchProfiler(emit_nvtx=True)
+
+
+def test_modules_by_name(model_class, loader, trainer, tmp_path):
+    model = model_class()
+    for record, expected in ((True, 12), (False, 0)):
+        profiler = profilers.PyTorchProfiler(tmp_path, "ops", record_module_names=record)
+        trainer(profiler=profiler, max_epochs=2, limit_val_batches=0).fit(model, loader())
+        events = json.loads((tmp_path / "fit-ops.json").read_text())["traceEvents"]
+        found = [each["name"] for each in events if each.get("name", "").startswith("[pl][module]")]
+        assert len(found) == expected * sum(1 for name, _ in model.named_modules() if name)
+        assert not any(each._forward_hooks for each in model.modules()), "as it was"
+
+
+def test_calls_that_raise_end_their_ranges():
+    from lightning_lite.profilers.pytorch import RegisterRecordFunction
+
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(3, 2))
+    with rl.profiler.profile() as found:
+        for _ in range(2):
+            with pytest.raises(RuntimeError), RegisterRecordFunction(model):
+                model(rl.ones(1, 2))
+    names = [event.key for event in found.key_averages() if "[pl]" in event.key]
+    assert [name.split(": ")[1] for name in sorted(names)] == ["0", "1"]
+
+
+def test_a_schedule_counts_the_steps_of_a_stage(model_class, loader, trainer, tmp_path):
+    saved = []
+    schedule = rl.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
+    profiler = profilers.PyTorchProfiler(
+        tmp_path, "ops", row_limit=-1, schedule=schedule, export_to_chrome=False,
+        on_trace_ready=lambda found: saved.append(
+            sum(event.count for event in found.key_averages() if "training_step" in event.key)
+        ),
+    )  # fmt: skip
+    trainer(profiler=profiler, limit_val_batches=0).fit(model_class(), loader())
+    assert saved == [2]
+    assert "training_step" in (tmp_path / "fit-ops.txt").read_text()
+    never = rl.profiler.schedule(wait=100, warmup=1, active=1)
+    profiler = profilers.PyTorchProfiler(tmp_path, "none", schedule=never)
+    trainer(profiler=profiler, limit_val_batches=0).fit(model_class(), loader())
+    assert "recorded no step" in (tmp_path / "fit-none.txt").read_text()
+
+
+def test_a_schedules_stages():
+    from lightning_lite.profilers.pytorch import ScheduleWrapper
+
+    wrapper = ScheduleWrapper(rl.profiler.schedule(wait=1, warmup=1, active=1))
+    wrapper.setup("on_fit_start")
+    assert wrapper(0).name == "NONE", "before the first step"
+    told = []
+    for action in ("validation", "training", "training", "training", "training", "validation"):
+        wrapper.pre_step(f"[LightningModule]Net.{action}_step")
+        told.append((wrapper(0).name, wrapper.num_step))
+    assert told == [
+        ("NONE", 0), ("WARMUP", 1), ("RECORD_AND_SAVE", 2), ("NONE", 2), ("NONE", 2),
+        ("WARMUP", 1),
+    ]  # fmt: skip
+    assert wrapper.is_validating and not wrapper.is_training and not wrapper.has_finished
+    wrapper.reset()
+    assert wrapper.num_step == 0
+    with pytest.raises(TypeError, match="schedule is 3"):
+        ScheduleWrapper(3)
 
 
 def test_a_failing_run_gives_the_module_back(model_class, loader, trainer):

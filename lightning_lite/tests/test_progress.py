@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import pytest
 
 import lightning_lite as L
 from lightning_lite.callbacks import Callback, ProgressBar, RichProgressBar, TQDMProgressBar
+from lightning_lite.callbacks.progress import RichProgressBarTheme
 
 
 def fit_with(bar, model_class, loader, trainer, **options):
@@ -61,6 +63,48 @@ def test_rich_shows_epochs_and_numbers(model_class, loader, trainer, capsys):
     assert bar.is_disabled
     bar.enable()
     assert bar.is_enabled
+
+
+def test_richs_columns(model_class, loader, trainer, capsys):
+    pytest.importorskip("rich")
+    from rich.progress import TextColumn
+
+    class Own(RichProgressBar):
+        def configure_columns(self, trainer):
+            return [TextColumn("at {task.completed}"), *super().configure_columns(trainer)[2:3]]
+
+    theme = RichProgressBarTheme(metrics_format=".1e", metrics_text_delimiter="; ")
+    bar = Own(leave=True, theme=theme, console_kwargs={"force_terminal": True, "width": 160})
+    fit_with(bar, model_class, loader, trainer)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().out)
+    assert "at 6" in text and "6/6" in text
+    assert re.search(r"val_loss: \d\.\de[+-]\d\d; train_loss_epoch: \d\.\de", text)
+
+
+def test_an_endless_task_of_rich():
+    pytest.importorskip("rich")
+    from rich.console import Console
+
+    from lightning_lite.callbacks.progress import rich_progress as columns
+
+    progress = columns.CustomProgress(
+        columns.CustomBarColumn(), columns.BatchesProcessedColumn("dim"),
+        columns.CustomTimeColumn("dim"), columns.ProcessingSpeedColumn("dim"),
+        auto_refresh=False, console=Console(width=100, file=io.StringIO(), force_terminal=True),
+    )  # fmt: skip
+    with progress:
+        endless = progress.add_task("endless", total=float("inf"))
+        known = progress.add_task("known", total=4, completed=1)
+        progress.advance(endless, 3)
+        progress.soft_refresh()
+    first, second = progress.tasks
+    assert (first.id, second.id) == (endless, known) == (0, 1)
+    assert isinstance(first, columns.CustomInfiniteTask) and first.time_remaining is None
+    made = [[column.render(task) for column in progress.columns] for task in progress.tasks]
+    assert made[0][0].pulse and not made[1][0].pulse
+    assert [str(row[1]) for row in made] == ["3/--", "1/4"]
+    assert str(made[0][2]) == "0:00:00 • -:--:--" and str(made[1][3]).endswith("it/s")
+    assert "3/--" in progress.console.file.getvalue()
 
 
 def test_rich_shows_tests(model_class, loader, trainer, capsys):

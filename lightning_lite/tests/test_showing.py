@@ -133,7 +133,7 @@ def test_several_classes_and_numbers(folder):
 
 def test_what_cannot_be_shown_is_told(folder, monkeypatch):
     numbers = easy.DataBlock((easy.RegressionBlock, easy.RegressionBlock)).dataloaders(range(9))
-    with pytest.raises(NotImplementedError, match="'number', 'number'"):
+    with pytest.raises(NotImplementedError, match="one picture or sound with one target, samples"):
         numbers.show_batch()
     dls = loaders(folder)
     with pytest.raises(TypeError, match="predict needs DataLoaders"):

@@ -105,12 +105,28 @@ def test_every_item_is_predicted_once(tmp_path):
     assert sizes == [4, 3] and len(set(flat(found["all"]))) == 7
 
 
+def test_metrics_of_a_learner(tmp_path):
+    one = result(tmp_path / "one", "auto", 1, "learn")
+    two = result(tmp_path / "two", "ddp", 2, "learn")
+    assert one["names"] == two["names"] and len(one["values"]) == 9
+    check_close(two["values"], one["values"])
+    assert 0 < one["values"][3] < 1, "some outputs are wrong"
+
+
 @pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn"])
 def test_a_loop_of_ones_own(strategy, tmp_path):
     one = result(tmp_path / "one", "auto", 1, "fabric")
     two = result(tmp_path / "two", strategy, 2, "fabric")
     check_close(two["weights"], one["weights"])
     assert (two["mean"], two["ranks"], two["told"]) == (0.5, [0, 1], 1)
+
+
+def test_a_loop_from_the_command_line(tmp_path):
+    one = result(tmp_path / "one", "auto", 1, "fabric")
+    launcher = ("-m", "lightning_lite.fabric.cli", "run", "--devices=2", "--strategy=ddp")
+    two = result(tmp_path / "two", "auto", 2, "asked", *launcher)
+    check_close(two["weights"], one["weights"])
+    assert two["ranks"] == [0, 1]
 
 
 @pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn"])

@@ -6,7 +6,12 @@ NotImplementedError with the reason.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
+
+from rushlight import nn
+
+# The annotation of `ModelParallelStrategy`'s function, which programs import beside it.
+TModel = TypeVar("TModel", bound=nn.Module)
 
 _SEVERAL = "use strategy='ddp' or strategy='fsdp'"
 _XLA = "there is no XLA device; use the CPU or a CUDA device"

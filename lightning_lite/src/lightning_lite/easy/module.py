@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite.callbacks.finetuning import BATCH_NORMS
+from lightning_lite.easy.metrics.of_losses import LossMetric
 from lightning_lite.metric_objects import is_metric
 from lightning_lite.module import LightningModule
 
@@ -82,7 +83,7 @@ class LearnerModule(LightningModule):
             mixed, order, share = self.mixer.mix(inputs[0])
             output = self(mixed, *inputs[1:])
             loss = self._mixed_loss(output, target, target[order], share)
-        self.log("train_loss", loss, on_step=False, on_epoch=True, prog_bar=True)
+        self.log("train_loss", loss, on_step=False, on_epoch=True, prog_bar=True, sync_dist=True)
         return loss
 
     def _mixed_loss(self, output: Any, own: Any, others: Any, share: Any) -> Any:
@@ -107,13 +108,16 @@ class LearnerModule(LightningModule):
         """Loss and metrics of a batch."""
         inputs, targets = self._parts(batch)
         output = self(*inputs)
-        self.log("valid_loss", self.loss_func(output, *targets), prog_bar=True)
+        self.log("valid_loss", self.loss_func(output, *targets), prog_bar=True, sync_dist=True)
         for metric in self.metrics:
-            if is_metric(metric):
-                metric.update(output, *targets)
-                self.log(name_of(metric), metric, on_step=False, on_epoch=True, prog_bar=True)
-            else:
-                self.log(name_of(metric), metric(output, *targets), prog_bar=True)
+            name = name_of(metric)
+            if not is_metric(metric):
+                self.log(name, metric(output, *targets), prog_bar=True, sync_dist=True)
+                continue
+            if isinstance(metric, LossMetric):
+                metric.loss_func = self.loss_func
+            metric.update(output, *targets)
+            self.log(name, metric, on_step=False, on_epoch=True, prog_bar=True)
 
     def predict_step(self, batch: Any, batch_idx: int) -> Any:
         """Output and target of a batch; None for the target where the batch has inputs alone."""

@@ -6,7 +6,9 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite.easy.data.loaders import DataLoaders
+from lightning_lite.easy.data.printed import texts_shown
 from lightning_lite.easy.data.showing import draw, grid, title_of
+from lightning_lite.easy.data.sounds import sounds_shown
 from rushlight import nn
 
 
@@ -51,6 +53,8 @@ class Predicting:
         """Outputs as shares of classes, and targets of them."""
         kind = self._loaders("predict").dsets.readers[-1].block.kind
         loss = self.module.loss_func
+        if kind == "text":
+            return outputs, outputs.argmax(-1)
         if kind in ("category", "mask"):
             shares = outputs.softmax(1) if isinstance(loss, nn.CrossEntropyLoss) else outputs
             return shares, outputs.argmax(1)
@@ -60,14 +64,36 @@ class Predicting:
             return shares, shares > 0.5
         return outputs, outputs.reshape(len(outputs), -1, 2) if kind == "points" else outputs
 
-    def show_results(self, max_n: int = 9, columns: int = 3) -> Any:
-        """Draw pictures of validation with what they are, and what they are taken for below;
-        masks side by side. matplotlib's figure."""
+    def show_results(
+        self,
+        max_n: int = 9,
+        columns: int = 3,
+        trunc_at: int | None = 150,
+        spectrogram: bool = False,
+    ) -> Any:
+        """Show samples of validation with what they are, and what they are taken for: below each
+        other above pictures and sounds, masks side by side, and in columns of a table of texts.
+        Arguments and what comes back: see `DataLoaders.show_batch`."""
         dls = self._loaders("show_results")
-        block = dls.target("show_results")
         batch = next(iter(dls.valid))
+        if dls.shown_kind == "text":
+            _, decided = self._decided(self.get_preds([[batch]])[0])
+            more = [("predicted", decided)]
+            return texts_shown(dls.dsets.readers, batch, max_n, trunc_at, more)
+        block = dls.target("show_results")
         outputs, targets = self.get_preds([[batch]])
-        pictures, (_, decided) = dls.pictures_of(batch[0]), self._decided(outputs)
+        decided = self._decided(outputs)[1]
+        if dls.shown_kind == "audio":
+            pairs = zip(targets[:max_n], decided, strict=False)
+            titles = ["\n".join(title_of(block.decode(each)) for each in pair) for pair in pairs]
+            how = (columns, spectrogram)
+            return sounds_shown("show_results", batch[0], titles, dls.sample_rate, how)
+        return self._pictures_shown(batch, targets, decided, (max_n, columns))
+
+    def _pictures_shown(self, batch: Any, targets: Any, decided: Any, how: tuple[int, int]) -> Any:
+        """Pictures, at most so many, so many side by side, with what they are taken for."""
+        dls, (max_n, columns) = self.dls, how
+        block, pictures = dls.target("show_results"), dls.pictures_of(batch[0])
         count, masks = min(max_n, len(targets)), block.kind in ("mask", "points")
         figure, axes = grid("show_results", count * (1 + masks), 2 if masks else columns)
         for number in range(count):

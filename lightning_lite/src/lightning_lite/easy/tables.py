@@ -11,6 +11,7 @@ import rushlight as rl
 from lightning_lite.easy.architectures import Recipe
 from lightning_lite.easy.data.categories import Categorize
 from lightning_lite.easy.data.pictures import Normalize
+from lightning_lite.easy.data.printed import PrintedTable
 from lightning_lite.easy.data.splitters import RandomSplitter
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.tabular import TabularModel, TabularProcessor, emb_sz_rule, is_missing
@@ -69,6 +70,7 @@ class TabularDataLoaders:
         self.processor, self.vocab, self.bs = processor, vocab, bs
         self.train: Any = None
         self.valid: Any = None
+        self.y_names: list[str] = ["target"]
 
     @classmethod
     def from_df(
@@ -106,7 +108,9 @@ class TabularDataLoaders:
         held = RandomSplitter(seed=seed)(range(rows))[1] if valid_idx is None else list(valid_idx)
         found, vocab = _by_block([list(df[name]) for name in targets], targets, y_block)
         processor = TabularProcessor(categories, numbers, **_procs(procs, categories))
-        return cls(processor, vocab, bs)._loaded(df, found, held, (bs, val_bs or bs, shuffle))
+        made = cls(processor, vocab, bs)
+        made.y_names = targets
+        return made._loaded(df, found, held, (bs, val_bs or bs, shuffle))
 
     @classmethod
     def from_csv(
@@ -144,9 +148,37 @@ class TabularDataLoaders:
         """The next first batch of training."""
         return next(iter(self.train))
 
+    def show_batch(self, max_n: int = 10) -> PrintedTable:
+        """A table of at most `max_n` rows of a training batch, with their targets, as they were
+        before they became numbers."""
+        return self.shown(self.one_batch(), max_n)
+
+    def shown(self, batch: Any, max_n: int, outputs: Any = None) -> PrintedTable:
+        """A batch as a table, and what outputs take its rows for in the columns `NAME_pred`."""
+        categories, numbers, *targets = (each[:max_n] for each in batch)
+        columns = self.processor.inverse(categories, numbers)
+        columns.update(zip(self.y_names, self._targets_of(targets[0]), strict=True))
+        if outputs is not None:
+            found = outputs[:max_n] if self.vocab is None else outputs[:max_n].argmax(1)
+            names = [f"{name}_pred" for name in self.y_names]
+            columns.update(zip(names, self._targets_of(found), strict=True))
+        cells = [[_cell(each) for each in column] for column in columns.values()]
+        return PrintedTable(list(columns), list(zip(*cells, strict=True)))
+
+    def _targets_of(self, targets: Any) -> list[list[Any]]:
+        """The columns of targets: names of classes, or numbers."""
+        if self.vocab is not None:
+            return [[self.vocab[number] for number in targets.tolist()]]
+        columns: list[list[Any]] = targets.reshape(len(targets), -1).T.tolist()
+        return columns
+
     def test_dl(self, items: Mapping[str, Any], bs: int | None = None) -> DataLoader:
         """A loader of the rows of another table, without targets."""
         return DataLoader(TensorDataset(*self.processor.transform(items)), batch_size=bs or self.bs)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _procs(procs: Any, categories: Sequence[str]) -> dict[str, bool]:
@@ -183,6 +215,16 @@ def _by_block(columns: list[list[Any]], names: list[str], block: Any) -> tuple[A
 
 class TabularLearner(Learner):
     """A Learner of a table; `processor` and `vocab` say what became of columns and classes."""
+
+    def show_results(self, max_n: int = 10) -> PrintedTable:  # type: ignore[override]
+        """A table of at most `max_n` rows of validation with their targets, and what they are taken
+        for in the columns `NAME_pred`."""
+        if not isinstance(self.dls, TabularDataLoaders):
+            raise TypeError(
+                f"show_results needs TabularDataLoaders; dls is a {type(self.dls).__name__}"
+            )
+        batch = next(iter(self.dls.valid))
+        return self.dls.shown(batch, max_n, self.get_preds([[batch]])[0])
 
     def predict(self, row: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """What a row is (a mapping of columns to values, such as one of a DataFrame): the class or
@@ -260,6 +302,7 @@ def _of_table(
     held = order[: max(1, round(len(values) * valid_pct))]
     targets, vocab = _targets(values, target)
     dls = TabularDataLoaders(TabularProcessor(*columns), vocab, bs)
+    dls.y_names = [target]
     return dls._loaded(table, targets, held, (bs, bs, True))
 
 

@@ -115,6 +115,23 @@ class TabularProcessor:
         rows = len(list(table[(self.cat_names + self.cont_names)[0]]))
         return _columns(categories, rows, rl.int64), _columns(numbers, rows, rl.float32)
 
+    def inverse(self, categories: Any, numbers: Any) -> dict[str, list[Any]]:
+        """The columns of which `transform` made categories `(N, columns)` and numbers
+        `(N, columns)`: filled cells stay filled, and say so in the column `NAME_na`.
+
+        >>> processor = TabularProcessor(["kind"], ["age"]).fit({"kind": ["a"], "age": [30.0]})
+        >>> processor.inverse(*processor.transform({"kind": ["a"], "age": [31.0]}))
+        {'kind': ['a'], 'age': [31.0]}
+        """
+        names = [*self.cat_names, *(f"{name}_na" for name in self.flags)]
+        found: dict[str, list[Any]] = {}
+        for name, column in zip(names, categories.T.tolist(), strict=True):
+            found[name] = [self.classes[name][number] for number in column]
+        for name, column in zip(self.cont_names, numbers.T.tolist(), strict=True):
+            mean, deviation = self.scales[name]
+            found[name] = [value * deviation + mean for value in column]
+        return found
+
     def _codes(self, name: str, column: list[Any]) -> list[int]:
         numbers = {value: number for number, value in enumerate(self.classes[name])}
         return [0 if is_missing(value) else numbers.get(value, 0) for value in column]

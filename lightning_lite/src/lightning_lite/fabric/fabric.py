@@ -12,6 +12,7 @@ import rushlight as rl
 from lightning_lite import random_state
 from lightning_lite.batches import map_tensors, move_to_device
 from lightning_lite.fabric import state_files
+from lightning_lite.fabric.arguments import from_command_line
 from lightning_lite.fabric.wrappers import (
     _FabricDataLoader,
     _FabricModule,
@@ -28,7 +29,9 @@ class Fabric:
     """Moves modules and batches to the device, runs them in a precision, and keeps checkpoints.
 
     `accelerator`, `strategy`, `devices`, `num_nodes`, `precision`, `plugins`: as for the Trainer.
-    `callbacks`: objects whose methods `call` runs; `loggers`: where `log` puts numbers.
+    Of a script that `python -m lightning_lite.fabric.cli run` started, the command line's stand in
+    place of the defaults. `callbacks`: objects whose methods `call` runs; `loggers`: where `log`
+    puts numbers.
 
     >>> import rushlight as rl
     >>> fabric = Fabric(accelerator="cpu")
@@ -50,6 +53,10 @@ class Fabric:
         callbacks: Any = None,
         loggers: Any = None,
     ) -> None:
+        accelerator, strategy, devices, num_nodes, precision = from_command_line(
+            accelerator=accelerator, strategy=strategy, devices=devices, num_nodes=num_nodes,
+            precision=precision,
+        )  # fmt: skip
         check_count(num_nodes, "num_nodes", 1)
         self.root_device = choose_device(accelerator_name(accelerator), devices)
         kind = self.root_device.type

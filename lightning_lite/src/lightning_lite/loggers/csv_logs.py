@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,9 @@ class CSVLogger(FolderLogger):
         return os.path.join(self.log_dir, self.METRICS_FILE)
 
     @property
-    def experiment(self) -> CSVLogger:
-        """The logger itself: there is nothing behind it."""
-        return self
+    def experiment(self) -> ExperimentWriter:
+        """What writes the files."""
+        return ExperimentWriter(self.log_dir, self)
 
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
@@ -138,6 +139,57 @@ class CSVLogger(FolderLogger):
             writer.writeheader()
             writer.writerows(rows)
         os.replace(aside, path)
+
+
+class ExperimentWriter:
+    """Writes numbers and hyper-parameters into the folder `log_dir`, which it makes.
+
+    `log_metrics` takes rows, `save` writes them to `metrics.csv`; `log_hparams` writes
+    `hparams.yaml`. `logger`: the CSVLogger whose rows these are; by default one of its own.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> writer = ExperimentWriter(tempfile.mkdtemp())
+    >>> writer.log_metrics({"loss": 0.5}, step=1)
+    >>> writer.save()
+    >>> print(Path(writer.metrics_file_path).read_text().strip())
+    loss,step
+    0.5,1
+    """
+
+    NAME_HPARAMS_FILE = CSVLogger.HPARAMS_FILE
+    NAME_METRICS_FILE = CSVLogger.METRICS_FILE
+
+    def __init__(self, log_dir: Any, logger: CSVLogger | None = None) -> None:
+        self.log_dir = os.fspath(log_dir)
+        if logger is None:
+            folder, name = os.path.split(os.path.abspath(self.log_dir))
+            # Rows are written when `save` is called, and not before.
+            logger = CSVLogger(folder, "", name, flush_logs_every_n_steps=sys.maxsize)
+            os.makedirs(self.log_dir, exist_ok=True)
+        self._logger = logger
+
+    @property
+    def metrics_file_path(self) -> str:
+        """The file with the numbers."""
+        return self._logger.metrics_file_path
+
+    @property
+    def hparams(self) -> dict[str, Any]:
+        """The hyper-parameters so far."""
+        return self._logger.hparams
+
+    def log_hparams(self, params: dict[str, Any]) -> None:
+        """Add hyper-parameters, and write them."""
+        self._logger.log_hyperparams(params)
+
+    def log_metrics(self, metrics_dict: dict[str, Any], step: int | None = None) -> None:
+        """Take a row; `step` defaults to the number of rows."""
+        self._logger.log_metrics(metrics_dict, step)
+
+    def save(self) -> None:
+        """Write the rows that are held."""
+        self._logger.save()
 
 
 def _rows_of(path: Path) -> list[dict[str, Any]]:

@@ -88,6 +88,7 @@ class Instruments:
             action = f"[LightningModule]{kind}.{name}"
             made = measured(self.profiler, action, getattr(self.module, name))
             object.__setattr__(self.module, name, made)
+        self.profiler.attach(self.module)
 
     def watch(self, feed: Any) -> None:
         """Measure how long a feed's batches take to come."""
@@ -97,3 +98,4 @@ class Instruments:
         """Put the module's own methods back."""
         for name in METHODS:
             self.module.__dict__.pop(name, None)
+        self.profiler.detach()

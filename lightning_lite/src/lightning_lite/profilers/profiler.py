@@ -89,6 +89,12 @@ class Profiler:
     def teardown(self, stage: str | None) -> None:
         """A run is over."""
 
+    def attach(self, module: Any) -> None:
+        """The module of a run, before its steps."""
+
+    def detach(self) -> None:
+        """The run is over, or has failed: leave the module as it was."""
+
 
 class PassThroughProfiler(Profiler):
     """Measures nothing."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lightning_lite.callbacks.progress.progress_bar import (
-    ProgressBar,
-    shown_numbers,
-    total_or_none,
-)
+from lightning_lite.callbacks.progress.progress_bar import ProgressBar
+
+COLUMNS = (
+    "BatchesProcessedColumn", "CustomBarColumn", "CustomInfiniteTask", "CustomProgress",
+    "CustomTimeColumn", "MetricsTextColumn", "ProcessingSpeedColumn",
+)  # fmt: skip
 
 
 @dataclass
@@ -29,21 +30,28 @@ class RichProgressBarTheme:
 
 
 def _rich() -> Any:
-    """rich's progress module, or an error that says how to get it."""
+    """The columns, or an error that says how to get rich."""
     try:
-        import rich.progress
+        from lightning_lite.callbacks.progress import rich_columns
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "RichProgressBar needs rich: python3 -m pip install 'rushlight-lightning-lite[rich]'"
         ) from None
-    return rich.progress
+    return rich_columns
+
+
+def __getattr__(name: str) -> Any:
+    if name not in COLUMNS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_rich(), name)
 
 
 class RichProgressBar(ProgressBar):
     """A line for the epoch and one for a validation, test or prediction under way, drawn by rich.
 
     `refresh_rate` is the number of batches between two updates, 0 for no bar. With `leave`, every
-    epoch's line stays. `console_kwargs` go to `rich.console.Console`.
+    epoch's line stays. `console_kwargs` go to `rich.console.Console`. A subclass may have other
+    columns: `configure_columns`.
     """
 
     def __init__(
@@ -63,6 +71,12 @@ class RichProgressBar(ProgressBar):
         self._progress: Any = None
         self._training_task: Any = None
         self._evaluation_task: Any = None
+        self._numbers: Any = None
+
+    @property
+    def train_progress_bar_id(self) -> Any:
+        """The number of training's line; None where there is none."""
+        return self._training_task
 
     @property
     def refresh_rate(self) -> int:
@@ -101,20 +115,29 @@ class RichProgressBar(ProgressBar):
         from rich.console import Console
 
         kit, theme = _rich(), self.theme
-        self._progress = kit.Progress(
-            kit.TextColumn("[progress.description]{task.description}", style=theme.description),
-            kit.BarColumn(
+        self._numbers = kit.MetricsTextColumn(
+            self.trainer, theme.metrics, theme.metrics_text_delimiter, theme.metrics_format
+        )
+        columns = [*self.configure_columns(self.trainer), self._numbers]
+        self._progress = kit.CustomProgress(*columns, console=Console(**self._console_kwargs))
+        self._progress.start()
+
+    def configure_columns(self, trainer: Any) -> list[Any]:
+        """The columns of a line, as rich's `ProgressColumn`s; the numbers follow."""
+        from rich.progress import TextColumn
+
+        kit, theme = _rich(), self.theme
+        return [
+            TextColumn("[progress.description]{task.description}", style=theme.description),
+            kit.CustomBarColumn(
                 complete_style=theme.progress_bar,
                 finished_style=theme.progress_bar_finished,
                 pulse_style=theme.progress_bar_pulse,
             ),
-            kit.MofNCompleteColumn(),
-            kit.TimeElapsedColumn(),
-            kit.TimeRemainingColumn(),
-            kit.TextColumn("{task.fields[metrics]}", style=theme.metrics),
-            console=Console(**self._console_kwargs),
-        )
-        self._progress.start()
+            kit.BatchesProcessedColumn(theme.batch_progress),
+            kit.CustomTimeColumn(theme.time),
+            kit.ProcessingSpeedColumn(theme.processing_speed),
+        ]
 
     def _stop(self) -> None:
         """Draw no more."""
@@ -126,11 +149,11 @@ class RichProgressBar(ProgressBar):
         self._start()
         if self._progress is None:
             return None
-        return self._progress.add_task(title, total=total_or_none(total), metrics="")
+        return self._progress.add_task(title, total=total)
 
-    def _metrics_text(self, trainer: Any, pl_module: Any) -> str:
-        numbers = shown_numbers(self.get_metrics(trainer, pl_module))
-        return self.theme.metrics_text_delimiter.join(f"{k}: {v}" for k, v in numbers.items())
+    def _tell_numbers(self, trainer: Any, pl_module: Any) -> None:
+        if self._progress is not None and self._training_task is not None:
+            self._numbers.update(self.get_metrics(trainer, pl_module))
 
     def _due(self, done: int, total: float) -> bool:
         return self._progress is not None and (done % self._refresh_rate == 0 or done == total)
@@ -158,14 +181,12 @@ class RichProgressBar(ProgressBar):
     ) -> None:
         """Move on."""
         if self._due(batch_idx + 1, trainer.num_training_batches):
-            text = self._metrics_text(trainer, pl_module)
-            self._progress.update(self._training_task, completed=batch_idx + 1, metrics=text)
+            self._tell_numbers(trainer, pl_module)
+            self._progress.update(self._training_task, completed=batch_idx + 1)
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Show the epoch's numbers."""
-        if self._progress is not None:
-            text = self._metrics_text(trainer, pl_module)
-            self._progress.update(self._training_task, metrics=text)
+        self._tell_numbers(trainer, pl_module)
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         """End the line."""
@@ -228,9 +249,7 @@ class RichProgressBar(ProgressBar):
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """End the line; the numbers stand beside the epoch's."""
         self._end_evaluation()
-        if self._progress is not None and self._training_task is not None:
-            text = self._metrics_text(trainer, pl_module)
-            self._progress.update(self._training_task, metrics=text)
+        self._tell_numbers(trainer, pl_module)
 
     def on_sanity_check_end(self, trainer: Any, pl_module: Any) -> None:
         """Begin anew with training."""

@@ -7,8 +7,10 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite.easy.data.coordinates import bb_pad
+from lightning_lite.easy.data.printed import texts_shown
 from lightning_lite.easy.data.samples import Datasets, Samples
 from lightning_lite.easy.data.showing import draw, grid, title_of
+from lightning_lite.easy.data.sounds import sounds_shown
 from lightning_lite.easy.data.transform import Transform, as_transforms, in_order
 from rushlight.utils.data import DataLoader, default_collate
 
@@ -140,21 +142,50 @@ class DataLoaders:
         return decode
 
     def target(self, what: str) -> Any:
-        """The block of the target, where samples are one picture and one target.
+        """The block of the target, where samples are one picture or sound and one target.
         NotImplementedError for others, which `what` cannot show."""
         blocks = [reader.block for reader in self.dsets.readers]
         kinds = [each.kind for each in blocks]
         labelled = kinds[1:] == ["boxes", "labels"]
-        if kinds[:1] != ["image"] or (len(kinds) != 2 and not labelled):
+        first = "image" if labelled else kinds[0]
+        if first not in ("image", "audio") or (len(kinds) != 2 and not labelled):
             raise NotImplementedError(
-                f"{what} shows one picture with one target, samples are {kinds}; "
-                "look at one_batch()"
+                f"{what} shows texts, or one picture or sound with one target, samples are "
+                f"{kinds}; look at one_batch()"
             )
         return blocks[1]
 
-    def show_batch(self, max_n: int = 9, columns: int = 3) -> Any:
-        """Draw the pictures of a training batch with their targets; matplotlib's figure."""
+    @property
+    def shown_kind(self) -> str:
+        """What the first part of samples is: "image", "text", "audio", ..."""
+        return str(self.dsets.readers[0].block.kind)
+
+    @property
+    def sample_rate(self) -> int | None:
+        """Samples a second of sounds; None where it is not known."""
+        return getattr(self.dsets.readers[0].block.read, "sample_rate", None)
+
+    def show_batch(
+        self,
+        max_n: int = 9,
+        columns: int = 3,
+        trunc_at: int | None = 150,
+        spectrogram: bool = False,
+    ) -> Any:
+        """Show a training batch with its targets, at most `max_n` samples.
+
+        Pictures, and sounds as waveforms (or with `spectrogram` as spectrograms), are drawn,
+        `columns` side by side: matplotlib's figure. Texts are a table that can be printed, with at
+        most `trunc_at` tokens each. NotImplementedError for other samples.
+        """
+        if self.shown_kind == "text":
+            return texts_shown(self.dsets.readers, self.one_batch(), max_n, trunc_at)
         block = self.target("show_batch")
+        if self.shown_kind == "audio":
+            sounds, targets = self.one_batch()
+            titles = [title_of(block.decode(each)) for each in targets[:max_n]]
+            how = (columns, spectrogram)
+            return sounds_shown("show_batch", sounds, titles, self.sample_rate, how)
         pictures, targets, *labels = self.one_batch()
         count = min(max_n, len(pictures))
         figure, axes = grid("show_batch", count, columns)

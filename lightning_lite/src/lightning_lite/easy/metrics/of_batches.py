@@ -1,7 +1,7 @@
 """Metrics of a batch whose mean over batches, weighted by their sizes, is that of all data.
 
-Each takes outputs and targets and gives a tensor of one element. For metrics that are no means (F1,
-AUC), torchmetrics runs on Rushlight.
+Each takes outputs and targets and gives a tensor of one element. Metrics that are no means (F1, the
+area under a curve) gather over all batches: see `gathered.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,16 @@ from typing import Any
 from lightning_lite.easy.data.describing import announce
 
 
+def flattened(name: str, output: Any, target: Any) -> tuple[Any, Any]:
+    """Outputs and targets without their shapes. ValueError where they are not as many."""
+    if output.numel() != target.numel():
+        raise ValueError(
+            f"{name}: outputs of shape {tuple(output.shape)} and targets of shape "
+            f"{tuple(target.shape)}; expected as many numbers"
+        )
+    return output.reshape(-1), target.reshape(-1)
+
+
 @announce
 def accuracy(output: Any, target: Any, axis: int = -1) -> Any:
     """The share of targets at which the output is largest along `axis`.
@@ -20,7 +30,8 @@ def accuracy(output: Any, target: Any, axis: int = -1) -> Any:
     >>> accuracy(rl.tensor([[0.1, 0.9], [0.8, 0.2]]), rl.tensor([1, 1])).item()
     0.5
     """
-    return (output.argmax(axis) == target).float().mean()
+    output, target = flattened("accuracy", output.argmax(axis), target)
+    return (output == target).float().mean()
 
 
 @announce
@@ -39,6 +50,7 @@ def top_k_accuracy(output: Any, target: Any, k: int = 5, axis: int = -1) -> Any:
 @announce
 def accuracy_multi(output: Any, target: Any, thresh: float = 0.5, sigmoid: bool = True) -> Any:
     """The share of labels, several for each example, that are on the right side of `thresh`."""
+    output, target = flattened("accuracy_multi", output, target)
     output = output.sigmoid() if sigmoid else output
     return ((output > thresh) == target.bool()).float().mean()
 
@@ -46,18 +58,29 @@ def accuracy_multi(output: Any, target: Any, thresh: float = 0.5, sigmoid: bool 
 @announce
 def mse(output: Any, target: Any) -> Any:
     """The mean squared difference."""
+    output, target = flattened("mse", output, target)
     return (output - target).square().mean()
 
 
 @announce
 def mae(output: Any, target: Any) -> Any:
     """The mean absolute difference."""
+    output, target = flattened("mae", output, target)
     return (output - target).abs().mean()
+
+
+@announce
+def msle(output: Any, target: Any) -> Any:
+    """The mean squared difference of the logarithms of 1 and outputs, and 1 and targets. NaN below
+    -1."""
+    output, target = flattened("msle", output, target)
+    return (output.log1p() - target.log1p()).square().mean()
 
 
 @announce
 def foreground_acc(output: Any, target: Any, bkg_idx: int = 0, axis: int = 1) -> Any:
     """The share of pixels whose class is right, among those that are not `bkg_idx`."""
+    target = target.squeeze(1) if target.ndim == output.ndim else target
     seen = target != bkg_idx
     return (output.argmax(axis)[seen] == target[seen]).float().mean()
 

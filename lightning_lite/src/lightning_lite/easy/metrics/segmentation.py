@@ -1,43 +1,12 @@
-"""Metrics that gather over all batches of validation, for those that are no means of batches."""
+"""Metrics of masks: how outputs and targets overlap, over all pixels of validation."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import rushlight as rl
 from lightning_lite.easy.data.describing import describable
-from rushlight import nn
-
-
-class Gathered(nn.Module):
-    """The base: `update` gathers outputs and targets, `compute` gives the value, `reset` begins
-    anew. A call gives the value of a batch alone."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.__name__ = name
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget what was gathered."""
-        raise NotImplementedError("Gathered: a subclass says what it gathers")
-
-    def update(self, output: Any, target: Any) -> None:
-        """Gather a batch."""
-        raise NotImplementedError("Gathered: a subclass says what it gathers")
-
-    def compute(self) -> float:
-        """The value of all batches since `reset`; NaN where it has none."""
-        raise NotImplementedError("Gathered: a subclass says what it gathers")
-
-    def forward(self, output: Any, target: Any) -> Any:
-        """The value of a batch, as a tensor of no dimension; what was gathered is forgotten."""
-        self.reset()
-        self.update(output, target)
-        value = rl.tensor(self.compute())
-        self.reset()
-        return value
+from lightning_lite.easy.metrics.gathered import Gathered
 
 
 class _Overlap(Gathered):
@@ -47,7 +16,7 @@ class _Overlap(Gathered):
         self.axis = axis
         super().__init__(name)
 
-    def reset(self) -> None:
+    def clear(self) -> None:
         """Forget the pixels."""
         self.both: dict[int, float] = {}
         self.sums: dict[int, float] = {}
@@ -55,7 +24,7 @@ class _Overlap(Gathered):
     def _classes(self, count: int) -> Any:
         return range(count)
 
-    def update(self, output: Any, target: Any) -> None:
+    def gather(self, output: Any, target: Any) -> None:
         """Count the pixels of outputs `(N, C, ...)` and targets `(N, ...)`. ValueError for shapes
         that do not fit."""
         found = output.argmax(self.axis)
@@ -74,11 +43,21 @@ class _Overlap(Gathered):
     def _share(self, both: float, sums: float) -> float:
         return 2 * both / sums
 
-    def compute(self) -> float:
-        """The mean over classes that are somewhere."""
-        there = [number for number, sums in self.sums.items() if sums]
-        shares = [self._share(self.both[number], self.sums[number]) for number in there]
+    def state(self) -> Any:
+        """The pixels, by class."""
+        return self.both, self.sums
+
+    def value_of(self, states: list[Any]) -> float:
+        """The mean over classes that are somewhere; NaN where none is."""
+        both, sums = (_added(each) for each in zip(*states, strict=True))
+        shares = [self._share(both[number], found) for number, found in sums.items() if found]
         return sum(shares) / len(shares) if shares else math.nan
+
+
+def _added(counts: Any) -> dict[int, float]:
+    """The sums of several counts by class."""
+    numbers = sorted({number for each in counts for number in each})
+    return {number: sum(each.get(number, 0.0) for each in counts) for number in numbers}
 
 
 class _OfOne(_Overlap):
@@ -102,7 +81,7 @@ class Dice(_OfOne):
 
     >>> import rushlight as rl
     >>> Dice()(rl.tensor([[[0.0, 9, 9]], [[5, 5, 5]]]).transpose(0, 1), rl.tensor([[1, 0, 1]]))
-    tensor(0.5000)
+    tensor(0.6667)
     """
 
     def __init__(self, axis: int = 1) -> None:
@@ -131,26 +110,3 @@ class JaccardCoeffMulti(_Union):
 
     def __init__(self, axis: int = 1) -> None:
         super().__init__("jaccard_coeff_multi", axis)
-
-
-@describable
-class Perplexity(Gathered):
-    """The exponential of the mean cross entropy of all tokens: outputs `(..., C)`, targets `(...)`.
-    fastai weighs batches by their rows, whatever their lengths."""
-
-    def __init__(self) -> None:
-        super().__init__("perplexity")
-
-    def reset(self) -> None:
-        """Forget the losses."""
-        self.total, self.count = 0.0, 0
-
-    def update(self, output: Any, target: Any) -> None:
-        """Add the losses of a batch."""
-        flat = output.reshape(-1, output.shape[-1])
-        self.total += float(nn.functional.cross_entropy(flat, target.reshape(-1), reduction="sum"))
-        self.count += target.numel()
-
-    def compute(self) -> float:
-        """The perplexity."""
-        return math.exp(self.total / self.count) if self.count else math.nan
