@@ -118,5 +118,6 @@ def test_pictures_are_compared_by_size_and_brightness(tutorials, tmp_path):
     a, b, c, d, e = (tmp_path / f"{name}.png" for name in "abcde")
     assert tutorials.picture_differs(a, b) == ""
     assert "brightness" in tutorials.picture_differs(a, c)
+    assert tutorials.picture_differs(a, c, vary=True) == ""
     assert "pixels" in tutorials.picture_differs(a, d)
     assert "new picture" in tutorials.picture_differs(e, a)
