@@ -8,7 +8,8 @@ their pages, docs/pages/NAME.md; ``python ci/examples.py [NAME ...]`` fails wher
 * text and code must be the script's, character for character;
 * the words of the output must be the same, and its integers; a decimal number may differ by a tenth
   or by two units of its last digit, since processors add in different orders; in a cell whose code
-  has a comment ``# figures vary`` (times, for instance) all numbers may differ;
+  has a comment ``# figures vary`` (times, for instance) all numbers may differ, and with
+  ``# text varies`` (what a model writes) all but the number of lines;
 * pictures must be as many, as large, and look about the same (where figures vary, only as large).
 """
 
@@ -31,7 +32,7 @@ PAGES = ROOT / "docs" / "pages"
 FOLDER = "learn"  # of pictures, below PAGES
 LONGEST = 350
 CPU_SECONDS = 120  # a minute on two cores
-VARY = "# figures vary"
+FIGURES_VARY, TEXT_VARIES = "# figures vary", "# text varies"
 CELL = re.compile(r"^# %%(.*)$", re.MULTILINE)
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 SHOWN = re.compile(
@@ -171,11 +172,14 @@ def numbers_differ(before: str, now: str) -> bool:
     return abs(a - b) > max(0.1 * max(abs(a), abs(b)), 2.0001 * unit)
 
 
-def text_differs(before: str, now: str, vary: bool) -> str:
-    """How what a cell printed disagrees with its page; "" where it agrees."""
+def text_differs(before: str, now: str, code: str) -> str:
+    """How what a cell of this code printed disagrees with its page; "" where it agrees."""
     old, new = before.splitlines(), now.splitlines()
     if len(old) != len(new):
         return f"{len(new)} lines of output, {len(old)} on the page"
+    if TEXT_VARIES in code:
+        return ""
+    vary = FIGURES_VARY in code
     for left, right in zip(old, new, strict=True):
         words = [" ".join(NUMBER.sub(" # ", line).split()) for line in (left, right)]
         pairs = zip(NUMBER.findall(left), NUMBER.findall(right), strict=False)
@@ -205,8 +209,8 @@ def disagreements(path: Path, shown: list[Shown], pictures: Path) -> list[str]:
     coded = [cell for cell in cells(path) if cell.code]
     found = []
     for cell, before, now in zip(coded, stands, shown, strict=False):
-        vary = VARY in cell.code
-        faults = [text_differs(before.printed, now.printed, vary)]
+        vary = FIGURES_VARY in cell.code or TEXT_VARIES in cell.code
+        faults = [text_differs(before.printed, now.printed, cell.code)]
         if before.pictures != now.pictures:
             faults.append(f"pictures {now.pictures}, on the page {before.pictures}")
         faults += [picture_differs(PAGES / FOLDER / name, pictures / name, vary)
