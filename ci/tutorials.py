@@ -91,7 +91,7 @@ def page_of(name: str) -> Path:
 def render(path: Path, shown: list[Shown]) -> str:
     """The page of a tutorial with these outputs, one for each cell that has code."""
     title, _, rest = (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")
-    parts, outputs, heading = [f"# {title.rstrip('.')}", rest.strip()], iter(shown), ""
+    parts, outputs, heading = [f"# {title.rstrip('.')}", rest.strip("\n")], iter(shown), ""
     for cell in cells(path):
         heading = cell.title or heading
         parts += [f"## {cell.title}"] if cell.title else []
