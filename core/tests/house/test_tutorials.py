@@ -77,7 +77,12 @@ def test_other_text_or_code_is_seen_without_running(tutorials, script, change):
 
 @pytest.mark.parametrize(
     "change",
-    [("are 3", "are 4"), ("0.75", "0.95"), ("one and", "1 and"), ("one and", "a\none and")],
+    [
+        ("are 3", "are 4"),
+        ("0.75", "0.95"),
+        ("one and two are 3", "1 and two are 3"),
+        ("one and two are 3", "a\none and two are 3"),
+    ],
 )
 def test_other_output_is_seen_by_running(tutorials, script, change):
     page = tutorials.page_of("learn_numbers")
