@@ -111,9 +111,8 @@ melody = T.Fade(400, 400)(rl.stack(beat)).flatten()
 ra.save(out / "melody.wav", (0.3 * melody)[None], RATE)
 pitch = ra.functional.detect_pitch_frequency(melody[None], RATE)[0]
 heard = [pitch[50 * i + 15 : 50 * i + 25].median().item() for i in range(len(tune))]
-print(
-    [min(notes, key=lambda note, hz=hz: abs(notes[note] - hz)) for hz in heard], "as it was:", tune
-)
+names, hertz = list(notes), rl.tensor(list(notes.values()))
+print([names[(hertz - each).abs().argmin()] for each in heard], "as it was:", tune)
 
 # %% What tells vowels apart
 # The voice gives a buzz of many overtones; mouth and throat let some bands of it pass. These bands

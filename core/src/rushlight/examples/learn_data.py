@@ -128,7 +128,7 @@ class SimilarLengths:
 
 rl.manual_seed(1)
 lengths = [len(recordings[i][0]) for i in range(len(recordings))]
-loaders = {
+loaders: dict[str, DataLoader] = {
     "random batches": DataLoader(recordings, 16, shuffle=True, collate_fn=padded),
     "similar lengths": DataLoader(
         recordings, batch_sampler=SimilarLengths(lengths, 16), collate_fn=padded
@@ -251,10 +251,10 @@ def reseed(worker: int) -> None:
     info.dataset.generator = np.random.default_rng(info.seed)
 
 
-for start in (None, reseed):
+for function in (None, reseed):
     rl.manual_seed(0)
-    loader = DataLoader(Noise(), batch_size=1, num_workers=2, worker_init_fn=start)
-    print("reseeded" if start else "copied  ", [batch.item() for batch in loader])
+    loader = DataLoader(Noise(), batch_size=1, num_workers=2, worker_init_fn=function)
+    print("reseeded" if function else "copied  ", [batch.item() for batch in loader])
 
 # %% Streams
 # Where there is no n-th item, as in a log or a queue, write `__iter__` of an `IterableDataset`.
@@ -286,7 +286,7 @@ passing = iter(loader)
 next(passing)
 state = loader.state_dict()
 expected = [labels for _, labels in passing]
-resumed = DataLoader(everything, batch_size=100, shuffle=True)
+resumed: DataLoader = DataLoader(everything, batch_size=100, shuffle=True)
 resumed.load_state_dict(state)
 same = [rl.equal(a, b) for (_, a), b in zip(resumed, expected, strict=True)]
 print(len(same), "batches left, the same:", all(same))

@@ -172,12 +172,13 @@ out = Path("runs/learn_tensors")
 out.mkdir(parents=True, exist_ok=True)
 across, along = rl.linspace(-1.6, 1.6, 161), rl.linspace(-3.5, 2.0, 276)
 heights = valley(rl.stack(rl.meshgrid(across, along, indexing="xy"), dim=-1))
+leaps: rl.Tensor = rl.stack(newton)
 figure, axis = plt.subplots(figsize=(7.5, 5.2), layout="constrained")
 axis.contourf(across.numpy(), along.numpy(), heights.log10().numpy(), 24, cmap="Blues")
 for visited, colour, name in (
     (plain, "black", "descent, 1,000 steps"),
     (heavy, "tab:orange", "with momentum, 1,000 steps"),
-    (rl.stack(newton), "tab:green", "Newton, 6 steps"),
+    (leaps, "tab:green", "Newton, 6 steps"),
 ):
     axis.plot(*visited.T.numpy(), ".-", color=colour, markersize=4, linewidth=1, label=name)
 axis.plot(1, 1, "*", color="tab:red", markersize=14, label="lowest point")

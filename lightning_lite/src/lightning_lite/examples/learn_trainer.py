@@ -16,6 +16,7 @@ seconds, and leaves runs/learn_trainer/ with logs, checkpoints and a picture.
 # same.
 import csv
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 
@@ -116,7 +117,7 @@ class Swings(L.LightningDataModule):
 # `check` takes one batch and says whether it can be learnt by heart and whether a parameter gets no
 # gradient. Afterwards, everything is as before. `fast_dev_run=True` of a Trainer runs one batch of
 # each loop, which finds the error in your `test_step` now and not after a night of training.
-options = dict(enable_progress_bar=False, enable_model_summary=False)
+options: dict[str, Any] = dict(enable_progress_bar=False, enable_model_summary=False)
 L.seed_everything(0, verbose=False)
 data = Swings()
 data.setup("fit")
@@ -129,7 +130,8 @@ L.Trainer(fast_dev_run=True, **options).fit(Pendulum(), datamodule=data)
 # The learning-rate test raises the rate step by step and watches the loss. It suggests a rate where
 # the loss falls fast, well before it rises.
 found = Tuner(L.Trainer(max_epochs=1, logger=False, **options)).lr_find(Pendulum(), datamodule=data)
-print(f"suggested: {found.suggestion():.4f}")  # figures vary
+if found is not None:  # which it is under `fast_dev_run`; figures vary
+    print(f"suggested: {found.suggestion():.4f}")
 
 # %% Train
 # Callbacks watch: one keeps the weights of the best validation loss and the newest, one stops when
@@ -163,7 +165,7 @@ for row in rows[9::25]:
 # %%
 # `test` asks the unseen third part, with the best weights. The baseline is the best linear map,
 # found by least squares: what the network is worth is the difference.
-(measured,) = whole.test(model, datamodule=data, ckpt_path="best", verbose=False)
+measured = whole.test(model, datamodule=data, ckpt_path="best", verbose=False)[0]
 data.setup("test")
 (before, after), (asked, truth) = (part.tensors for part in (data.parts[0], data.parts[2]))
 linear = rl.linalg.lstsq(before, after).solution

@@ -25,7 +25,12 @@ from rushlight import nn
 from rushlight.nn import functional as F
 from rushlight_vision.datasets import DigitsSample, GeneratedShapes
 from rushlight_vision.io import decode_image, encode_png
-from rushlight_vision.models.zoo import shapes_classifier, shapes_detector
+from rushlight_vision.models.zoo import (
+    Shapes_Classifier_Weights,
+    Shapes_Detector_Weights,
+    shapes_classifier,
+    shapes_detector,
+)
 from rushlight_vision.transforms import v2
 from rushlight_vision.tv_tensors import BoundingBoxes
 from rushlight_vision.utils import (
@@ -80,7 +85,7 @@ def boxed(image: rl.Tensor, target: dict, names: list[str]) -> rl.Tensor:
 
 rl.manual_seed(0)
 samples = [(image, target), *(varied(image, target) for _ in range(5))]
-grid = make_grid([boxed(*sample, shapes.classes) for sample in samples], nrow=3)
+grid = make_grid([boxed(picture, truth, shapes.classes) for picture, truth in samples], nrow=3)
 plt.imsave(out / "varied.png", grid.permute(1, 2, 0).numpy())
 
 # %% A detector that answers at once
@@ -95,8 +100,9 @@ print(
     sum(p.numel() for p in shapes_detector().parameters()),
     "weights",
 )
-detector = shapes_detector(weights="DEFAULT").eval()
-prepare = v2.ToDtype(rl.float32, scale=True)
+weights = Shapes_Detector_Weights.DEFAULT
+detector, prepare = shapes_detector(weights=weights).eval(), weights.transforms()
+print(weights.meta["categories"], weights.meta["_metrics"])
 images, targets = zip(*(shapes[i] for i in range(100)), strict=True)
 with rl.no_grad():
     found = detector([prepare(image) for image in images])
@@ -208,7 +214,8 @@ figure.savefig(out / "misread.png", dpi=100)
 # Grad-CAM weighs the last maps by how much they speak for the class: the gradient once more, of a
 # score by maps this time. If a network looks at the background, it has found a short cut in your
 # data.
-classifier = shapes_classifier(weights="DEFAULT").eval()
+ready = Shapes_Classifier_Weights.DEFAULT
+classifier, prepare = shapes_classifier(weights=ready).eval(), ready.transforms()
 pictures = GeneratedShapes(split="test")
 batch = rl.stack([prepare(pictures[i][0]) for i in range(6)])
 heat = grad_cam(classifier, classifier.features[4], batch)
