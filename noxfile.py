@@ -320,7 +320,7 @@ def docs(session: nox.Session) -> None:
     """Build the site and run every example of the docs."""
     install(
         session,
-        *("matplotlib>=3.9", "rich>=13.7", "mkdocs-material>=9.5,<10"),
+        *("matplotlib>=3.9", "rich>=13.7", "mkdocs-material>=9.5,<10", "lunr>=0.7"),
         *("onnx", "onnxruntime", "av"),
     )
     session.run("python", "ci/docs.py", *session.posargs)

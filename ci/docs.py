@@ -1,4 +1,4 @@
-"""Run every example of the docs, then build the site.
+"""Run every example of the docs, then build the site and ask its search (ci/docs_search.py).
 
 An example is a fenced ```python block of a Markdown page, or a program of docs/examples. The blocks
 of one page run in order as one program, in an empty folder, with warnings as errors; a block whose
@@ -129,7 +129,8 @@ def main() -> int:
     print(f"docs: {count} examples run")
     build = ROOT / "docs" / "build.py"
     if not chosen and build.is_file():
-        fine &= subprocess.run([sys.executable, str(build)], cwd=ROOT).returncode == 0
+        for script in (build, ROOT / "ci" / "docs_search.py"):
+            fine &= subprocess.run([sys.executable, str(script)], cwd=ROOT).returncode == 0
     return 0 if fine else 1
 
 

@@ -115,7 +115,7 @@ optimizer.step()
 pairs = zip(by_hand.parameters(), by_optimizer.parameters(), strict=True)
 print("the same weights:", all(rl.allclose(a, b) for a, b in pairs))
 
-# %% The loop
+# %% The training loop: `zero_grad`, `backward`, `step`
 # Every epoch visits all points once, in another order, in batches: a gradient of 50 points costs a
 # sixth of one of 300 and points nearly the same way. Note the order: clear, forward, backward,
 # step. `clip_grad_norm_` bounds the step that one odd batch can cause.

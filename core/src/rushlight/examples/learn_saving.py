@@ -10,7 +10,7 @@ training](learn_modules.md) first. It takes a few seconds, and leaves runs/learn
 picture and the files.
 """
 
-# %% The weights alone: a state dict
+# %% Save a model: its `state_dict`
 # A module's `state_dict()` maps names to tensors: parameters, and buffers such as the running means
 # of batch normalisation. Saving that, and not the module, is the habit to have. A file of names and
 # numbers can still be read when the class has moved, changed its name, or got another method.
@@ -60,7 +60,7 @@ print(again.load_state_dict(rl.load(out / "weights.pt")))
 probe = rl.randn(5, 2)
 print("same answers:", rl.equal(model.eval()(probe), again.eval()(probe)))
 
-# %% A training that goes on
+# %% Checkpoints: a training that goes on
 # Weights are not all that training has. Adam keeps two running means for every weight, the schedule
 # a count, and the shuffling a random state. A checkpoint is a dict of all of these. Take
 # `state_dict()` of everything that has one.
@@ -166,7 +166,7 @@ except Exception as error:
     print(f"{type(error).__name__}: {str(error).splitlines()[0]}")
 print("was it called?", (out / "trapped.txt").exists())
 
-# %%
+# %% Safetensors: files that cannot hold code
 # `safetensors` is a format that cannot hold code at all: names, shapes, and bytes. It is what model
 # hubs use, and other languages read it. It holds tensors only, so optimizers need a checkpoint.
 rl.safetensors.save_file(whole.model.state_dict(), out / "bumps.safetensors")

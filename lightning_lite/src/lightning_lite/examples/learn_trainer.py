@@ -231,5 +231,5 @@ figure.savefig(out / "swings.png", dpi=100)
 # `gradient_clip_val=1.0`, and computed in half precision with `precision="bf16-mixed"`: arguments
 # of the Trainer, no change to the module. [The trainer: more than fit](trainer.md) has fine-tuning,
 # averaging, and `explain`, which prints the loop that will run. A loop of your own with the
-# Trainer's services is `Fabric`, on the same page. [Several processes](distributed.md) is
+# Trainer's services is `Fabric`, on the same page. [Distributed training](distributed.md) is
 # `devices=2`.

@@ -116,7 +116,7 @@ vocab = build_vocab_from_iterator((words for words, _ in seen), specials=["<pad>
 vocab.set_default_index(vocab["<unk>"])
 print(get_tokenizer("basic_english")("A trip: from OSLO to Zagreb!"))
 print(len(vocab), "tokens;", vocab("a trip from athens to zagreb".split()))
-pieces = train((" ".join(words) for words, _ in seen), kind="wordpiece", vocab_size=200)
+pieces = train((" ".join(words) for words, _ in seen), kind="unigram", vocab_size=200)
 print(len(pieces), "pieces;", pieces.tokenize("a trip from athens to zagreb"))
 
 # %% Padding, and why the network must know of it

@@ -58,7 +58,7 @@ for name, floats in (
 png = encode_png(image)
 print("the same picture:", rl.equal(decode_image(png), image))
 
-# %% Transforms that know what they transform
+# %% Data augmentation: transforms that know what they transform
 # More data for nothing: a picture that is shifted, mirrored or brighter shows the same thing. But a
 # box on it must move along, while brightness must not touch it. The transforms of `v2` take whole
 # samples and know by type what is what: `tv_tensors.Image`, `BoundingBoxes`, `Mask`. Data sets here
