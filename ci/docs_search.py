@@ -3,9 +3,9 @@
     python ci/docs_search.py            after docs/build.py; needs lunr (`pip install lunr`)
     python ci/docs_search.py QUERY      what a query finds
 
-The site searches with lunr.js in the browser. This reads the same index (site/search/search_index.json)
-with lunr for Python, in the theme's way: titles count a thousand times, every word is a beginning of
-words, results of one page stand together, and pages, and entries with all words, come sooner.
+The site searches with lunr.js in the browser. This reads the same index, site/search/, with lunr
+for Python, in the theme's way: titles count a thousand times, every word is a beginning of words,
+results of one page stand together, and pages, and entries with all words, come sooner.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import html
 import json
 import re
 import sys
-from pathlib import Path
 
 from packages import ROOT
 
 INDEX = ROOT / "site" / "search" / "search_index.json"
 FIRST = 3
-# Query -> pages of which one must be among the first. A reference page counts where it has the name.
+# Query -> pages of which one must be among the first.
 QUERIES = {
     "save model": ("learn_saving", "checkpoints"),
     "load checkpoint": ("checkpoints", "learn_saving"),

@@ -58,6 +58,22 @@ def script(tutorials, tmp_path):
     return path
 
 
+def test_pages_of_all_tutorials_have_their_text_and_code(tutorials, monkeypatch):
+    monkeypatch.setattr(tutorials, "PAGES", tutorials.ROOT / "docs" / "pages")
+    paths = sorted(tutorials.ROOT.glob("*/src/*/examples/learn_*.py"))
+    assert len(paths) == 9
+    assert [fault for path in paths for fault in tutorials.form_faults(path)] == []
+
+
+def test_the_first_tutorial_begins_as_its_page_says(tutorials, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(tutorials, "PAGES", tutorials.ROOT / "docs" / "pages")
+    path = tutorials.ROOT / "core" / "src" / "rushlight" / "examples" / "learn_tensors.py"
+    shown, _ = tutorials.run(path, tmp_path, count=3)
+    assert len(shown) == 3
+    assert tutorials.disagreements(path, shown, tmp_path / "pictures") == []
+
+
 def test_a_page_shows_text_code_and_output(tutorials, script):
     page = tutorials.page_of("learn_numbers").read_text()
     assert page.startswith("# Numbers\n\n    rushlight examples run learn_numbers\n\nCounts,")
