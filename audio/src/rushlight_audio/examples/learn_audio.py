@@ -1,4 +1,4 @@
-"""Audio.
+"""Audio: resampling, spectrograms, vowels in noise.
 
     rushlight examples run learn_audio
 

@@ -1,4 +1,4 @@
-"""Modules and training.
+"""Modules and training: layers, the loop, learning rates.
 
     rushlight examples run learn_modules
 

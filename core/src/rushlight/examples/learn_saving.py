@@ -1,4 +1,4 @@
-"""Saving and moving.
+"""Saving and moving: state dicts, checkpoints, export.
 
     rushlight examples run learn_saving
 

@@ -1,4 +1,4 @@
-"""Tensors and autograd.
+"""Tensors and autograd: views, broadcasting, gradients.
 
     rushlight examples run learn_tensors
 

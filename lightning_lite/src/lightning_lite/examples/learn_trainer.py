@@ -1,4 +1,4 @@
-"""The Trainer.
+"""The Trainer: a loop that logs, stops and resumes.
 
     rushlight examples run learn_trainer
 

@@ -1,4 +1,4 @@
-"""Text.
+"""Text: tokens, a tagger, a language model.
 
     rushlight examples run learn_text
 

@@ -1,4 +1,4 @@
-"""Vision.
+"""Vision: transforms, a detector, training with little data.
 
     rushlight examples run learn_vision
 
