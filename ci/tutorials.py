@@ -5,7 +5,7 @@ A line ``# %% Title`` begins a cell (the title may be missing); the comments dir
 text in Markdown, the rest is its code. ``python ci/examples.py --page`` runs tutorials and writes
 their pages, docs/pages/NAME.md; ``python ci/examples.py [NAME ...]`` fails where a page disagrees:
 
-* text and code must be the script's, character for character, but for the formatter's marks;
+* text and code must be the script's, character for character;
 * the words of the output must be the same, and its integers; a decimal number may differ by a tenth
   or by two units of its last digit, since processors add in different orders; in a cell whose code
   has a comment ``# figures vary`` (times, for instance) all numbers may differ, and with
@@ -98,8 +98,7 @@ def render(path: Path, shown: list[Shown]) -> str:
         parts += [cell.text] if cell.text else []
         if not cell.code:
             continue
-        code = cell.code.replace("  # fmt: skip", "")  # which is for the formatter alone
-        parts.append(f"```python\n{code}\n```")
+        parts.append(f"```python\n{cell.code}\n```")
         output = next(outputs, Shown("", ()))
         if output.printed:
             parts.append(f"```text\n{output.printed}```")
