@@ -79,7 +79,8 @@ def quickstart(session: nox.Session) -> None:
 
 @nox.session
 def gallery(session: nox.Session) -> None:
-    """Run the examples of all packages; `-- NAME` for one, `-- --page` to write the page anew."""
+    """Run the examples and tutorials of all packages; `-- NAME` for one, `-- --page` to write the
+    gallery and the pages of tutorials anew."""
     install(session, "matplotlib>=3.9", "scikit-learn>=1.5", "scikit-image>=0.26", "django>=5.2,<6")
     session.run("python", "ci/examples.py", *session.posargs)
 
@@ -319,7 +320,7 @@ def docs(session: nox.Session) -> None:
     """Build the site and run every example of the docs."""
     install(
         session,
-        *("matplotlib>=3.9", "rich>=13.7", "mkdocs-material>=9.5,<10"),
+        *("matplotlib>=3.9", "rich>=13.7", "mkdocs-material>=9.5,<10", "lunr>=0.7"),
         *("onnx", "onnxruntime", "av"),
     )
     session.run("python", "ci/docs.py", *session.posargs)

@@ -1,8 +1,9 @@
-"""Run every example of the docs, then build the site.
+"""Run every example of the docs, then build the site and ask its search (ci/docs_search.py).
 
 An example is a fenced ```python block of a Markdown page, or a program of docs/examples. The blocks
 of one page run in order as one program, in an empty folder, with warnings as errors; a block whose
-fence says ```python no-run is left out. Blocks with `>>>` prompts are checked as doctests.
+fence says ```python no-run is left out. Blocks with `>>>` prompts are checked as doctests. Pages of
+tutorials must agree with what their scripts print and draw (ci/tutorials.py).
 
 Usage: python ci/docs.py [PAGE ...]
 """
@@ -15,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import examples
+import tutorials
 from packages import PACKAGES, ROOT
 
 BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -101,12 +104,23 @@ def check_page(page: Path) -> tuple[int, bool]:
     return len(blocks), fine
 
 
+def check_tutorial(page: Path) -> tuple[int, bool]:
+    """Number of cells that a tutorial's page shows, and whether they agree with its script."""
+    if page.stem not in (known := examples.examples()):
+        print(f"FAILED {page.relative_to(ROOT)}: no package has an example {page.stem!r}")
+        return 0, False
+    faults, _ = tutorials.check(known[page.stem][0])
+    print("".join(f"FAILED {fault}\n" for fault in faults), end="", flush=True)
+    return len(tutorials.shown_on(page.read_text())), not faults
+
+
 def main() -> int:
     chosen = [Path(name).resolve() for name in sys.argv[1:]]
     fine = True
     count = 0
     for page in chosen or pages():
-        blocks, page_fine = check_page(page)
+        check = check_tutorial if tutorials.is_tutorial(page.stem) else check_page
+        blocks, page_fine = check(page)
         count += blocks
         fine &= page_fine
     if not chosen:
@@ -115,7 +129,8 @@ def main() -> int:
     print(f"docs: {count} examples run")
     build = ROOT / "docs" / "build.py"
     if not chosen and build.is_file():
-        fine &= subprocess.run([sys.executable, str(build)], cwd=ROOT).returncode == 0
+        for script in (build, ROOT / "ci" / "docs_search.py"):
+            fine &= subprocess.run([sys.executable, str(script)], cwd=ROOT).returncode == 0
     return 0 if fine else 1
 
 

@@ -3,8 +3,10 @@
     python ci/examples.py --check            form alone: nothing runs
     python ci/examples.py [NAME ...]         run them, each in a process and folder of its own
     python ci/examples.py --page             run all, then write docs/pages/gallery.md
+    python ci/examples.py --page NAME        run a tutorial, then write its page
 
-An example says what it does in one line, how it is run, what the baseline is and what it leaves;
+Tutorials, whose names begin with `learn_`, are examples with rules of their own: ci/tutorials.py.
+Any other says what it does in one line, how it is run, what the baseline is and what it leaves;
 has at most 150 lines; and asserts the figure that it reaches, which is its last line of output.
 """
 
@@ -19,6 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import tutorials
 from packages import PACKAGES, ROOT
 
 LONGEST = 150
@@ -43,6 +46,8 @@ def examples() -> dict[str, tuple[Path, str]]:
 
 def faults(path: Path) -> list[str]:
     """What is wrong with the form of an example."""
+    if tutorials.is_tutorial(path.stem):
+        return tutorials.form_faults(path)
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
     said, found = ast.get_docstring(tree) or "", []
@@ -88,6 +93,35 @@ def entry(name: str, path: Path, package: str, seconds: float, line: str) -> str
             f"**{line}** ({seconds:.0f} s)\n\n![{title}](gallery/{name}.png)\n")  # fmt: skip
 
 
+def run_recipes(chosen: dict[str, tuple[Path, str]], page: bool) -> bool:
+    """Run examples that are no tutorials; whether all reach their figures. `page` writes the
+    gallery."""
+    if page:
+        PICTURES.mkdir(exist_ok=True)
+    fine, text = True, HEAD
+    for name, (path, package) in chosen.items():
+        reached, seconds, line = run(name, path, PICTURES if page else None)
+        print(
+            f"{'ok    ' if reached else 'FAILED'} {name:20s} {seconds:4.0f} s  {line}", flush=True
+        )
+        text += entry(name, path, package, seconds, line)
+        fine &= reached
+    if page and fine:
+        PAGE.write_text(text, encoding="utf-8")
+    return fine
+
+
+def run_tutorials(chosen: dict[str, tuple[Path, str]], page: bool) -> bool:
+    """Run tutorials; whether they agree with their pages, which `page` writes anew."""
+    fine = True
+    for name, (path, _) in chosen.items():
+        found, seconds = tutorials.check(path, page)
+        print(f"{'FAILED' if found else 'ok    '} {name:20s} {seconds:4.0f} s of CPU", flush=True)
+        print("".join(f"{fault}\n" for fault in found), end="", flush=True)
+        fine &= not found
+    return fine
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
@@ -96,21 +130,15 @@ def main() -> int:
     options = parser.parse_args()
     if options.check:
         return not check()
-    if options.page:
-        PICTURES.mkdir(exist_ok=True)
-    fine, text = check(), HEAD
-    for name, (path, package) in examples().items():
-        if options.names and name not in options.names:
-            continue
-        reached, seconds, line = run(name, path, PICTURES if options.page else None)
-        print(
-            f"{'ok    ' if reached else 'FAILED'} {name:20s} {seconds:4.0f} s  {line}", flush=True
-        )
-        text += entry(name, path, package, seconds, line)
-        fine &= reached
-    if options.page and fine and not options.names:
-        PAGE.write_text(text, encoding="utf-8")
-    return not fine
+    chosen = {name: found for name, found in examples().items()
+              if not options.names or name in options.names}  # fmt: skip
+    if unknown := set(options.names) - set(chosen):
+        parser.error(f"there are no examples {sorted(unknown)}")
+    lessons = {name: found for name, found in chosen.items() if tutorials.is_tutorial(name)}
+    recipes = {name: found for name, found in chosen.items() if name not in lessons}
+    fine = run_recipes(recipes, options.page and not options.names)
+    fine &= run_tutorials(lessons, options.page)
+    return not (check() and fine)
 
 
 if __name__ == "__main__":
