@@ -157,14 +157,13 @@ def change():  # a function, because Python 3.13 misses what a loop's jump raise
             assert os.waitpid(child, 0)[1] == 0
         assert (a @ a).numpy().tobytes() == want
 
-while count < 300:
+while raised < 100:  # however many a machine of this speed drops
     try:
         armed = True
         change()
     except KeyboardInterrupt:
         raised += 1
 signal.setitimer(signal.ITIMER_REAL, 0)
-assert raised > 100, raised
 torch.set_num_threads(2)
 assert (a @ a).numpy().tobytes() == want
 """
