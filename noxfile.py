@@ -277,8 +277,7 @@ def processors(session: nox.Session) -> None:
     their tests."""
     install(session, *TEST_TOOLS, *NEIGHBOURS, folders=("core",))
     session.run("python", "ci/oracle.py")
-    if not session.posargs:
-        session.run("python", "ci/neon_check.py")
+    session.run("python", "ci/neon_check.py")
     session.run("python", "ci/processors.py", *session.posargs)
 
 
