@@ -22,9 +22,7 @@ NO_TESTS_COLLECTED = 5
 LONG = "core"  # the package whose tests take minutes
 PROCESSES = 2
 HANGS = 300  # seconds after which a test that waits fails; the run goes on
-STUCK = (
-    420  # seconds after which a test that not even a signal reaches ends its process, and the run
-)
+STUCK = 420  # seconds after which a test that no signal reaches ends its process, and the run
 SILENCE = 8  # seconds without a whole line until one says how far the tests are
 DEAD = 900  # seconds without a whole line after which nothing is waited for
 PLUGINS = Path(__file__).with_name("plugins")

@@ -130,14 +130,13 @@ class _Lines:
         """A step that has settled, from arrays to an array."""
         step, name = self.found[node], self.names[node]
         given = ", ".join([self.array(each) for each in step.inputs])
+        self.arrays.add(node)
         if type(step) is View:
             self.space["_ndarray"], self.space["_float32"] = np.ndarray, np.dtype(np.float32)
-            self.arrays.add(node)
-            self.add(f"{name}_array = _ndarray({tuple(step.shape)}, _float32, {given}, "
-                     f"{step.offset}, {step.strides})")  # fmt: skip
+            self.add(f"{name}_array = _ndarray({step.shape}, _float32, {given}, {step.offset}, "
+                     f"{step.strides})")  # fmt: skip
             return
         self.space[f"_call_{name}"], self.space[f"_slow_{name}"] = step.call, step.slow
-        self.arrays.add(node)
         self.add(f"{name}_array = _call_{name}({given})")
         self.add(f"if {name}_array is NotImplemented:")
         self.add(f"    {name}_array = _slow_{name}({given})")

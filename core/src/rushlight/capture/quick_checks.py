@@ -46,11 +46,10 @@ class QuickCheck:
             if native_words.version_of(table) != version:
                 self.changes[id(table)] = self.changes.get(id(table), 0) + 1
         self.words, self.counted = native_words.Words(), []
-        self.rest = _Rest([*self._tables()], [*self._held()])
+        tables, held = [*self._tables()], [*self._held()]
+        self.rest = _Rest(tables, held) if tables or held else None
         self._add_others(fields)
         self._add_tensors()
-        if not self.rest:
-            self.rest = None
         self.unchanged = self.words.check()
 
     def _tables(self):
@@ -107,16 +106,11 @@ class _Rest:
     """Guards that are looked at in Python."""
 
     def __init__(self, tables, held):
-        self.tables, self.held = Tables(tables) if tables else None, held
-
-    def __bool__(self):
-        return self.tables is not None or bool(self.held)
+        self.tables, self.held = Tables(tables), held
 
     def hold(self):
         """Whether all is as it was."""
-        if self.tables is not None and not self.tables.hold():
-            return False
-        return all([each.holds() for each in self.held])
+        return self.tables.hold() and all([each.holds() for each in self.held])
 
 
 def _never():

@@ -105,10 +105,9 @@ class Settling:
                 self.views.add(node)
                 return self._of_memory(node, result, memory)
         array = tensors[0]._array
-        own = Memory(node, array.ctypes.data, array.nbytes)
         if result is tensors[0] and _is_dense(array) and array.size:
-            if not any(_meets(tensor._array, own) for tensor in _tensors(given)):
-                self.memory[node] = own
+            if not any(_meets(tensor._array, array) for tensor in _tensors(given)):
+                self.memory[node] = Memory(node, array.ctypes.data, array.nbytes)
         return None
 
     @staticmethod
@@ -123,12 +122,9 @@ def _tensors(values):
     return [leaf for leaf in pytree.tree_leaves(values) if type(leaf) in EXACT]
 
 
-def _meets(array, memory):
-    """Whether an array and some memory may have bytes in common."""
-    if type(array) is not np.ndarray:
-        return True
-    first, last = np.lib.array_utils.byte_bounds(array)
-    return first < memory.address + memory.size and memory.address < last
+def _meets(given, array):
+    """Whether what a step was given and an array may have bytes in common."""
+    return type(given) is not np.ndarray or np.may_share_memory(given, array)
 
 
 def _is_in(array, memory):

@@ -16,10 +16,17 @@ from rushlight.machine import np
 from rushlight.machine.built_in_functions import built_in
 from rushlight.machine.elementwise_engine import engine
 from rushlight.machine.llvm_passes import optimise
-from rushlight.machine.native_functions import DATA_AT, FASTCALL, Builtin, is_available
+from rushlight.machine.native_functions import (
+    DATA_AT,
+    FASTCALL,
+    TYPE_AT,
+    Builtin,
+    is_available,
+)
 
 # ---- offsets in CPython's objects, 64-bit: of any, of a dict, of a list, of a cell
-CLASS_AT, USED_AT, VERSION_AT, LENGTH_AT, ITEMS_AT, CONTENTS_AT = 8, 16, 24, 16, 24, 16
+CLASS_AT = TYPE_AT
+USED_AT, VERSION_AT, LENGTH_AT, ITEMS_AT, CONTENTS_AT = 16, 24, 16, 24, 16
 DECLARATIONS = """declare void @Py_IncRef(ptr)
 @_Py_TrueStruct = external global i8
 @_Py_FalseStruct = external global i8
@@ -121,11 +128,14 @@ def table_of_class(kind) -> dict | None:
 
 
 class _Probe:
-    """An object with attributes."""
+    """An object with attributes, which its own code sets: as programs do, not by `setattr`."""
 
+    def __init__(self):
+        self.x, self.y = 0, 1
 
-def _set(owner, name, value):
-    setattr(owner, name, value)
+    def set(self, value):
+        """Set one that is there."""
+        self.x = value
 
 
 def version_of(table) -> int:
@@ -151,14 +161,13 @@ def counts_writes() -> bool:
     if not is_available():
         return False
     owner, plain = _Probe(), {"x": 0}
-    vars(owner).update(x=0, y=1)
     table = vars(owner)
     for i in range(64):  # until the interpreter has replaced instructions by quicker ones
-        _set(_Probe(), "x", i)
-        if not _counts(table, lambda i=i: _set(owner, "x", object())):
+        _Probe().set(i)
+        if not _counts(table, lambda: owner.set(object())):
             return False
     return _counts(
-        table, lambda: delattr(owner, "y"), lambda: _set(owner, "z", 1), lambda: table.pop("x")
+        table, lambda: delattr(owner, "y"), lambda: setattr(owner, "z", 1), lambda: table.pop("x")
     ) and _counts(
         plain, lambda: plain.update(x=1), lambda: plain.pop("x"), lambda: plain.setdefault("y", 2),
         lambda: plain.update(y=3), plain.popitem,
