@@ -23,6 +23,7 @@ import warnings
 from pathlib import Path
 
 from models.inference import MODELS
+from run import duration, machine
 
 WAYS = ("eager", "compiled", "onnx")
 BATCHES = (1, 16)
@@ -88,11 +89,6 @@ def in_process(name, batch, way, options):
     return float(done.stdout.splitlines()[-1])
 
 
-def geometric(values):
-    """The geometric mean."""
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def row(name, batch, options):
     """The times of one model by every way, a list of rounds each, and the ratios."""
     times: dict = {way: [] for way in WAYS}
@@ -108,23 +104,22 @@ def row(name, batch, options):
 
 def means(rows):
     """The geometric means of all ratios."""
-    return {way: geometric([r["ratios"][way] for r in rows.values()]) for way in WAYS[:2]}
+    return {
+        way: statistics.geometric_mean([r["ratios"][way] for r in rows.values()])
+        for way in WAYS[:2]
+    }
 
 
-def told(seconds):
-    """A time with its unit."""
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
-
-
-def page(rows, options, machine):
+def page(rows, options):
     """The table as Markdown."""
     import onnxruntime
 
+    here = machine()
     clock = "CPU time of one thread" if options.threads == 1 else f"{options.threads} threads"
     lines = [
         f"# Inference: ours against ONNX Runtime {onnxruntime.__version__}",
         "",
-        f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; {clock}; "
+        f"{here['processor']}, {here['cores']} cores, Python {here['python']}; {clock}; "
         f"{options.rounds} rounds of alternating processes. Ratio: ONNX Runtime's time over ours, "
         "median of the rounds.",
         "",
@@ -133,7 +128,7 @@ def page(rows, options, machine):
     ]
     for label, each in rows.items():
         name, batch = label.rsplit(", batch ", 1)
-        shown = " | ".join(told(statistics.median(each["times"][way])) for way in WAYS)
+        shown = " | ".join(duration(statistics.median(each["times"][way])) for way in WAYS)
         ratios = " | ".join(f"{each['ratios'][way]:.2f}" for way in WAYS[:2])
         lines.append(f"| {name} | {batch} | {shown} | {ratios} |")
     found = means(rows)
@@ -165,8 +160,6 @@ def chart(rows, path):
 
 def main():
     """Print the table, and write it down where that is asked for."""
-    from run import machine
-
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*")
     parser.add_argument("--threads", type=int, default=1)
@@ -183,13 +176,13 @@ def main():
     for name in options.models or MODELS:
         for batch in BATCHES:
             found = rows[f"{name}, batch {batch}"] = row(name, batch, options)
-            shown = "  ".join(f"{way} {told(min(found['times'][way]))}" for way in WAYS)
+            shown = "  ".join(f"{way} {duration(min(found['times'][way]))}" for way in WAYS)
             ratios = " ".join(f"{ratio:.2f}" for ratio in found["ratios"].values())
             print(f"{name:12} {batch:3} {shown}  ratios {ratios}", flush=True)
     print({way: round(mean, 3) for way, mean in means(rows).items()})
     if options.name:
         (RESULTS / f"{options.name}.json").write_text(json.dumps(rows, indent=1) + "\n")
-        (RESULTS / f"{options.name}.md").write_text(page(rows, options, machine()))
+        (RESULTS / f"{options.name}.md").write_text(page(rows, options))
         chart(rows, RESULTS / f"{options.name}.png")
 
 
