@@ -175,6 +175,17 @@ def _parts(m, n, panels, taking):
     return best[1:]
 
 
+def ready_tiles(words, tables, lanes=PANEL):
+    """Put (wide, narrow) tables of tiles into the words of a plan, with all tiles that it needs."""
+    wide, narrow = tables
+    m, n, parts = words[M], words[N], words[ROW_PARTS]
+    sizes = {m * (i + 1) // parts - m * i // parts for i in range(parts)}
+    rows = {min(s, BLOCK_ROWS) for s in sizes} | {s % BLOCK_ROWS for s in sizes} - {0}
+    last = (n - 1) % lanes + 1
+    words[TILE] = wide.need(*rows)
+    words[LAST_TILE] = narrow.need(*rows) if last <= lanes // 2 else words[TILE]
+
+
 def plan(words, dtype):
     """A launch plan for the argument words of :mod:`rushlight.kernels.gemm.plans`."""
     size, transposed = dtype.itemsize, bool(words[TRANS_A])
@@ -192,12 +203,7 @@ def plan(words, dtype):
     if transposed and not words[GATHERS] and not is_small:
         parts, groups = _parts(m, n, panels, READ_A)
     words[ROW_PARTS], words[GROUPS] = parts, groups
-    sizes = {m * (i + 1) // parts - m * i // parts for i in range(parts)}
-    rows = {min(s, BLOCK_ROWS) for s in sizes} | {s % BLOCK_ROWS for s in sizes} - {0}
-    wide, narrow = _TABLES[size, transposed]
-    last = (n - 1) % lanes + 1
-    words[TILE] = wide.need(*rows)
-    words[LAST_TILE] = narrow.need(*rows) if last <= lanes // 2 else words[TILE]
+    ready_tiles(words, _TABLES[size, transposed], lanes)
     items = parts * groups
     code = blocked_kernel.address(real=language_type(dtype))
     return threads.plan(code, items, items if is_small else 1, words)

@@ -59,8 +59,8 @@ FALSE, TRUE = (ir.Constant(ir.IntType(1), value) for value in (0, 1))
 
 # Words of the parameter block of a tile kernel.
 A, A_ROW, A_K, B, C, C_ROW, SEGMENTS, SEGMENT_COUNT, DEPTH, START = range(10)
-BIAS, COLUMNS, A_GROUP, C_GROUP, B_OFFSETS, LATER, EPILOGUE = range(10, 17)
-TILE_WORDS = 17
+BIAS, COLUMNS, A_GROUP, C_GROUP, B_OFFSETS, LATER, EPILOGUE, PANEL_BYTES = range(10, 18)
+TILE_WORDS = 18
 START_ZERO, START_C, START_BIAS, START_ROWS = range(4)
 FINISHES = 4  # added to one of these: the epilogue follows
 FINISHES_FROM = 48  # products of a sum from which that is quicker than a pass over C
@@ -109,8 +109,9 @@ flat = itertools.chain.from_iterable
 class _TileEmitter:
     """Emits one function ``void(int64 *p)`` for a fixed number of rows."""
 
-    def __init__(self, module, name, rows, mode, vectors, sum_depth, kind, asks):
+    def __init__(self, module, name, rows, mode, vectors, sum_depth, kind, asks, panels=1):
         self.kind, self.size, self.asks = kind, kind.size, asks
+        self.panels, vectors = panels, panels * vectors
         self.rows, self.mode, self.vectors, self.sum_depth = rows, mode, vectors, sum_depth
         signature = ir.FunctionType(ir.VoidType(), [I64])
         self.function = ir.Function(module, signature, name)
@@ -263,6 +264,9 @@ class _TileEmitter:
         self.b_cursor = self.slot(b_address)
         if self.asks:
             self.later = self.slot(self.word(LATER))
+        if self.panels > 1:
+            step = self.word(PANEL_BYTES)
+            self.panel_offsets = [b.mul(step, I64(panel)) for panel in range(self.panels)]
         if self.mode == "offsets":
             self.b_start, self.b_cursor = b_address, self.slot(self.word(B_OFFSETS))
         if self.mode == "columns":
@@ -316,6 +320,16 @@ class _TileEmitter:
             return b.add(self.b_start, b.load(_pointer(b, b.add(cursor, I64(8 * u)))))
         return b.add(cursor, I64(4 * PANEL * u))
 
+    def b_vectors(self, cursor, u):
+        """The vectors of a row of B, of one panel or of several."""
+        b, each = self.b, self.vectors // self.panels
+        for panel in range(self.panels):
+            row = self.b_row(cursor, u)
+            if panel:
+                row = b.add(row, self.panel_offsets[panel])
+            for v in range(each):
+                yield self.kind.load(b, b.add(row, I64(v * VL * 4)))
+
     def steps(self, count):
         b = self.b
         bases = [self.unrelated(b.load(slot)) for slot in self.bases]
@@ -323,11 +337,10 @@ class _TileEmitter:
         if self.asks:
             later = b.load(self.later)
             for u in range(count):
-                prefetch(b, b.add(later, I64(64 * u)), 2)
+                prefetch(b, b.add(later, I64(64 * u)), 4 - self.asks)
             b.store(b.add(later, I64(64 * count)), self.later)
         for u in range(count):
-            row = self.b_row(cursor, u)
-            row_of_b = [self.kind.load(b, b.add(row, I64(v * VL * 4))) for v in range(self.vectors)]
+            row_of_b = [*self.b_vectors(cursor, u)]
             for r in range(self.rows):
                 broadcast = self.kind.scalar(b, self.a_address(bases, r, u))
                 for v in range(self.vectors):
@@ -344,14 +357,18 @@ class _TileEmitter:
         b.store(b.add(cursor, I64(step * count)), self.b_cursor)
 
 
-def _tile_address(mode, rows, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks=False):
+def _tile_address(
+    mode, rows, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks=0, panels=1
+):  # fmt: skip
     symbol = f"rl_tile_{mode}_{rows}_{vectors}_{VL}_{sum_depth}_{kind.label}"
     if asks:
-        symbol += "_asks"
+        symbol += f"_asks_{asks}"
+    if panels > 1:
+        symbol += f"_{panels}"
 
     def build():
         module = ir.Module(name=symbol)
-        _TileEmitter(module, symbol, rows, mode, vectors, sum_depth, kind, asks).emit()
+        _TileEmitter(module, symbol, rows, mode, vectors, sum_depth, kind, asks, panels).emit()
         return module
 
     return load_module(symbol, build, llvm_passes.simplify)  # its loops are of vectors already
@@ -361,11 +378,15 @@ class TileTable:
     """Addresses of the tile kernels of one mode by number of rows, compiled as shapes need them.
 
     A table of one vector computes the first VL columns of a panel only: for few output channels.
-    One that `asks` brings a line into the second cache at each step of k, the first from LATER.
+    One that `asks` brings a line into the first or second cache (1 or 2) at each step of k, the
+    first line from LATER.
+    Kernels of `several` panels, PANEL_BYTES apart, are for at most FEW rows.
     """
 
-    def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks=False):
+    def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks=0,
+                 several=False):  # fmt: skip
         self.tile = mode, vectors, sum_depth, kind, asks
+        self.several = several
         self.words = np.zeros(MAX_ROWS + 1, np.int64)
         self.address = self.words.ctypes.data
 
@@ -377,12 +398,17 @@ class TileTable:
             for rows in {total // parts, -(-total // parts)}:
                 if rows > 0 and self.words[rows] == 0:
                     mode, *more = self.tile
-                    self.words[rows] = _tile_address(mode, rows, *more)
+                    panels = BESIDE // rows if self.several else 1
+                    self.words[rows] = _tile_address(mode, rows, *more, panels=panels)
         return self.address
 
 
 ROWS, COLUMNS_OF_A = TileTable("rows"), TileTable("columns")
 NARROW_ROWS, NARROW_COLUMNS_OF_A = TileTable("rows", 1), TileTable("columns", 1)
+# A product waits for the one before in its sum: tiles of at most FEW rows compute as many panels
+# side by side as give all registers but those of B a sum, BESIDE for one row.
+FEW, BESIDE = 2, 4
+ROWS_OF_SEVERAL = TileTable("rows", several=True)
 
 
 def most_rows(a_row):

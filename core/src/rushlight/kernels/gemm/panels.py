@@ -209,7 +209,9 @@ def _tables(size, transposed, asks):
         return mk.ROWS, mk.NARROW_ROWS
     mode = "columns" if transposed else "rows"
     kind = mk.SINGLE if size == 4 else mk.DOUBLE
-    return tuple(mk.TileTable(mode, vectors, mk.SUM_DEPTH, kind, asks) for vectors in (mk.NV, 1))
+    return tuple(
+        mk.TileTable(mode, vectors, mk.SUM_DEPTH, kind, 2 if asks else 0) for vectors in (mk.NV, 1)
+    )
 
 
 class PanelProduct:

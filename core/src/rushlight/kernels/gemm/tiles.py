@@ -7,7 +7,7 @@ on more than the calling thread. Import at first need: it imports the compiler.
 from __future__ import annotations
 
 from rushlight.kernels.gemm import microkernel as mk
-from rushlight.kernels.gemm.microkernel import MAX_ROWS, PANEL, call_tile, pack_rows, split
+from rushlight.kernels.gemm.microkernel import BESIDE, MAX_ROWS, PANEL, call_tile, pack_rows, split
 from rushlight.kernels.gemm.transposes import transpose
 from rushlight.machine.language.functions import array, function, i64, stack
 
@@ -28,6 +28,31 @@ def multiply(tiles, block, a, a_row, a_k, rows, depth, packed, panel_bytes, colu
             p[mk.COLUMNS] = columns - j * PANEL
             p[mk.BIAS] = bias + 4 * PANEL * j
             call_tile(tiles, size, block)
+
+
+@function
+def beside(rows):
+    """Panels that a tile of so few rows computes side by side."""
+    return i64(BESIDE) // rows
+
+
+@function
+def multiply_few(tiles, several, block, a, a_row, rows, depth, packed, panel_bytes, columns, c,
+                 c_row, start, bias):  # fmt: skip
+    """:func:`multiply` for at most FEW rows, whose tiles compute several panels at a time where
+    there are as many; the same bits."""
+    p = array(i64, block)
+    p[mk.A], p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a, a_row, i64(4), c_row
+    p[mk.DEPTH], p[mk.START], p[mk.PANEL_BYTES] = depth, start, panel_bytes
+    whole = columns // (PANEL * beside(rows)) * beside(rows)
+    for j in range(0, whole, beside(rows)):
+        p[mk.B], p[mk.C] = packed + j * panel_bytes, c + 4 * PANEL * j
+        p[mk.COLUMNS], p[mk.BIAS] = columns - j * PANEL, bias + 4 * PANEL * j
+        call_tile(several, rows, block)
+    for j in range(whole, (columns + PANEL - 1) // PANEL):
+        p[mk.B], p[mk.C] = packed + j * panel_bytes, c + 4 * PANEL * j
+        p[mk.COLUMNS], p[mk.BIAS] = columns - j * PANEL, bias + 4 * PANEL * j
+        call_tile(tiles, rows, block)
 
 
 @function
