@@ -117,3 +117,33 @@ def test_nan_stays_in_its_sequence_in_float64(rng):
     assert not np.isnan(out[0]).any()
     assert np.isnan(out[2, 2]).all()
     assert not np.isnan(out[:, [0, 1, 3, 4]]).any()
+
+
+@pytest.mark.parametrize("kind", recurrence.GATES)
+@pytest.mark.parametrize("width", [5, 33, 70, 200])
+def test_rows_have_the_same_bits_in_any_batch(rng, kind, width):
+    """One or two rows take several panels of the weight at a time."""
+    gates, hidden, cell, weight, bias = problem(rng, kind, 4, 8, width)
+    whole = recurrence.recurrence_forward(gates, hidden, cell, weight, bias, kind, False)
+    for rows in (1, 2, 3):
+        first = None if cell is None else cell[:rows]
+        found = recurrence.recurrence_forward(
+            gates[:, :rows], hidden[:rows], first, weight, bias, kind, False
+        )
+        assert found[0].tobytes() == whole[0][:, :rows].tobytes()
+
+
+@pytest.mark.parametrize("kind", recurrence.GATES)
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("size", [(1, 1, 1), (5, 3, 4), (4, 1, 70), (12, 29, 16)])
+def test_packed_weights_give_the_same_bits(rng, kind, backwards, size):
+    from rushlight.kernels.recurrent.packed import PackedRecurrence
+
+    gates, hidden, cell, weight, bias = problem(rng, kind, *size)
+    layer = PackedRecurrence(weight, bias, kind, backwards)
+    expected = recurrence.recurrence_forward(gates, hidden, cell, weight, bias, kind, backwards)
+    weight[:] = np.nan  # it is not read any more
+    for _ in range(2):
+        out, last = layer.run(gates, hidden, cell)
+        assert out.tobytes() == expected[0].tobytes()
+        assert last.tobytes() == (b"" if cell is None else expected[1].tobytes())

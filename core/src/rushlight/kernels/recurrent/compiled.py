@@ -7,8 +7,22 @@ those of OpenBLAS.
 
 from __future__ import annotations
 
-from rushlight.kernels.gemm.microkernel import PANEL, START_BIAS, START_C, START_ZERO, TILE_WORDS
-from rushlight.kernels.gemm.tiles import multiply, pack, pack_transposed, panels, ready_block
+from rushlight.kernels.gemm.microkernel import (
+    FEW,
+    PANEL,
+    START_BIAS,
+    START_C,
+    START_ZERO,
+    TILE_WORDS,
+)
+from rushlight.kernels.gemm.tiles import (
+    multiply,
+    multiply_few,
+    pack,
+    pack_transposed,
+    panels,
+    ready_block,
+)
 from rushlight.kernels.launch.exponential import exponential_below
 from rushlight.machine.language.functions import (
     Parameter,
@@ -29,8 +43,9 @@ from rushlight.machine.worker_pool import memcpy, memset, scratch
 # Argument words. The forward pass is given those up to BIAS, the backward pass all of them.
 GATES, FIRST, CELL, WEIGHT, OUT, LAST, ACTS, CELLS, BIAS = range(9)
 DOUT, DLAST, DGATES, DFROM, DFIRST, DCELL = range(9, 15)
-T, N, H, BLOCKS, REVERSED, TILES = range(15, 21)
-WORDS = 21
+PACKED = DOUT  # of the forward pass: float32 weights that were packed before
+T, N, H, BLOCKS, REVERSED, TILES, SEVERAL = range(15, 22)
+WORDS = 22
 
 kind = Parameter("kind")
 LSTM, GRU, TANH, RELU = range(4)
@@ -87,6 +102,10 @@ def product(g, block, a, rows, depth, packed, columns, transposed, c, start):
     """C = A times the weight (`transposed`: in the forward pass), which is packed for float32."""
     size = real.bits // 8
     if real is f32:
+        if rows <= FEW:
+            multiply_few(g[TILES], g[SEVERAL], block, a, 4 * depth, rows, depth, packed,
+                         4 * depth * PANEL, columns, c, 4 * columns, start, g[BIAS])  # fmt: skip
+            return
         for j in range(0, columns, PANEL):  # a panel stays in the first cache for all rows
             multiply(g[TILES], block, a, 4 * depth, i64(4), rows, depth, packed + 4 * depth * j,
                      i64(0), min(i64(PANEL), columns - j), c + 4 * j, 4 * columns, start,
@@ -173,17 +192,30 @@ def gru_row(x, y, h_before, acts, h, width):
         h[j] = new + z * (h_before[j] - new)
 
 
+@range_kernel
+def pack_weight(args, lo, hi, tid):
+    """The weight as the forward pass wants it, into PACKED."""
+    g = array(i64, args)
+    pack_transposed(g[WEIGHT], 4 * g[H], g[PACKED], count * g[H], g[H])
+
+
 @range_kernel(wide=True)
 def forward_blocks(args, lo, hi, tid):
-    """All steps of blocks of sequences."""
+    """All steps of blocks of sequences. Without ACTS gates are not kept."""
     g = array(i64, args)
     width, steps = g[H], g[T]
     wide = count * width
     size = real.bits // 8
     tallest = (g[N] + g[BLOCKS] - 1) // g[BLOCKS]
-    packed = scratch(tid, packed_size(width, wide) + size * tallest * wide)
-    sums = packed + packed_size(width, wide)
-    if real is f32:
+    own = packed_size(width, wide)
+    if g[PACKED] != 0:
+        own = i64(0)
+    packed = scratch(tid, own + size * (tallest * wide + 4 * width))
+    sums = packed + own
+    unread = sums + size * tallest * wide
+    if g[PACKED] != 0:
+        packed = g[PACKED]
+    elif real is f32:
         pack_transposed(g[WEIGHT], 4 * width, packed, wide, width)
     block = stack(TILE_WORDS)
     ready_block(block)
@@ -196,14 +228,16 @@ def forward_blocks(args, lo, hi, tid):
             place = step_at(g, i) * g[N] + first
             h_before = before(g, i, first)
             gates, out = g[GATES] + size * place * wide, g[OUT] + size * place * width
+            acts, acts_row = unread, i64(0)
+            if g[ACTS] != 0:
+                acts, acts_row = g[ACTS] + 4 * size * place * width, 4 * size * width
             if kind == LSTM:
-                acts = g[ACTS] + size * place * wide
                 product(g, block, h_before, rows, width, packed, wide, TRANSPOSE, sums, start)
                 cells, earlier = g[CELLS] + size * place * width, cell_before(g, i, first)
                 for r in range(rows):
                     lstm_row(array(real, gates + size * r * wide),
                              array(real, sums + size * r * wide),
-                             array(real, acts + size * r * wide),
+                             array(real, acts + r * acts_row),
                              array(real, earlier + size * r * width),
                              array(real, cells + size * r * width),
                              array(real, out + size * r * width), width)  # fmt: skip
@@ -213,7 +247,7 @@ def forward_blocks(args, lo, hi, tid):
                     gru_row(array(real, gates + size * r * wide),
                             array(real, sums + size * r * wide),
                             array(real, h_before + size * r * width),
-                            array(real, g[ACTS] + 4 * size * (place + r) * width),
+                            array(real, acts + r * acts_row),
                             array(real, out + size * r * width), width)  # fmt: skip
             else:
                 memcpy(out, gates, size * rows * width)

@@ -23,10 +23,10 @@ from rushlight.kernels.launch.execution import (
 from rushlight.machine import np, threads
 from rushlight.machine.memory import empty
 
-__all__ = ["GATES", "recurrence_backward", "recurrence_forward"]
+__all__ = ["GATES", "KINDS", "plan_of", "recurrence_backward", "recurrence_forward"]
 
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
-_KINDS = list(GATES)
+KINDS = list(GATES)
 TILES = 3  # of rows that a thread has go through a step together
 
 
@@ -126,7 +126,8 @@ def _blocks(rows, most, count, dtype):
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(kind, steps, rows, width, backwards, back, dtype, count):
+def plan_of(kind, steps, rows, width, backwards, back, dtype, count):
+    """The plan of a layer's forward or backward pass (`back`) on so many threads."""
     from rushlight.kernels.gemm import microkernel as mk
     from rushlight.kernels.recurrent import compiled as native
 
@@ -134,9 +135,10 @@ def _plan(kind, steps, rows, width, backwards, back, dtype, count):
     words = [0] * native.T
     sizes = {rows * (i + 1) // blocks - rows * i // blocks for i in range(blocks)}
     words += [steps, rows, width, blocks, int(backwards)]
-    words += [mk.ROWS.need(*sizes) if dtype == FLOAT32 else 0]
+    few = [size for size in sizes if size <= mk.FEW]
+    words += [mk.ROWS.need(*sizes), mk.ROWS_OF_SEVERAL.need(*few)] if dtype == FLOAT32 else [0, 0]
     kernel = native.backward_blocks if back else native.forward_blocks
-    code = kernel.address(kind=_KINDS.index(kind), count=GATES[kind], real=language_type(dtype))
+    code = kernel.address(kind=KINDS.index(kind), count=GATES[kind], real=language_type(dtype))
     work = steps * rows * width * width
     grain = max(1, -(-blocks // 16))
     return threads.plan(code, blocks, blocks if work < 60_000 else grain, words)
@@ -174,7 +176,7 @@ def recurrence_forward(gates, hidden, cell, weight, bias, kind, backwards):
     if kind == "lstm":
         cells, last = empty(out.shape, dtype), np.empty((rows, width), dtype)
     count = threads.get_num_threads()
-    plan = _plan(kind, steps, rows, width, backwards, False, dtype, count)
+    plan = plan_of(kind, steps, rows, width, backwards, False, dtype, count)
     threads.run(plan, by_rows(gates), by_rows(hidden), by_rows(cell), by_rows(weight), out, last,
                 acts, cells, by_rows(bias))  # fmt: skip
     return out, last, acts, cells
@@ -189,7 +191,7 @@ def _steps_back(grad, grad_cell, hidden, cell, weight, saved, kind, backwards):
     dfrom = empty(dgates.shape, dtype) if kind == "gru" else dgates
     dhidden = np.empty((rows, width), dtype)
     dcell = np.empty((rows, width), dtype) if kind == "lstm" else None
-    plan = _plan(kind, steps, rows, width, backwards, True, dtype, threads.get_num_threads())
+    plan = plan_of(kind, steps, rows, width, backwards, True, dtype, threads.get_num_threads())
     threads.run(plan, None, by_rows(hidden),
                 by_rows(cell), by_rows(weight), by_rows(out), None, by_rows(acts),
                 by_rows(cells), None, by_rows(grad), by_rows(grad_cell), dgates, dfrom, dhidden,
