@@ -23,6 +23,7 @@ from rushlight.capture.parts import Parts
 from rushlight.compiler import eager
 from rushlight.devices import device
 from rushlight.dtypes import finfo, get_default_dtype, iinfo
+from rushlight.nn import recurrent
 from rushlight.nn.module import Module
 from rushlight.ops._transforms.capturing import Captured
 from rushlight.tensor.shape import Size
@@ -44,7 +45,7 @@ _NO_STEPS = ("rushlight.ops.random.generators", "rushlight.ops.creation.mapped_f
 # Answers that hold as long as a graph does: the modes are part of the kind of a call.
 _CONSTANT = frozenset(
     [is_grad_enabled, is_inference_mode_enabled, get_default_dtype, jit.is_scripting,
-     jit.is_tracing, eager.is_compiling]
+     jit.is_tracing, eager.is_compiling, recurrent._casting]
 )  # fmt: skip
 _PURE = frozenset([abs, round, pow, divmod, chr, ord, bin, hex, format])
 # Methods that neither compare nor hash what a container holds.
@@ -428,6 +429,9 @@ _SPECIAL: dict = {
     filter: _filter, sorted: _sorted, isinstance: _isinstance, getattr: _getattr, type: _type,
     callable: _callable, next: _next,
     issubclass: lambda self, args, kwargs: issubclass(*args),
+    # tensors of other classes end a capture before, and a network is captured by its parts
+    recurrent._are_ordinary: lambda self, args, kwargs: True,
+    recurrent._is_one_step: lambda self, args, kwargs: False,
 }  # fmt: skip
 _BY_KIND: dict = {
     Module: Calls._call_module,

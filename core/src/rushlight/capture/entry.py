@@ -14,6 +14,7 @@ from rushlight._dynamo import config, exc
 from rushlight._inductor import config as compiler_config
 from rushlight.autograd.mode import mode
 from rushlight.capture.breaks import BreakError
+from rushlight.capture.constants import fold, without_unread
 from rushlight.capture.folding import fused
 from rushlight.capture.fusion import fuse
 from rushlight.capture.guards import Check
@@ -153,8 +154,10 @@ def entry_of(function, args, kwargs, name, freezing=None):
     without_identities(found.graph)
     clean = without_writes(found.graph)
     if clean:
+        without_unread(found.graph)
+        frozen = fold(found.graph, found.constants) if freezing else []
         fuse(found.graph)
-        frozen = fused(found.graph, found.constants, freezing)
+        frozen += fused(found.graph, found.constants, freezing)
         reuse(found.graph)
     plan = Plan(found.graph, found.constants, f"graph of {name}", clean)
     return Entry(found.guards.check(), plan, steps, frozen)

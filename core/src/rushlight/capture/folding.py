@@ -7,12 +7,20 @@ What they make are steps of :mod:`rushlight.capture.layers`.
 from __future__ import annotations
 
 import inspect
+import operator
 
 from rushlight.capture.fusion import Chain, as_chain, elementwise_op, fits
-from rushlight.capture.layers import Activation, Convolution, FrozenLinear, Linear
+from rushlight.capture.layers import (
+    Activation,
+    Convolution,
+    FrozenLinear,
+    FrozenRecurrence,
+    Linear,
+)
 from rushlight.dtypes import float32
 from rushlight.nn import functional as F
 from rushlight.ops.neural.epilogues import MOST_NUMBERS, joins_linear
+from rushlight.ops.neural.recurrence import _recurrence
 
 _CONVOLUTIONS = {F.conv1d: 1, F.conv2d: 2, F.conv3d: 3}
 _NORM, _LINEAR = inspect.signature(F.batch_norm), inspect.signature(F.linear)
@@ -32,6 +40,8 @@ def fused(graph, constants, freezing):
         elif node.target in _CONVOLUTIONS and not node.kwargs:
             if all(map(_is_constant, node.args[1:3])):
                 step = _convolution_at(graph, node, constants, freezing)
+        elif node.target is _recurrence and freezing:
+            step = _recurrence_at(graph, node, constants)
         if step is not None and freezing:
             found.append(step)
     return found
@@ -115,6 +125,23 @@ def _linear_at(graph, node, constants, freezing):
     if activation is not None:
         _replace(graph, node, end, Linear(activation), given.args)
     return None
+
+
+def _recurrence_at(graph, node, constants):
+    """The step that a recurrent layer of float32 becomes whose states alone are read, or None."""
+    gates, hidden, cell, *parameters = node.args[:5]
+    if node.kwargs or not all(map(_is_constant, parameters)):
+        return None
+    if not all(_index_of(user) in (0, 1) for user in node.users):
+        return None
+    step = FrozenRecurrence(*[_tensor(p, constants) for p in parameters], *node.args[5:])
+    _replace(graph, node, node, step, (gates, hidden, cell))
+    return step
+
+
+def _index_of(user):
+    """The number of the result that a step takes, or None."""
+    return user.args[1] if user.target is operator.getitem else None
 
 
 def _activation_behind(graph, node):

@@ -11,7 +11,12 @@ from rushlight.autograd.mode import no_grad
 from rushlight.nn import functional as F
 from rushlight.ops.neural.epilogues import convolution_then, epilogue_of, linear_then
 from rushlight.ops.neural.folded_weights import folded_weights
-from rushlight.ops.neural.packed_weights import packed_convolution, packed_linear
+from rushlight.ops.neural.packed_weights import (
+    packed_convolution,
+    packed_linear,
+    packed_recurrence,
+)
+from rushlight.ops.neural.recurrence import _recurrence
 
 _FUNCTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
@@ -90,6 +95,30 @@ class FrozenLinear(_Frozen):
         if found is None:
             found = self.activation(F.linear(input, self.weight, self.bias))
         return found
+
+
+class FrozenRecurrence(_Frozen):
+    """A recurrent layer with frozen weights over a whole sequence; it gives its states and the last
+    cell alone, nothing for a backward pass."""
+
+    def __init__(self, weight, bias, kind, backwards):
+        self.__name__ = "recurrence_step"
+        self.weight, self.bias, self.settings = weight, bias, (kind, backwards)
+
+    def refresh(self):
+        """Take the weight as it is now, at the next call."""
+        self.packed = None
+
+    def __call__(self, gates, hidden, cell):
+        """The step."""
+        if self.packed is None:
+            found = packed_recurrence(gates, hidden, cell, self.weight, self.bias, self.settings)
+            self.packed = found or False
+        if self.packed is not False:
+            found = self.packed(gates, hidden, cell)
+            if found is not None:
+                return found
+        return _recurrence(gates, hidden, cell, self.weight, self.bias, *self.settings)[:2]
 
 
 class Convolution(_Frozen):

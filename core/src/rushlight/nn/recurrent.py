@@ -127,7 +127,7 @@ class RNNBase(Module):
         """Whether a layer can run as one op: sequences of one length, ordinary tensors of one
         dtype, no projection. Where ops are cast GRU goes by steps and keeps states of float32, as
         in PyTorch."""
-        if w_hr is not None or sizes[0] != sizes[-1] or any(type(t) not in EXACT for t in tensors):
+        if w_hr is not None or sizes[0] != sizes[-1] or not _are_ordinary(tensors):
             return False
         if _casting():
             return self.mode != "GRU"
@@ -213,7 +213,7 @@ class RNNBase(Module):
         if unbatched:
             input = input.unsqueeze(1)
             hidden = None if hidden is None else [h.unsqueeze(1) for h in hidden]
-        if dispatch.STATE.levels and dispatch.captured_part(input) is not None:
+        if _is_one_step(input):
             return self._captured(input, hidden, unbatched)
         if self.batch_first and not unbatched:
             input = input.transpose(0, 1)
@@ -288,6 +288,16 @@ class RNNBase(Module):
         if self.bidirectional is not False:
             text += f", bidirectional={self.bidirectional}"
         return text
+
+
+def _is_one_step(input):
+    """Whether a program is captured, of which the network is to be one step."""
+    return bool(dispatch.STATE.levels) and dispatch.captured_part(input) is not None
+
+
+def _are_ordinary(tensors):
+    """Whether none is of a class that may do as it likes."""
+    return all(type(t) in EXACT for t in tensors)
 
 
 def _casting():

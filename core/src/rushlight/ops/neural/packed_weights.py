@@ -17,7 +17,7 @@ from rushlight.ops.neural.convolution import settings_in_order
 from rushlight.settings import kernels_mode
 from rushlight.tensor.dispatch import STATE
 
-__all__ = ["packed_convolution", "packed_linear"]
+__all__ = ["packed_convolution", "packed_linear", "packed_recurrence"]
 
 
 def _is_compiled(input, weight, bias):
@@ -54,6 +54,31 @@ def packed_linear(input, weight, bias):
     if not packed.fits(rows, outputs, shape[-1]):
         return None
     return _Linear(packed.PackedWeight(weight._array, rows), bias, shape)
+
+
+def packed_recurrence(gates, hidden, cell, weight, bias, settings):
+    """``f(gates, hidden, cell)``: states of all steps and the last cell (empty where a kind has
+    none) of a recurrent layer with a weight as it is now; `settings` are kind and direction."""
+    if not _is_compiled(gates, weight, bias) or not _is_compiled(gates, hidden, cell):
+        return None
+    from rushlight.kernels.recurrent.packed import PackedRecurrence
+
+    row = None if bias is None else bias._array
+    return _Recurrence(PackedRecurrence(weight._array, row, *settings))
+
+
+class _Recurrence:
+    """A recurrent layer with a packed weight."""
+
+    def __init__(self, layer):
+        self.layer = layer
+
+    def __call__(self, gates, hidden, cell):
+        """States and the last cell; None where function transforms are around."""
+        if STATE.levels:
+            return None
+        arrays = [None if t is None else t._array for t in (gates, hidden, cell)]
+        return tuple(map(tensor_of, self.layer.run(*arrays)))
 
 
 class _Convolution:
