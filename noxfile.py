@@ -320,7 +320,7 @@ def docs(session: nox.Session) -> None:
     install(
         session,
         *("matplotlib>=3.9", "rich>=13.7", "mkdocs-material>=9.5,<10", "lunr>=0.7"),
-        *("onnx", "onnxruntime", "av"),
+        *("onnx", "onnxruntime", "av", "jsonargparse[signatures]"),
     )
     session.run("python", "ci/docs.py", *session.posargs)
 

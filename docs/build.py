@@ -1,112 +1,25 @@
 """Build the site into site/: pages, the packages' READMEs as guides, and the generated reference.
 
-The reference is written from signatures and docstrings; nothing stands in it twice.
+python docs/build.py            build; fail where the reference says less than the record does
+python docs/build.py --note     build, and make its counts the record
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from reference import writing
+
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 BUILD = ROOT / "build" / "docs"
 GUIDES = ("core", "vision", "text", "audio", "lightning_lite")
-REFERENCE = {
-    "rushlight": "Tensors and functions",
-    "rushlight.Tensor": "Methods of tensors",
-    "rushlight.linalg": "Linear algebra",
-    "rushlight.fft": "Fourier transforms",
-    "rushlight.special": "Special functions",
-    "rushlight.signal.windows": "Windows",
-    "rushlight.masked": "Reductions over some elements",
-    "rushlight.nn": "Layers, containers, losses",
-    "rushlight.nn.functional": "Functions of layers",
-    "rushlight.nn.init": "Initial values",
-    "rushlight.nn.utils": "Gradient clipping, parameter vectors",
-    "rushlight.optim": "Optimizers",
-    "rushlight.optim.lr_scheduler": "Learning-rate schedulers",
-    "rushlight.distributions": "Probability distributions",
-    "rushlight.distributions.constraints": "Sets of values",
-    "rushlight.utils.data": "Data sets, samplers, loader",
-    "rushlight.multiprocessing": "Tensors that processes share",
-    "rushlight.autograd": "Automatic differentiation",
-    "rushlight.serialization": "Checkpoints",
-    "rushlight.profiler": "Where the time goes",
-    "rushlight.utils.tensorboard": "Event files for TensorBoard",
-    "rushlight.testing": "Comparing results",
-}
-ROLE = re.compile(r":(?:func|class|meth|mod):`~?([^`]+)`")
-
-
-def resolve(path):
-    """The module or class at a dotted name."""
-    try:
-        return importlib.import_module(path)
-    except ImportError:
-        module, _, name = path.rpartition(".")
-        return getattr(importlib.import_module(module), name)
-
-
-def members(home):
-    """The public functions and classes of a module, or methods of a class, by name."""
-    names = getattr(home, "__all__", None)
-    if home.__name__ == "rushlight":
-        names = None  # some of its functions are declared at first use
-    if names is None:
-        names = [n for n in dir(home) if not n.startswith("_")]
-    for name in sorted(names):
-        found = getattr(home, name, None)
-        if callable(found) and not isinstance(found, type(sys)):
-            yield name, found
-
-
-def signature(found):
-    """Call signature as text, without annotations."""
-    try:
-        parameters = inspect.signature(found).parameters.values()
-    except (TypeError, ValueError):
-        return "(...)"
-    plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
-    return str(inspect.Signature([p for p in plain if p.name != "self"]))
-
-
-def entry(prefix, name, found):
-    """One name of the reference as Markdown."""
-    text = inspect.getdoc(found) or ""
-    text = ROLE.sub(r"`\1`", text).replace("``", "`")
-    lines, in_example = [], False
-    for line in text.splitlines():
-        example = line.startswith((">>>", "...")) or (in_example and line.strip() != "")
-        if example != in_example:
-            lines.append("```pycon" if example else "```")
-        in_example = example
-        lines.append(line)
-    if in_example:
-        lines.append("```")
-    head = f"### {name} {{ #{prefix}.{name} }}\n\n```python\n{name}{signature(found)}\n```\n"
-    return head + "\n" + "\n".join(lines) + "\n"
-
-
-def write_reference(target):
-    """The reference: an overview and a page per module."""
-    target.mkdir(parents=True)
-    overview = ["# Reference", "", "| module | holds |", "| --- | --- |"]
-    total = 0
-    for path, title in REFERENCE.items():
-        home = resolve(path)
-        entries = [entry(path, name, found) for name, found in members(home)]
-        total += len(entries)
-        page = f"# {path}\n\n{title}.\n\n" + "\n".join(entries)
-        (target / f"{path}.md").write_text(page)
-        overview.append(f"| [`{path}`](reference/{path}.md) | {title}, {len(entries)} names |")
-    (target.parent / "reference.md").write_text("\n".join(overview) + "\n")
-    return total
 
 
 def write_guides(target):
@@ -142,10 +55,15 @@ def main():
         fill_measurements(page)
     for chart in (ROOT / "bench" / "results").glob("*.png"):
         shutil.copy(chart, BUILD / chart.name)
-    names = write_reference(BUILD / "reference")
-    print(f"docs: reference of {names} names")
+    counts = writing.written(BUILD / "reference")
+    print(f"docs: reference of {sum(row['names'] for row in counts.values())} names")
+    if "--note" in sys.argv[1:]:
+        writing.note(counts)
+    for line in (worse := writing.worse(counts)):
+        print(f"docs: {line}")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
-    return subprocess.run([*command, "--config-file", str(DOCS / "mkdocs.yml")]).returncode
+    done = subprocess.run([*command, "--config-file", str(DOCS / "mkdocs.yml")])
+    return done.returncode or bool(worse)
 
 
 if __name__ == "__main__":

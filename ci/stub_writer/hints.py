@@ -21,7 +21,8 @@ embed_dim hidden_size input_size num_layers groups num_features num_groups d_mod
 dim_feedforward num_classes upscale_factor downscale_factor dim dim0 dim1 start_dim end_dim
 batch_size num_workers num_parameters num_encoder_layers num_decoder_layers n_classes
 proj_size in1_features in2_features lower upper step_size total_iters num_samples diagonal k
-history_size max_iter padding_idx blank ignore_index T_max T_0 T_mult warmup_steps""".split()
+history_size max_iter padding_idx blank ignore_index T_max T_0 T_mult warmup_steps hop_length
+win_length n_fft storage_offset dense_dim""".split()
 _FLOATS = """p eps momentum lr weight_decay dampening alpha beta gamma lambd threshold
 negative_slope init_scale label_smoothing dropout max_norm norm_type margin rho growth_factor
 backoff_factor lr_decay initial_accumulator_value t0 eta_min factor start_factor end_factor
@@ -33,13 +34,16 @@ _BOOLS = """bias inplace keepdim bidirectional batch_first affine track_running_
 count_include_pad return_indices nesterov maximize capturable differentiable amsgrad centered
 elementwise_affine add_bias_kv add_zero_attn norm_first training requires_grad pin_memory sparse
 scale_grad_by_freq align_corners antialias drop_last shuffle persistent_workers enabled
-full log_input swap strict copy_model non_blocking zero_infinity""".split()
+full log_input swap strict copy_model non_blocking zero_infinity validate_args foreach train
+size_average""".split()
 _TENSORS = """input target weight other query key value src tgt grad_output running_mean
 running_var input1 input2 x1 x2 anchor positive negative attn_mask key_padding_mask src_mask
 tgt_mask memory memory_mask tgt_key_padding_mask src_key_padding_mask offsets
 per_sample_weights indices mask tensor tensor1 tensor2 var log_probs targets input_lengths
-target_lengths theta grid pos_weight in_proj_weight in_proj_bias out_proj_weight
+target_lengths theta grid pos_weight mat1 mat2 in_proj_weight in_proj_bias out_proj_weight
 out_proj_bias""".split()
+# Tensors that functions of layers take None for, in the middle of their arguments.
+_OPTIONAL = frozenset(("running_mean", "running_var"))
 NAMED = {
     **dict.fromkeys(_INTS, "int"), **dict.fromkeys(_FLOATS, "float"),
     **dict.fromkeys(_SIZES, "int | Sequence[int]"), **dict.fromkeys(_BOOLS, "bool"),
@@ -50,6 +54,9 @@ NAMED = {
     "module": "Module", "modules": "Iterable[Module]", "params": "ParamsT",
     "betas": "tuple[float, float]", "optimizer": "Optimizer", "name": "str",
     "size": "int | Sequence[int]", "scale_factor": "float | Sequence[float]",
+    "correction": "Number",
+    **dict.fromkeys("start end step".split(), "Number | Tensor"),
+    **dict.fromkeys("logits probs loc concentration rate".split(), "Tensor | Number"),
     "tensors": "Sequence[Tensor]", "parameters": "Tensor | Iterable[Tensor]",
 }  # fmt: skip
 
@@ -86,8 +93,10 @@ def returned(types_: tuple[str, ...]) -> str:
 def by_name(name: str, default, of_tensors: bool = True) -> str:
     """The type of a parameter without annotation; `of_tensors`: of a function of tensors, not one
     of modules or optimizers, where a target is a name."""
-    none = " | None" if default is None else ""
+    none = " | None" if default is None or name in _OPTIONAL else ""
     known = NAMED.get(name)
+    if name == "bias" and of_tensors and not isinstance(default, bool):
+        return "Tensor | None"
     if known == "Tensor" and (not of_tensors or (name == "value" and default is None)):
         known = None
     if known is not None and not (known == "Tensor" and isinstance(default, (bool, int, str))):

@@ -46,3 +46,6 @@ if x.grad is not None:
 for p in m.parameters():
     p.data.zero_()
 nn.Sequential(nn.Linear(2, 3), nn.ReLU())(y)
+F.batch_norm(y, None, None, w, bias=y, training=True)
+torch.arange(0, 1, 0.25), torch.linspace(0, 1.5, 4)
+F.layer_norm(y, (2,), None, None)

@@ -50,7 +50,7 @@ class Folded:
 def fold(graph, constants) -> list:
     """Compute the elementwise steps of a graph whose tensors are all frozen weights; the steps that
     have to be refreshed when weights are written to."""
-    found = []
+    found: list = []
     for node in list(graph.nodes):
         if elementwise_op(node) is None or not _is_constant(node):
             continue

@@ -1,16 +1,18 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.probabilities import BinaryProbabilities
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class ContinuousBernoulli(BinaryProbabilities, ExponentialFamily):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, probs: Any = ..., logits: Any = ..., lims: Any = ..., validate_args: Any = ...) -> None: ...
+    def __init__(self, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., lims: Any = ..., validate_args: _bool | None = ...) -> None: ...
     @property
     def mean(self) -> Any: ...
     @property

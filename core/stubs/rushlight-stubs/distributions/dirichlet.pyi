@@ -1,15 +1,17 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight.distributions.exp_family import ExponentialFamily
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Dirichlet(ExponentialFamily):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, concentration: Any, validate_args: Any = ...) -> None: ...
+    def __init__(self, concentration: Tensor | Number, validate_args: _bool | None = ...) -> None: ...
     def rsample(self, sample_shape: Any = ...) -> Any: ...
     def log_prob(self, value: Any) -> Any: ...
     @property

@@ -1,9 +1,11 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight._words import _int
 from rushlight.distributions.transform import Transform
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class _Kind(Transform):
@@ -13,7 +15,7 @@ class AbsTransform(_Kind):
     codomain: Any
 class AffineTransform(Transform):
     bijective: _bool
-    def __init__(self, loc: Any, scale: Any, event_dim: _int = ..., cache_size: _int = ...) -> None: ...
+    def __init__(self, loc: Tensor | Number, scale: Any, event_dim: _int = ..., cache_size: _int = ...) -> None: ...
     @property
     def event_dim(self) -> Any: ...
     @property

@@ -1,14 +1,16 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight.distributions.distribution import Distribution
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class GeneralizedPareto(Distribution):
     arg_constraints: Any
     has_rsample: _bool
-    def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: Any = ...) -> None: ...
+    def __init__(self, loc: Tensor | Number, scale: Any, concentration: Tensor | Number, validate_args: _bool | None = ...) -> None: ...
     def rsample(self, sample_shape: Any = ...) -> Any: ...
     def log_survival_function(self, value: Any) -> Any: ...
     def log_prob(self, value: Any) -> Any: ...

@@ -1,14 +1,16 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
-from rushlight._words import _float
+from rushlight._words import Number
+from rushlight._words import _bool
 from rushlight._words import _int
 from rushlight.distributions.distribution import Distribution
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class LKJCholesky(Distribution):
     arg_constraints: Any
     support: Any
-    def __init__(self, dim: _int, concentration: _float = ..., validate_args: Any = ...) -> None: ...
+    def __init__(self, dim: _int, concentration: Tensor | Number = ..., validate_args: _bool | None = ...) -> None: ...
     def sample(self, sample_shape: Any = ...) -> Any: ...
     def log_prob(self, value: Any) -> Any: ...

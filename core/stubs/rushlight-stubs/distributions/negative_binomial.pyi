@@ -1,14 +1,17 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
+from rushlight._words import _bool
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.probabilities import BinaryProbabilities
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class NegativeBinomial(BinaryProbabilities, Distribution):
     arg_constraints: Any
     support: Any
-    def __init__(self, total_count: Any, probs: Any = ..., logits: Any = ..., validate_args: Any = ...) -> None: ...
+    def __init__(self, total_count: Any, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...
     @property
     def mean(self) -> Any: ...
     @property

@@ -1,15 +1,17 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight.distributions.distribution import Distribution
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class OneHotCategorical(Distribution):
     arg_constraints: Any
     support: Any
     has_enumerate_support: _bool
-    def __init__(self, probs: Any = ..., logits: Any = ..., validate_args: Any = ...) -> None: ...
+    def __init__(self, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
     @property
     def probs(self) -> Any: ...

@@ -1,6 +1,8 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class BinaryProbabilities:
@@ -8,4 +10,4 @@ class BinaryProbabilities:
     probs: Any
     @property
     def param_shape(self) -> Any: ...
-def check_one(probs: Any, logits: Any) -> Any: ...
+def check_one(probs: Tensor | Number, logits: Tensor | Number) -> Any: ...

@@ -1,21 +1,23 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.probabilities import BinaryProbabilities
 from rushlight.distributions.relaxed import Relaxed
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class LogitRelaxedBernoulli(BinaryProbabilities, Distribution):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, temperature: _float, probs: Any = ..., logits: Any = ..., validate_args: Any = ...) -> None: ...
+    def __init__(self, temperature: _float, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...
     def rsample(self, sample_shape: Any = ...) -> Any: ...
     def log_prob(self, value: Any) -> Any: ...
 class RelaxedBernoulli(Relaxed):
     arg_constraints: Any
     support: Any
-    def __init__(self, temperature: _float, probs: Any = ..., logits: Any = ..., validate_args: Any = ...) -> None: ...
+    def __init__(self, temperature: _float, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...

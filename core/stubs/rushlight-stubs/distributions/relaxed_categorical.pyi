@@ -1,17 +1,19 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.relaxed import Relaxed
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class ExpRelaxedCategorical(Distribution):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, temperature: _float, probs: Any = ..., logits: Any = ..., validate_args: Any = ...) -> None: ...
+    def __init__(self, temperature: _float, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
     @property
     def param_shape(self) -> Any: ...
@@ -24,4 +26,4 @@ class ExpRelaxedCategorical(Distribution):
 class RelaxedOneHotCategorical(Relaxed):
     arg_constraints: Any
     support: Any
-    def __init__(self, temperature: _float, probs: Any = ..., logits: Any = ..., validate_args: Any = ...) -> None: ...
+    def __init__(self, temperature: _float, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...

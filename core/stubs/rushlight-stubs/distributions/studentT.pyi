@@ -1,16 +1,18 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight.distributions.distribution import Distribution
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class StudentT(Distribution):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, df: Any, loc: _float = ..., scale: _float = ..., validate_args: Any = ...) -> None: ...
+    def __init__(self, df: Any, loc: Tensor | Number = ..., scale: _float = ..., validate_args: _bool | None = ...) -> None: ...
     @property
     def mean(self) -> Any: ...
     @property

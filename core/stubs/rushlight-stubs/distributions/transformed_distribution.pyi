@@ -1,12 +1,13 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import _bool
 from rushlight.distributions.distribution import Distribution
 from typing import Any
 
 class TransformedDistribution(Distribution):
     arg_constraints: Any
-    def __init__(self, base_distribution: Any, transforms: Any, validate_args: Any = ...) -> None: ...
+    def __init__(self, base_distribution: Any, transforms: Any, validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
     @property
     def support(self) -> Any: ...

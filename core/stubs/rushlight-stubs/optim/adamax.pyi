@@ -5,7 +5,6 @@ from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight.optim.elementwise import FormulaOptimizer
 from rushlight.optim.optimizer import ParamsT
-from typing import Any
 
 class Adamax(FormulaOptimizer):
-    def __init__(self, params: ParamsT, lr: _float = ..., betas: tuple[_float, _float] = ..., eps: _float = ..., weight_decay: _float = ..., foreach: Any = ..., *, maximize: _bool = ..., differentiable: _bool = ..., capturable: _bool = ...) -> None: ...
+    def __init__(self, params: ParamsT, lr: _float = ..., betas: tuple[_float, _float] = ..., eps: _float = ..., weight_decay: _float = ..., foreach: _bool | None = ..., *, maximize: _bool = ..., differentiable: _bool = ..., capturable: _bool = ...) -> None: ...

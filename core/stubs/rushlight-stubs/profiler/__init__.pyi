@@ -1,9 +1,11 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight._words import _int
 from rushlight._words import _str
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 from rushlight.profiler.profile import ProfilerAction as ProfilerAction
@@ -14,4 +16,4 @@ from rushlight.profiler.ranges import record_function as record_function
 def schedule(*, wait: _int, warmup: _int, active: _int, repeat: _int = ..., skip_first: _int = ..., skip_first_wait: _int = ...) -> Any: ...
 def supported_activities() -> set[ProfilerActivity]: ...
 def tensorboard_trace_handler(dir_name: _str, worker_name: _str | None = ..., use_gzip: _bool = ...) -> Any: ...
-def where_does_my_step_go(step: Any, data: Any = ..., *, steps: _int = ..., warmup: _int = ...) -> StepReport: ...
+def where_does_my_step_go(step: Number | Tensor, data: Any = ..., *, steps: _int = ..., warmup: _int = ...) -> StepReport: ...

@@ -1,12 +1,13 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _int
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Channel:
-    def __init__(self, end: Any) -> None: ...
+    def __init__(self, end: Number | Tensor) -> None: ...
     @classmethod
     def pair(cls) -> Any: ...
     def fileno(self) -> _int: ...

@@ -1,16 +1,19 @@
-"""Inference: eager, compiled and ONNX Runtime.
+"""Inference: eager, compiled and ONNX Runtime, or PyTorch's `torch.compile`.
 
-python bench/onnx_runtime.py [MODEL ...] [--threads 1] [--rounds 3] [--seconds 0.4] [--name NAME]
+python bench/inference.py [MODEL ...] [--peer onnx|torch] [--threads 1] [--rounds 3]
+                          [--seconds 0.4] [--name NAME]
 
 Each way is timed in a process of its own, the three in turn, round after round (A B C A B C): CPU
 time on one thread, elapsed time on several. The time of a round is the shortest of a call, since
-shared machines disturb that least; ratios are medians over the rounds of ONNX Runtime's time over
-ours: above 1 means that we are faster. With a name, results/NAME.json, .md and .png are written.
+shared machines disturb that least; ratios are medians over the rounds of the peer's time over
+ours: above 1 means that we are faster. Weights are frozen everywhere, as ONNX Runtime takes them.
+With a name, results/NAME.json, .md and .png are written.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import math
 import os
@@ -25,7 +28,8 @@ from pathlib import Path
 from models.inference import MODELS
 from run import duration, machine
 
-WAYS = ("eager", "compiled", "onnx")
+OURS = ("eager", "compiled")
+PEERS = {"onnx": "ONNX Runtime", "torch": "torch.compile"}
 BATCHES = (1, 16)
 RESULTS = Path(__file__).with_name("results")
 
@@ -60,14 +64,30 @@ def onnx_call(library, model, given, threads):
     return lambda: session.run(None, feed)
 
 
+def torch_compiled(name, batch, threads):
+    """A call of PyTorch's compiled model, after its first."""
+    import torch
+
+    torch.manual_seed(0)
+    torch.set_num_threads(threads)
+    torch._inductor.config.freezing = True
+    model, given = MODELS[name](torch, batch)
+    run = torch.compile(model.eval())
+    return lambda: run(given), torch.inference_mode
+
+
 def one(name, batch, way, seconds, threads):
     """The time of one model in this process."""
+    clock = time.process_time if threads == 1 else time.perf_counter
+    if way == "torch":
+        call, context = torch_compiled(name, batch, threads)
+        with context():
+            return shortest(call, seconds, clock)
     import rushlight
 
     warnings.simplefilter("ignore")
     rushlight.manual_seed(0)
     rushlight.set_num_threads(threads)
-    clock = time.process_time if threads == 1 else time.perf_counter
     model, given = MODELS[name](rushlight, batch)
     model.eval()
     with rushlight.inference_mode():
@@ -91,13 +111,14 @@ def in_process(name, batch, way, options):
 
 def row(name, batch, options):
     """The times of one model by every way, a list of rounds each, and the ratios."""
-    times: dict = {way: [] for way in WAYS}
+    ways = (*OURS, options.peer)
+    times: dict = {way: [] for way in ways}
     for _ in range(options.rounds):
-        for way in WAYS:
+        for way in ways:
             times[way].append(in_process(name, batch, way, options))
     ratios = {}
-    for way in WAYS[:2]:
-        pairs = zip(times["onnx"], times[way], strict=True)
+    for way in OURS:
+        pairs = zip(times[options.peer], times[way], strict=True)
         ratios[way] = statistics.median([theirs / ours for theirs, ours in pairs])
     return {"times": times, "ratios": ratios}
 
@@ -105,38 +126,37 @@ def row(name, batch, options):
 def means(rows):
     """The geometric means of all ratios."""
     return {
-        way: statistics.geometric_mean([r["ratios"][way] for r in rows.values()])
-        for way in WAYS[:2]
+        way: statistics.geometric_mean([r["ratios"][way] for r in rows.values()]) for way in OURS
     }
 
 
 def page(rows, options):
     """The table as Markdown."""
-    import onnxruntime
-
-    here = machine()
+    here, ways = machine(), (*OURS, options.peer)
+    peer = PEERS[options.peer]
+    package = {"onnx": "onnxruntime", "torch": "torch"}[options.peer]
     clock = "CPU time of one thread" if options.threads == 1 else f"{options.threads} threads"
     lines = [
-        f"# Inference: ours against ONNX Runtime {onnxruntime.__version__}",
+        f"# Inference: ours against {peer} ({package} {importlib.metadata.version(package)})",
         "",
         f"{here['processor']}, {here['cores']} cores, Python {here['python']}; {clock}; "
-        f"{options.rounds} rounds of alternating processes. Ratio: ONNX Runtime's time over ours, "
+        f"{options.rounds} rounds of alternating processes. Ratio: {peer}'s time over ours, "
         "median of the rounds.",
         "",
-        "| network | batch | eager | compiled | ONNX Runtime | eager, ratio | compiled, ratio |",
+        f"| network | batch | eager | compiled | {peer} | eager, ratio | compiled, ratio |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for label, each in rows.items():
         name, batch = label.rsplit(", batch ", 1)
-        shown = " | ".join(duration(statistics.median(each["times"][way])) for way in WAYS)
-        ratios = " | ".join(f"{each['ratios'][way]:.2f}" for way in WAYS[:2])
+        shown = " | ".join(duration(statistics.median(each["times"][way])) for way in ways)
+        ratios = " | ".join(f"{each['ratios'][way]:.2f}" for way in OURS)
         lines.append(f"| {name} | {batch} | {shown} | {ratios} |")
     found = means(rows)
     lines.append(f"| geometric mean | | | | | {found['eager']:.2f} | {found['compiled']:.2f} |")
     return "\n".join(lines) + "\n"
 
 
-def chart(rows, path):
+def chart(rows, path, peer):
     """A bar for each row: eager and compiled."""
     import matplotlib
 
@@ -152,7 +172,7 @@ def chart(rows, path):
     axes.axvline(1, color="black", lw=1)
     axes.invert_yaxis()
     axes.margins(y=0.01)
-    axes.set_xlabel("ONNX Runtime's time over ours (right of 1: ours is faster)")
+    axes.set_xlabel(f"{peer}'s time over ours (right of 1: ours is faster)")
     axes.legend(loc="lower right")
     figure.tight_layout()
     figure.savefig(path, dpi=130)
@@ -162,6 +182,7 @@ def main():
     """Print the table, and write it down where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*")
+    parser.add_argument("--peer", choices=PEERS, default="onnx")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.4)
@@ -176,14 +197,16 @@ def main():
     for name in options.models or MODELS:
         for batch in BATCHES:
             found = rows[f"{name}, batch {batch}"] = row(name, batch, options)
-            shown = "  ".join(f"{way} {duration(min(found['times'][way]))}" for way in WAYS)
+            shown = "  ".join(
+                f"{way} {duration(min(times))}" for way, times in found["times"].items()
+            )
             ratios = " ".join(f"{ratio:.2f}" for ratio in found["ratios"].values())
             print(f"{name:12} {batch:3} {shown}  ratios {ratios}", flush=True)
     print({way: round(mean, 3) for way, mean in means(rows).items()})
     if options.name:
         (RESULTS / f"{options.name}.json").write_text(json.dumps(rows, indent=1) + "\n")
         (RESULTS / f"{options.name}.md").write_text(page(rows, options))
-        chart(rows, RESULTS / f"{options.name}.png")
+        chart(rows, RESULTS / f"{options.name}.png", PEERS[options.peer])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,72 @@
+"""The parts of a docstring: what it says first, of parameters, errors and sources, its example."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass, field
+
+ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):`~?([^`]+)`")
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`(])")
+_SOURCE = re.compile(r"\(([A-Z][^()]*\b(?:19|20)\d\d[a-z]?[^()]*)\)")
+
+
+@dataclass
+class Docstring:
+    """The parts of a docstring; `text` is Markdown without the example."""
+
+    text: str = ""
+    examples: list = field(default_factory=list)
+    raises: list = field(default_factory=list)
+    sources: list = field(default_factory=list)
+    related: list = field(default_factory=list)
+
+    @property
+    def summary(self):
+        """The first sentence."""
+        return _SENTENCE.split(self.text.partition("\n\n")[0], 1)[0]
+
+    def about(self, name):
+        """The first sentence that names a parameter, or None."""
+        for sentence in sentences(self.text):
+            if re.search(rf"`{re.escape(name)}`", sentence):
+                return sentence
+        return None
+
+
+def sentences(text):
+    """The sentences of a text; those of lists one by one."""
+    for paragraph in re.split(r"\n\s*\n|\n(?=\s*[-*] )", text):
+        yield from (" ".join(s.split()).lstrip("-* ") for s in _SENTENCE.split(paragraph))
+
+
+def parsed(value) -> Docstring:
+    """The docstring of a function or class."""
+    raw = own_doc(value)
+    found = Docstring()
+    found.related = [name for name in dict.fromkeys(ROLE.findall(raw))]
+    raw = ROLE.sub(r"`\1`", raw).replace("``", "`")
+    lines, example = [], []
+    for line in raw.splitlines():
+        if line.startswith(">>>") or (example and line.strip()):
+            example.append(line)
+            continue
+        if example:
+            found.examples.append("\n".join(example))
+            example = []
+        lines.append(line)
+    if example:
+        found.examples.append("\n".join(example))
+    found.text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    found.raises = [s for s in sentences(found.text) if re.search(r"\b[Rr]aises?\b", s)]
+    found.sources = [" ".join(s.split()) for s in _SOURCE.findall(found.text)]
+    return found
+
+
+def own_doc(value):
+    """The docstring of a value, not that of a class of Python's it derives from."""
+    text = inspect.getdoc(value) or ""
+    for base in (dict, list, tuple, int, float, str, object, Exception):
+        if text and text == inspect.getdoc(base):
+            return ""
+    return text

@@ -1,0 +1,130 @@
+"""Pages of the reference as Markdown."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+from reference.docstrings import own_doc, parsed
+from reference.glossary import GLOSSARY
+from reference.made_examples import example_of
+from reference.signatures import signature_of
+
+ROOT = Path(__file__).parents[2]
+SOURCE = "https://github.com/rushlight/rushlight/blob/main"
+
+
+class Entry:
+    """One name of the reference: what its parts say."""
+
+    def __init__(self, path, name, value):
+        self.path, self.name, self.value = path, name, value
+        self.doc = parsed(value)
+        self.signature = signature_of(name, value, path == "rushlight.Tensor")
+        self.example = "\n\n".join(self.doc.examples) or example_of(path, name, value)
+        self.source = source_of(value)
+
+    def about(self, parameter):
+        """What is known of a parameter: by the docstring, or by its name."""
+        name = parameter.lstrip("*")
+        return self.doc.about(name) or GLOSSARY.get(name)
+
+    @property
+    def is_described(self):
+        """Whether something is said about every parameter."""
+        return all(self.about(p.name) for p in self.signature.parameters)
+
+    def markdown(self):
+        """The entry."""
+        parts = [f"### {self.name} {{ #{self.path}.{self.name} }}", self._call(), self.doc.text]
+        parts += [self._parameters(), self._returns(), *self._notes()]
+        if self.example:
+            parts.append(f"```pycon\n{self.example}\n```")
+        parts.append(self._methods())
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def _call(self):
+        return "```python\n" + "\n".join(self.signature.lines) + "\n```"
+
+    def _parameters(self):
+        rows = self.signature.parameters
+        if not rows:
+            return ""
+        lines = ["| parameter | type | default | |", "| --- | --- | --- | --- |"]
+        for each in rows:
+            default = "" if each.default is None else f"`{each.default}`"
+            about = _cell(self.about(each.name) or "")
+            lines.append(f"| `{each.name}` | {_types(each.type)} | {_cell(default)} | {about} |")
+        return "\n".join(lines)
+
+    def _returns(self):
+        if isinstance(self.value, type) or self.signature.returns in ("", "Any"):
+            return ""
+        return f"**Returns** {_types(self.signature.returns)}"
+
+    def _notes(self):
+        if self.source:
+            yield f"**Source** [{self.source}]({SOURCE}/{self.source})"
+        if self.doc.related:
+            yield "**See also** " + ", ".join(f"`{name}`" for name in self.doc.related)
+
+    def _methods(self):
+        if not isinstance(self.value, type):
+            return ""
+        rows = [
+            f"| `{name}` | {_cell(parsed(found).summary)} |" for name, found in methods(self.value)
+        ]
+        return "\n".join(["| method | |", "| --- | --- |", *rows]) if rows else ""
+
+
+def methods(cls):
+    """The public methods that a class defines itself, with a docstring of their own."""
+    for name, found in vars(cls).items():
+        found = getattr(found, "__func__", found)
+        if not name.startswith("_") and inspect.isfunction(found) and own_doc(found):
+            yield name, found
+
+
+def _cell(text):
+    """A text in a table's cell."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _types(text):
+    """Types, with links to classes that are on pages of their own."""
+    shown = _cell(text)
+    return f"`{shown}`" if "\\|" not in shown else " or ".join(
+        f"`{part.strip()}`" for part in _parts(text)
+    )  # fmt: skip
+
+
+def _parts(text):
+    """The members of a union, outside of brackets."""
+    depth, found = 0, [""]
+    for character in text:
+        depth += (character in "[(") - (character in "])")
+        if character == "|" and not depth:
+            found.append("")
+        else:
+            found[-1] += "\\|" if character == "|" else character
+    return found
+
+
+def source_of(value):
+    """``folder/file.py#L12``, or None for what has no source."""
+    op = None if isinstance(value, type) else getattr(value, "op", None)
+    value = getattr(op, "body", None) or value
+    try:
+        value = inspect.unwrap(value)
+        file, line = inspect.getsourcefile(value), inspect.getsourcelines(value)[1]
+    except (TypeError, OSError, ValueError):
+        return None
+    if file is None or not Path(file).is_relative_to(ROOT):
+        return None
+    return f"{Path(file).relative_to(ROOT).as_posix()}#L{line}"
+
+
+def alias(path, name, known):
+    """A name that stands on another page."""
+    home, _, label = known.rpartition(".")
+    return f"### {name} {{ #{path}.{name} }}\n\nIs [`{known}`]({home}.md#{known}).\n"
