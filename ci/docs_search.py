@@ -25,7 +25,7 @@ QUERIES = {
     "load checkpoint": ("checkpoints", "learn_saving"),
     "state_dict": ("learn_saving", "checkpoints"),
     "safetensors": ("learn_saving", "checkpoints"),
-    "dataloader num_workers": ("data_loading", "learn_data"),
+    "dataloader num_workers": ("data_loading", "learn_data", "reference/rushlight.utils.data"),
     "collate padding": ("learn_data",),
     "autograd gradient": ("learn_tensors", "reference/rushlight.autograd"),
     "zero_grad": ("learn_tensors", "learn_modules"),
@@ -75,7 +75,8 @@ def index_of(entries: list[dict]):
         pipeline.reset()
     builder.pipeline.add(stop_word_filter)
     fields = [{"field_name": "title", "boost": 1000}, "text"]
-    return lunr("location", fields, entries, builder=builder)
+    boosted = [(entry, {"boost": entry.get("boost", 1)}) for entry in entries]
+    return lunr("location", fields, boosted, builder=builder)
 
 
 def found(index, query: str) -> list[str]:

@@ -75,17 +75,18 @@ _X = "x = rushlight.tensor([-1.5, 0.0, 2.5])\n"
 _PAIR = "x, y = rushlight.tensor([0.2, 0.9, 0.4]), rushlight.tensor([0.0, 1.0, 1.0])\n"
 _ROWS = "x = rushlight.tensor([[1.0, 2.0, 0.5]])\n"
 _F = "rushlight.nn.functional"
+_SEED = "_ = rushlight.manual_seed(0)\n"
 FUNCTIONS = {
     **{name: f"{_X}{_F}.{name}(x)" for name in "celu elu hardsigmoid hardswish hardtanh leaky_relu "
        "mish relu6 selu silu softsign tanhshrink".split()},
     **{name: f"{_PAIR}{_F}.{name}(x, y)" for name in "binary_cross_entropy huber_loss l1_loss "
        "mse_loss binary_cross_entropy_with_logits kl_div poisson_nll_loss smooth_l1_loss "
        "soft_margin_loss hinge_embedding_loss".split()},
-    **{name: f"rushlight.manual_seed(0)\n{_F}.{name}(rushlight.ones(1, 6, 1, 1, 1), 0.5).flatten()"
+    **{name: f"{_SEED}{_F}.{name}(rushlight.ones(1, 6, 1, 1, 1), 0.5).flatten()"
        for name in "alpha_dropout dropout dropout3d feature_alpha_dropout".split()},
-    "dropout1d": f"rushlight.manual_seed(0)\n"
+    "dropout1d": f"_ = rushlight.manual_seed(0)\n"
                  f"{_F}.dropout1d(rushlight.ones(1, 6, 1), 0.5).flatten()",
-    "dropout2d": f"rushlight.manual_seed(0)\n"
+    "dropout2d": f"_ = rushlight.manual_seed(0)\n"
                  f"{_F}.dropout2d(rushlight.ones(1, 6, 1, 1), 0.5).flatten()",
     "batch_norm": f"x = rushlight.tensor([[1.0, 10.0], [3.0, 30.0]])\n"
                   f"{_F}.batch_norm(x, None, None, training=True)",
@@ -124,8 +125,8 @@ FUNCTIONS = {
                     f"{_F}.max_unpool2d(values, places, 2)",
     "fold": f"{_F}.fold(rushlight.ones(1, 4, 4), (3, 3), 2)",
     "unfold": f"{_F}.unfold(rushlight.arange(9.0).reshape(1, 1, 3, 3), 2)",
-    "gumbel_softmax": f"rushlight.manual_seed(0)\n{_ROWS}{_F}.gumbel_softmax(x, hard=True)",
-    "scaled_dot_product_attention": f"rushlight.manual_seed(0)\nq = rushlight.randn(1, 2, 3, 4)\n"
+    "gumbel_softmax": f"_ = rushlight.manual_seed(0)\n{_ROWS}{_F}.gumbel_softmax(x, hard=True)",
+    "scaled_dot_product_attention": f"{_SEED}q = rushlight.randn(1, 2, 3, 4)\n"
                                     f"{_F}.scaled_dot_product_attention(q, q, q).shape",
     "softmax": f"{_ROWS}{_F}.softmax(x, 1)", "log_softmax": f"{_ROWS}{_F}.log_softmax(x, 1)",
     "softmin": f"{_ROWS}{_F}.softmin(x, 1)", "rrelu": f"{_X}{_F}.rrelu(x)",
@@ -158,14 +159,14 @@ def _initial(name, given):
     shape = "2, 2, 3" if name == "dirac_" else "2, 3"
     given = f", {given}" if given else ""
     return (
-        f"rushlight.manual_seed(0)\nw = rushlight.empty({shape})\n"
+        f"_ = rushlight.manual_seed(0)\nw = rushlight.empty({shape})\n"
         f"rushlight.nn.init.{name}(w{given})"
     )
 
 
 def _distribution(name, given):
     return (
-        f"rushlight.manual_seed(0)\nd = rushlight.distributions.{name}({given})\n"
+        f"_ = rushlight.manual_seed(0)\nd = rushlight.distributions.{name}({given})\n"
         "x = d.sample()\nx, d.log_prob(x)"
     )
 

@@ -20,6 +20,7 @@ class Docstring:
     raises: list = field(default_factory=list)
     sources: list = field(default_factory=list)
     related: list = field(default_factory=list)
+    arguments: dict = field(default_factory=dict)  # of a section "Args:"
 
     @property
     def summary(self):
@@ -27,7 +28,9 @@ class Docstring:
         return _SENTENCE.split(self.text.partition("\n\n")[0], 1)[0]
 
     def about(self, name):
-        """The first sentence that names a parameter, or None."""
+        """What a list of arguments says of a parameter, or the first sentence that names it."""
+        if name in self.arguments:
+            return self.arguments[name]
         for sentence in sentences(self.text):
             if re.search(rf"`{re.escape(name)}`", sentence):
                 return sentence
@@ -57,10 +60,34 @@ def parsed(value) -> Docstring:
         lines.append(line)
     if example:
         found.examples.append("\n".join(example))
-    found.text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    found.text = re.sub(r"\n{3,}", "\n\n", "\n".join(_without_arguments(lines, found))).strip()
     found.raises = [s for s in sentences(found.text) if re.search(r"\b[Rr]aises?\b", s)]
     found.sources = [" ".join(s.split()) for s in _SOURCE.findall(found.text)]
     return found
+
+
+_SECTION = re.compile(r"^(Args|Arguments|Parameters|Attributes):$")
+_ARGUMENT = re.compile(r"^\s+`?\*{0,2}(\w+)`?(?: \([^)]*\))?: (.*)$")
+
+
+def _without_arguments(lines, found):
+    """The lines without sections of arguments, which are put into ``found.arguments``."""
+    kept, inside, name = [], False, None
+    for line in lines:
+        if _SECTION.match(line):
+            inside, name = True, None
+        elif inside and line[:1] not in ("", " "):
+            inside = False
+        if not inside:
+            kept.append(line)
+            continue
+        argument = _ARGUMENT.match(line)
+        if argument:
+            name = argument[1]
+            found.arguments[name] = argument[2]
+        elif name and line.strip():
+            found.arguments[name] += " " + line.strip()
+    return kept
 
 
 def own_doc(value):

@@ -39,7 +39,7 @@ def example_of(path, name, value):
 
 def _layer(name, given, *shapes):
     inputs = [f"rushlight.randn({', '.join(map(str, shape))})" for shape in shapes]
-    lines = ["rushlight.manual_seed(0)", f"layer = rushlight.nn.{name}({given})"]
+    lines = ["_ = rushlight.manual_seed(0)", f"layer = rushlight.nn.{name}({given})"]
     return run(lines, f"layer({', '.join(inputs)})")
 
 
@@ -160,16 +160,27 @@ def run(lines, call):
             shown = repr(result)
             if len(shown) > MOST_TEXT and isinstance(result, tuple):
                 call, result = f"{call}[0]", result[0]
-            if len(shown) > MOST_TEXT and isinstance(result, rushlight.Tensor):
-                call, shown = f"{call}.shape", repr(result.shape)
+            call, shown = _short(call, result, shown)
     except Exception as error:  # a sample of another dtype or with rounded values that do not fit
         FAILED.append((call, f"{type(error).__name__}: {error}"))
         return None
-    if len(shown) > MOST_TEXT or "0x" in shown or shown == "None":
+    if len(shown) > MOST_TEXT or shown == "None" or "0x" in shown or "\n\n" in shown:
         return None
     if not any("manual_seed" in line for line in lines) and _draws(lines, call, shown):
-        lines = ["rushlight.manual_seed(0)", *lines]
+        lines = ["_ = rushlight.manual_seed(0)", *lines]
     return "\n".join([*(f">>> {line}" for line in [*lines, call]), shown])
+
+
+def _short(call, result, shown):
+    """A call that shows a part of a large result, or its shape, and what it shows."""
+    if not isinstance(result, rushlight.Tensor):
+        return call, shown
+    short, first = call, (0,) * max(0, result.dim() - 2)
+    if "\n\n" in shown:  # matrices
+        short, shown = f"{call}[{', '.join(map(str, first))}]", repr(result[first])
+    if len(shown) > MOST_TEXT:
+        short, shown = f"{call}.shape", repr(result.shape)
+    return short, shown
 
 
 def _space():

@@ -6,7 +6,7 @@ import inspect
 from pathlib import Path
 
 from reference.docstrings import own_doc, parsed
-from reference.glossary import GLOSSARY
+from reference.glossary import GLOSSARY, OF_OPS
 from reference.made_examples import example_of
 from reference.signatures import signature_of
 
@@ -27,7 +27,8 @@ class Entry:
     def about(self, parameter):
         """What is known of a parameter: by the docstring, or by its name."""
         name = parameter.lstrip("*")
-        return self.doc.about(name) or GLOSSARY.get(name)
+        known = OF_OPS.get(name) if hasattr(self.value, "op") else None
+        return self.doc.about(name) or known or GLOSSARY.get(name)
 
     @property
     def is_described(self):
@@ -50,12 +51,13 @@ class Entry:
         rows = self.signature.parameters
         if not rows:
             return ""
-        lines = ["| parameter | type | default | |", "| --- | --- | --- | --- |"]
-        for each in rows:
-            default = "" if each.default is None else f"`{each.default}`"
-            about = _cell(self.about(each.name) or "")
-            lines.append(f"| `{each.name}` | {_types(each.type)} | {_cell(default)} | {about} |")
-        return "\n".join(lines)
+        return "\n".join(map(self._parameter, rows))
+
+    def _parameter(self, each):
+        """A line of a list: tables are cut on narrow screens."""
+        default = "" if each.default is None else f" = `{each.default}`"
+        about = " ".join((self.about(each.name) or "").split())
+        return f"- **`{each.name}`** {_types(each.type)}{default}{': ' if about else ''}{about}"
 
     def _returns(self):
         if isinstance(self.value, type) or self.signature.returns in ("", "Any"):
@@ -71,10 +73,8 @@ class Entry:
     def _methods(self):
         if not isinstance(self.value, type):
             return ""
-        rows = [
-            f"| `{name}` | {_cell(parsed(found).summary)} |" for name, found in methods(self.value)
-        ]
-        return "\n".join(["| method | |", "| --- | --- |", *rows]) if rows else ""
+        rows = [f"- `{name}` {parsed(found).summary}" for name, found in methods(self.value)]
+        return "\n".join(["**Methods**", "", *rows]) if rows else ""
 
 
 def methods(cls):
@@ -85,29 +85,9 @@ def methods(cls):
             yield name, found
 
 
-def _cell(text):
-    """A text in a table's cell."""
-    return " ".join(text.split()).replace("|", "\\|")
-
-
 def _types(text):
-    """Types, with links to classes that are on pages of their own."""
-    shown = _cell(text)
-    return f"`{shown}`" if "\\|" not in shown else " or ".join(
-        f"`{part.strip()}`" for part in _parts(text)
-    )  # fmt: skip
-
-
-def _parts(text):
-    """The members of a union, outside of brackets."""
-    depth, found = 0, [""]
-    for character in text:
-        depth += (character in "[(") - (character in "])")
-        if character == "|" and not depth:
-            found.append("")
-        else:
-            found[-1] += "\\|" if character == "|" else character
-    return found
+    """A type as code."""
+    return f"`{' '.join(text.split())}`"
 
 
 def source_of(value):

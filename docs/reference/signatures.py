@@ -76,7 +76,13 @@ def _constructor(name, value, written):
         inspect.signature(value)
     except (TypeError, ValueError):
         return f"def {name}(*args, **kwargs) -> Any: ..."
-    return functions.by_signature(name, value, written, of_tensors=False)
+    init = value.__init__
+    if not inspect.isfunction(init) or len(inspect.signature(init).parameters) - 1 != len(
+        inspect.signature(value).parameters
+    ):
+        return functions.by_signature(name, value, written, of_tensors=False)
+    text = functions.by_signature(name, init, written, True, of_tensors=False)
+    return re.sub(r"\(self(, )?", "(", text, count=1)
 
 
 def _of_schemas(schemas):

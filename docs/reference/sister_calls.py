@@ -88,13 +88,13 @@ AUDIO_PLAIN = {
                        "rushlight.tensor([1.0, 100.0]), 10.0, 1e-10, 0.0)",
     "mu_law_decoding": "rushlight_audio.functional.mu_law_decoding("
                        "rushlight.tensor([0, 128, 255]), 256)",
-    "loudness": "rushlight.manual_seed(0)\n"
+    "loudness": "_ = rushlight.manual_seed(0)\n"
                 "rushlight_audio.functional.loudness(rushlight.rand(1, 8000), 8000)",
 }  # fmt: skip
 
 
 def _transform(path, name, given, picture=PICTURE):
-    return f"rushlight.manual_seed(0)\n{picture}\n{path}.{name}({given})(picture)"
+    return f"_ = rushlight.manual_seed(0)\n{picture}\n{path}.{name}({given})(picture)"
 
 
 def _function(path, name, given, picture=PICTURE, what="picture"):

@@ -10,6 +10,8 @@ from reference.pages import Entry, alias
 
 RECORD = Path(__file__).with_name("record.json")
 # What is counted of the names of a package; only `names` may become fewer.
+# Pages that explain come before the reference in a search.
+_HEAD = "---\nsearch:\n  boost: 0.1\n---\n\n"
 COUNTS = ("names", "summary", "typed", "parameters", "source", "example")
 
 
@@ -32,7 +34,7 @@ def written(target):
             _count(counts[path.partition(".")[0]], entry)
     for pages in PACKAGES.values():
         for path, title in pages.items():
-            text = f"# {path}\n\n{title}.\n\n" + "\n".join(texts.get(path, []))
+            text = f"{_HEAD}# {path}\n\n{title}.\n\n" + "\n".join(texts.get(path, []))
             (target / f"{path}.md").write_text(text)
     sizes = {path: len(page) for path, page in texts.items()}
     (target.parent / "reference.md").write_text(overview(sizes, counts))
