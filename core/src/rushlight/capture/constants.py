@@ -7,6 +7,7 @@ import operator
 
 from rushlight.autograd.mode import no_grad
 from rushlight.capture.fusion import elementwise_op
+from rushlight.capture.recording import is_view
 from rushlight.machine import np
 from rushlight.ops.creation.tensors import empty, full, ones, zeros
 from rushlight.ops.shape.joining import cat, stack
@@ -24,9 +25,7 @@ def without_unread(graph) -> None:
 
 
 def _is_quiet(node):
-    op = getattr(node.target, "op", None)
-    is_view = op is not None and op.kind == "view"
-    return is_view or node.target in _QUIET or elementwise_op(node) is not None
+    return is_view(node.target) or node.target in _QUIET or elementwise_op(node) is not None
 
 
 class Folded:

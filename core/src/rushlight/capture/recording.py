@@ -52,7 +52,7 @@ class _Calls(Recorder):
             self.refuse("it draws from a generator of its own")
         if getattr(function, "__module__", "") == "rushlight.nn.native_calls":
             self.refuse("it runs a recurrent layer, which is no single op")
-        if writes and (type(args[0]) in EXACT or _reshapes(function)):
+        if writes and (type(args[0]) in EXACT or is_view(function)):
             self.refuse(f"it changes a tensor by {function.__name__}()")
         if kwargs.get("out") is not None:
             self.refuse("it writes into out=")
@@ -99,9 +99,9 @@ class _Calls(Recorder):
         return leaf
 
 
-def _reshapes(function):
-    """Whether an in-place form gives its tensor another shape: a second name for the same tensor
-    would not know."""
+def is_view(function):
+    """Whether a function is a form of a view: an in-place one gives its tensor another shape, of
+    which a second name for the same tensor would not know."""
     return getattr(getattr(function, "op", None), "kind", None) == "view"
 
 

@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from rushlight.kernels.gemm import blocked
 from rushlight.kernels.gemm import microkernel as mk
-from rushlight.kernels.gemm.blocked import BLOCK_ROWS, GATHERS, GROUPS, panel_products, ready_tiles
+from rushlight.kernels.gemm.blocked import (
+    BLOCK_ROWS,
+    GATHERS,
+    GROUPS,
+    SUM_DEPTH,
+    panel_products,
+    ready_tiles,
+)
 from rushlight.kernels.gemm.microkernel import PANEL, TILE_WORDS
 from rushlight.kernels.gemm.panels import pack_panels
 from rushlight.kernels.gemm.plans import (
@@ -42,7 +49,7 @@ _FLOAT32 = np.dtype(np.float32)
 _HEAD = 8  # words of a plan before those of its kernel
 # (wide, narrow) tiles that bring the next panel into the first cache: of weights of many layers,
 # each read once, it is in no cache near by (4 to 7 % of such products).
-_TILES = tuple(mk.TileTable("rows", v, blocked.SUM_DEPTH, asks=1) for v in (mk.NV, 1))
+_TILES = mk.TileTable("rows", mk.NV, SUM_DEPTH, asks=1), mk.TileTable("rows", 1, SUM_DEPTH, asks=1)
 
 
 @range_kernel

@@ -37,13 +37,12 @@ def beside(rows):
 
 
 @function
-def multiply_few(tiles, several, block, a, a_row, rows, depth, packed, panel_bytes, columns, c,
-                 c_row, start, bias):  # fmt: skip
+def multiply_few(tiles, several, block, rows, packed, columns, c):
     """:func:`multiply` for at most FEW rows, whose tiles compute several panels at a time where
-    there are as many; the same bits."""
+    there are as many; the same bits. The block has all but what differs from panel to panel; in
+    BIAS what belongs to the first column."""
     p = array(i64, block)
-    p[mk.A], p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a, a_row, i64(4), c_row
-    p[mk.DEPTH], p[mk.START], p[mk.PANEL_BYTES] = depth, start, panel_bytes
+    bias, panel_bytes = p[mk.BIAS], p[mk.PANEL_BYTES]
     whole = columns // (PANEL * beside(rows)) * beside(rows)
     for j in range(0, whole, beside(rows)):
         p[mk.B], p[mk.C] = packed + j * panel_bytes, c + 4 * PANEL * j

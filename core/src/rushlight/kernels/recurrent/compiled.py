@@ -7,6 +7,7 @@ those of OpenBLAS.
 
 from __future__ import annotations
 
+from rushlight.kernels.gemm import microkernel as mk
 from rushlight.kernels.gemm.microkernel import (
     FEW,
     PANEL,
@@ -103,8 +104,11 @@ def product(g, block, a, rows, depth, packed, columns, transposed, c, start):
     size = real.bits // 8
     if real is f32:
         if rows <= FEW:
-            multiply_few(g[TILES], g[SEVERAL], block, a, 4 * depth, rows, depth, packed,
-                         4 * depth * PANEL, columns, c, 4 * columns, start, g[BIAS])  # fmt: skip
+            p = array(i64, block)
+            p[mk.A], p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a, 4 * depth, i64(4), 4 * columns
+            p[mk.DEPTH], p[mk.PANEL_BYTES] = depth, 4 * depth * PANEL
+            p[mk.START], p[mk.BIAS] = start, g[BIAS]
+            multiply_few(g[TILES], g[SEVERAL], block, rows, packed, columns, c)
             return
         for j in range(0, columns, PANEL):  # a panel stays in the first cache for all rows
             multiply(g[TILES], block, a, 4 * depth, i64(4), rows, depth, packed + 4 * depth * j,

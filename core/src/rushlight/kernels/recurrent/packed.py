@@ -39,7 +39,7 @@ class PackedRecurrence:
         steps, rows, count = len(gates), len(hidden), threads.get_num_threads()
         out = empty((steps, rows, self.width), FLOAT32)
         last, cells = np.empty(0, FLOAT32), None
-        if self.kind == "lstm":
+        if cell is not None:
             last, cells = np.empty((rows, self.width), FLOAT32), empty(out.shape, FLOAT32)
         plan = plan_of(
             self.kind, steps, rows, self.width, self.backwards, False, FLOAT32, count

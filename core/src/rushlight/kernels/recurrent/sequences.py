@@ -128,9 +128,9 @@ def _blocks(rows, most, count, dtype):
 @functools.lru_cache(maxsize=256)
 def plan_of(kind, steps, rows, width, backwards, back, dtype, count):
     """The plan of a layer's forward or backward pass (`back`) on so many threads."""
-    from rushlight.kernels.gemm import microkernel as mk
     from rushlight.kernels.recurrent import compiled as native
 
+    mk = native.mk
     blocks = _blocks(rows, mk.MAX_ROWS, count, dtype)
     words = [0] * native.T
     sizes = {rows * (i + 1) // blocks - rows * i // blocks for i in range(blocks)}
