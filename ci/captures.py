@@ -143,6 +143,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing")
     options = parser.parse_args()
     if options.one:
+        sys.argv[1:] = []  # programs read it, too
         print("RESULT " + json.dumps(one(*options.one)))
         return 0
     before = json.loads(RECORD.read_text()) if RECORD.exists() else {}

@@ -264,3 +264,24 @@ def test_what_is_not_there_can_be_imported_and_says_so():
         fx.Nothing()
     with pytest.raises(NotImplementedError, match="shape_prop"):
         fx.passes.fake_tensor_prop.FakeTensorProp(None)
+
+
+def test_a_model_that_counts_keeps_its_buffer():
+    """PyTorch leaves a proxy in it."""
+
+    class Counting(rushlight.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("seen", rushlight.zeros((), dtype=rushlight.int64))
+
+        def forward(self, x):
+            self.seen += x.shape[0]
+            return x * 2
+
+    model = Counting()
+    graph_module = fx.symbolic_trace(model)
+    assert type(model.seen) is rushlight.Tensor
+    assert type(graph_module.seen) is rushlight.Tensor
+    x = rushlight.ones(3, 2)
+    assert rushlight.equal(graph_module(x), x * 2)
+    assert model.seen.item() == 3

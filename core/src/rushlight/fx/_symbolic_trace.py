@@ -216,6 +216,8 @@ class Tracer(TracerBase):
         original_call, original_getattr = nn.Module.__call__, nn.Module.__getattr__
         parameters: dict = {}
         with Patcher() as patcher:
+            for module in self.root.modules():
+                patcher.keep(module._buffers)  # `self.seen += n` would leave a proxy in the model
 
             def read(module, attr):
                 return self.getattr(attr, original_getattr(module, attr), parameters)

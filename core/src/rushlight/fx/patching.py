@@ -83,6 +83,17 @@ class Patcher:
         else:
             self.undo.append(lambda: namespace.__setitem__(name, before))
 
+    def keep(self, values: dict) -> None:
+        """Have no proxy in the place of any of these values in the end."""
+        before = dict(values)
+
+        def restore():
+            for name, value in values.items():
+                if isinstance(value, Proxy) and name in before:
+                    values[name] = before[name]
+
+        self.undo.append(restore)
+
     def patch_method(self, cls: type, name: str, new) -> None:
         """Let the method `name` of `cls` be `new`."""
         before = getattr(cls, name)
