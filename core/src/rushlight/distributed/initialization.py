@@ -46,8 +46,8 @@ def init_process_group(
         backend: ``"gloo"`` or ``"mpi"``, both served by MPI, for tensors of the CPU; ``"nccl"`` for
             those of GPUs (tensors of the CPU go by MPI then, too); ``"cpu:gloo,cuda:nccl"``. By
             default ``"gloo"``, and NCCL for tensors of GPUs where it is there.
-        init_method: ``env://`` (default; MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE),
-            ``tcp://host:port`` or ``file:///path``.
+        init_method: ``env://`` (default; MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, or what
+            Slurm's ``srun`` sets), ``tcp://host:port`` or ``file:///path``.
         timeout: a timedelta, how long the start and every operation may take; 30 minutes.
         world_size, rank: how many processes there are, and which of them this is.
         store: instead of `init_method`, with `rank` and `world_size`.

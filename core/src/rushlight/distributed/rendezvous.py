@@ -7,6 +7,7 @@ from datetime import timedelta
 from urllib.parse import parse_qs, urlparse
 
 from rushlight.distributed.file_store import FileStore
+from rushlight.distributed.launching import slurm
 from rushlight.distributed.prefix_store import PrefixStore
 from rushlight.distributed.stores import default_timeout
 from rushlight.distributed.tcp_store import TCPStore
@@ -90,7 +91,8 @@ def _store(host, port, rank, size, timeout):
 def _by_variables(url, timeout=default_timeout, **options):
     query = _query(url)
     found = startup.launched()
-    given = {} if found is None else {"RANK": found[0], "WORLD_SIZE": found[1]}
+    step = slurm.variables() if found is None else {}
+    given = step if found is None else {"RANK": found[0], "WORLD_SIZE": found[1]}
     rank = int(query["rank"]) if "rank" in query else _variable("RANK", given)
     size = int(query["world_size"]) if "world_size" in query else _variable("WORLD_SIZE", given)
     if found is not None and found != (rank, size):
@@ -100,7 +102,7 @@ def _by_variables(url, timeout=default_timeout, **options):
         )
     if found is not None and "MASTER_ADDR" not in os.environ:
         yield None, rank, size  # MPI itself knows the others
-    host, port = _variable("MASTER_ADDR"), int(_variable("MASTER_PORT"))
+    host, port = _variable("MASTER_ADDR", step), int(_variable("MASTER_PORT", step))
     yield _store(host, port, rank, size, timeout), rank, size
     raise RuntimeError("Unable to perform re-rendezvous using env:// method")
 
