@@ -260,6 +260,61 @@ def inside(mode, call):
         return call()
 
 
+def test_out_and_what_has_no_overload_run_in_a_mode():
+    x, out = rushlight.ones(2), rushlight.empty(2)
+    with Plain():
+        assert rushlight.add(x, x, out=out) is out
+        drawn = rushlight.normal(0.0, 1.0, (3,))
+    assert out.tolist() == [2.0, 2.0] and drawn.shape == (3,)
+
+
+@pytest.mark.parametrize("setting", ["autocast", "create_graph", "Function", "in place"])
+def test_gradients_with_other_machinery_are_the_same_in_a_mode(setting):
+    def run():
+        x = rushlight.arange(6.0).reshape(2, 3).div(7).requires_grad_()
+        return rushlight.autograd.grad(MACHINERY[setting](x).sum(), x)[0]
+
+    expected = run()
+    with Plain():
+        found = run()
+    rushlight.testing.assert_close(found, expected)
+
+
+class Square(rushlight.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * ctx.saved_tensors[0] * grad
+
+
+def under_autocast(x):
+    with rushlight.autocast("cpu", dtype=rushlight.bfloat16):
+        return (x @ x.T).float()
+
+
+def gradient_of_gradient(x):
+    return rushlight.autograd.grad((x**3).sum(), x, create_graph=True)[0]
+
+
+def written_through_a_view(x):
+    y = x * 1
+    y[0] = 5
+    y.view(-1)[4:].mul_(3)
+    return y.mul_(2).exp()
+
+
+MACHINERY = {
+    "autocast": under_autocast,
+    "create_graph": gradient_of_gradient,
+    "Function": Square.apply,
+    "in place": written_through_a_view,
+}
+
+
 def test_a_mode_is_of_one_thread():
     def work():
         result.append(rushlight.ones(2) + 1)

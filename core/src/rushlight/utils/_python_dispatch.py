@@ -134,10 +134,8 @@ class TorchDispatchMode(Interpreter):
         out = take_out(op, kwargs)
         step = step_of(function, args, kwargs)
         if step is None and op is None:
-            raise NotImplementedError(
-                f"{function.__name__}() is no ATen op that a TorchDispatchMode can see; call it "
-                "outside of the mode, or inside of _disable_current_modes()"
-            )
+            with _off(self):  # no overload to tell the mode of
+                return function(*args, **kwargs)
         result = NotImplemented
         if step is None or step[1] is not None:
             with _on(self):
@@ -147,7 +145,10 @@ class TorchDispatchMode(Interpreter):
                     result = step[1](*step[0].args, **step[0].kwargs)
         if result is NotImplemented:
             result = _Call(self, function, step[0], records).run(args, kwargs)
-        return result if out is None else write_out(out, result)
+        if out is None:
+            return result
+        with _off(self):
+            return write_out(out, result)
 
 
 class _Call(Interpreter):
