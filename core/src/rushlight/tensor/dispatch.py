@@ -203,11 +203,12 @@ def dispatching() -> bool:
 
 
 def dispatched(function, args):
-    """The result of a write to plain tensors by what is no op of the table, where a dispatch mode
-    sees it; NotImplemented where none does. Callers look at ``stack.levels`` first."""
-    if getattr(stack.levels[-1], "owner", None) is None:
-        return NotImplemented
-    return captured(function, args, {})
+    """:func:`through_levels` of a write by what is no op of the table; where none of its tensors is
+    a wrapper, a dispatch mode sees it. Callers look at ``stack.levels`` first."""
+    found = through_levels(function, args, args, {})
+    if found is NotImplemented and getattr(stack.levels[-1], "owner", None) is not None:
+        return captured(function, args, {})
+    return found
 
 
 def captured_part(tensor):

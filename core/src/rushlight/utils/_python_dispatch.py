@@ -137,16 +137,18 @@ class TorchDispatchMode(Interpreter):
             with _off(self):  # no overload to tell the mode of
                 return function(*args, **kwargs)
         result = NotImplemented
-        if step is None or step[1] is not None:
+        if step is None:
             with _on(self):
-                if step is None:
-                    result = opened(None, function, op, variant, args, kwargs)
-                else:
-                    result = step[1](*step[0].args, **step[0].kwargs)
+                result = opened(None, function, op, variant, args, kwargs)
+        elif step[1] is not None:
+            with _on(self):
+                result = step[1](*step[0].args, **step[0].kwargs)
         if result is NotImplemented:
             result = _Call(self, function, step[0], records).run(args, kwargs)
-        if out is None:
-            return result
+        return result if out is None else self._written(out, result)
+
+    def _written(self, out, result):
+        """`out` with the elements of a result that the mode was told of."""
         with _off(self):
             return write_out(out, result)
 

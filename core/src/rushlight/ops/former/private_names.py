@@ -97,11 +97,15 @@ def _scaled_mm(
     _check_rest_of_scaled(mat2, bias, scale_result)
     found = (input.float() * scale_a) @ (mat2.float() * scale_b)
     found = found if bias is None else found + bias.float()
-    out_dtype = input.dtype if out_dtype is None else out_dtype
-    if out_dtype in _EIGHT_BITS:
-        limit = dtypes.finfo(out_dtype).max
-        found = found.clamp(-limit, limit)
-    return found.to(out_dtype)
+    return _saturated(found, input.dtype if out_dtype is None else out_dtype)
+
+
+def _saturated(values, dtype):
+    """Values in a dtype; those of eight bits are at most its largest number."""
+    if dtype in _EIGHT_BITS:
+        limit = dtypes.finfo(dtype).max
+        values = values.clamp(-limit, limit)
+    return values.to(dtype)
 
 
 def _check_rest_of_scaled(mat2, bias, scale_result):
