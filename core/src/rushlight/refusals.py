@@ -67,6 +67,8 @@ ADVICE = {
     "package": "use rushlight.save and rushlight.load",
     "utils.cpp_extension": "write the operation in Python, with rushlight.autograd.Function for "
     "its gradient; there is no C++ interface",
+    "utils._python_dispatch": "use TorchDispatchMode, _disable_current_modes, transform_subclass",
+    "utils._mode_utils": "use no_dispatch",
     "utils.bottleneck": "use rushlight.profiler.where_does_my_step_go",
     "utils.mobile_optimizer": "use the model itself",
     "autograd.NestedIOFunction": _FLAT,

@@ -8,6 +8,7 @@ from rushlight._C import _functorch, _nvtx
 from rushlight.futures import Future
 from rushlight.overrides import TorchFunctionMode
 from rushlight.refusals import rest_of
+from rushlight.tensor.dispatch import DisableDispatchModes as _DisableTorchDispatch
 from rushlight.tensor.dispatch import DisableTorchFunction as DisableTorchFunctionSubclass
 from rushlight.tensor.dispatch import _disabled as _disabled_torch_function_impl
 from rushlight.tensor.dispatch import stack

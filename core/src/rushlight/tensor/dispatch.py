@@ -54,6 +54,7 @@ class Interpreter:
     """Base of modes: ``with mode:`` sends this thread's ops through `process`."""
 
     asks_types = True  # whether `process` looks at the types of the arguments
+    is_dispatch_mode = False  # whether it is told of ATen's ops, not of public functions
 
     def __enter__(self):
         push(self)
@@ -89,6 +90,27 @@ class DisableTorchFunction:
 
     def __exit__(self, *exc):
         stack.overrides = self.previous
+
+
+class DisableDispatchModes:
+    """Inside, the given modes of ATen's ops, by default all, see none of them."""
+
+    def __init__(self, modes=None):
+        self.modes = modes
+
+    def __enter__(self):
+        self.kept = stack.interpreters[:], stack.levels
+        stack.interpreters[:] = [x for x in self.kept[0] if not self._chosen(x)]
+        stack.levels = [x for x in self.kept[1] if not self._chosen(getattr(x, "owner", None))]
+        return self
+
+    def __exit__(self, *exc):
+        stack.interpreters[:], stack.levels = self.kept
+
+    def _chosen(self, mode):
+        if self.modes is None:
+            return getattr(mode, "is_dispatch_mode", False)
+        return any(mode is x for x in self.modes)
 
 
 def overriding(args, kwargs):
@@ -173,6 +195,20 @@ def captured(function, args, kwargs):
         if getattr(value, "_level", level).kind != "capture":
             return NotImplemented
     return level.process(level, function, args, kwargs)
+
+
+def dispatching() -> bool:
+    """Whether a mode of this thread sees ATen's ops, so that no kernel may stand for several."""
+    return bool(STATE.modes) and any(x.is_dispatch_mode for x in stack.interpreters)
+
+
+def dispatched(function, args):
+    """:func:`through_levels` of a write by what is no op of the table; where none of its tensors is
+    a wrapper, a dispatch mode sees it. Callers look at ``stack.levels`` first."""
+    found = through_levels(function, args, args, {})
+    if found is NotImplemented and getattr(stack.levels[-1], "owner", None) is not None:
+        return captured(function, args, {})
+    return found
 
 
 def captured_part(tensor):

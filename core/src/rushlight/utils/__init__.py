@@ -18,8 +18,8 @@ __all__ = [
 
 # Imported at first use; some have names that refuse.
 _PARTS = frozenset(
-    "_pytree benchmark checkpoint collect_env cpp_extension data dlpack flop_counter hooks "
-    "mobile_optimizer model_zoo summary tensorboard".split()
+    "_mode_utils _python_dispatch _pytree benchmark checkpoint collect_env cpp_extension data "
+    "dlpack flop_counter hooks mobile_optimizer model_zoo summary tensorboard".split()
 )
 
 

@@ -93,8 +93,8 @@ FUNCTIONS = {
 # Functions of the top level whose names have a dash in front, by module.
 EXPORTED = {
     "ops.former.private_names": """
-        _addmm_activation _chunk_cat _log_softmax_backward_data _safe_softmax _softmax_backward_data
-        _unsafe_masked_index _unsafe_masked_index_put_accumulate
+        _addmm_activation _chunk_cat _log_softmax_backward_data _safe_softmax _scaled_mm
+        _softmax_backward_data _unsafe_masked_index _unsafe_masked_index_put_accumulate
     """,
     "ops.random.reparameterization": """
         _dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad

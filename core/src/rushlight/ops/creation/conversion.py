@@ -21,7 +21,7 @@ from rushlight.ops._table.recording import record
 from rushlight.ops._table.rules import number_dtype
 from rushlight.ops._table.shape_rules import like
 from rushlight.tensor import construction
-from rushlight.tensor.dispatch import STATE, stack, through_levels
+from rushlight.tensor.dispatch import STATE, dispatched, stack
 from rushlight.tensor.memory_format import (
     as_input,
     channels_last,
@@ -320,7 +320,7 @@ def copy_(self, other, non_blocking=False):
     elif not isinstance(other, Tensor):
         raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(other).__name__}")
     if STATE.levels and stack.levels:
-        found = through_levels(copy_, (self, other), (self, other), {})
+        found = dispatched(copy_, (self, other))
         if found is not NotImplemented:
             return found
     recording = mode.recording and (self._node is not None or other._node is not None)
@@ -389,7 +389,7 @@ def fill_(self, value):
         written(self, None)
         return self
     if STATE.levels and stack.levels:
-        found = through_levels(fill_, (self, value), (self, value), {})
+        found = dispatched(fill_, (self, value))
         if found is not NotImplemented:
             return found
     if isinstance(value, Tensor):

@@ -52,6 +52,99 @@ def _addmm_activation(
     return activation(addmm(input, mat1, mat2, beta=beta, alpha=alpha))
 
 
+_EIGHT_BITS = (
+    dtypes.float8_e4m3fn, dtypes.float8_e4m3fnuz, dtypes.float8_e5m2, dtypes.float8_e5m2fnuz,
+)  # fmt: skip
+
+
+@composite(
+    method=False,
+    oracle="",
+    samples=lambda make: [],
+    exported=True,
+    differentiable=False,
+    schemas=(
+        "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, "
+        "Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> "
+        "Tensor",
+    ),
+)
+def _scaled_mm(
+    input: Tensor,
+    mat2: Tensor,
+    scale_a: Tensor,
+    scale_b: Tensor,
+    bias: Tensor | None = None,
+    scale_result: Tensor | None = None,
+    out_dtype=None,
+    use_fast_accum=False,
+):
+    """``(input * scale_a) @ (mat2 * scale_b) + bias`` of eight-bit floats, computed in float32.
+
+    Args: `input` (n, k) and `mat2` (k, m); `scale_a` and `scale_b` float32, one element each, or
+    (n, 1) and (1, m); `bias` (m,); `out_dtype`, by default that of `input`, is saturated where it
+    has eight bits. `use_fast_accum` is for GPUs.
+
+    Example:
+        >>> import rushlight
+        >>> a = rushlight.ones(2, 3).to(rushlight.float8_e4m3fn)
+        >>> scale = rushlight.tensor(0.5)
+        >>> rushlight._scaled_mm(a, a.t(), scale, scale, out_dtype=rushlight.float32)
+        tensor([[0.7500, 0.7500],
+                [0.7500, 0.7500]])
+    """
+    _check_scaled(input, mat2, scale_a, scale_b)
+    _check_rest_of_scaled(mat2, bias, scale_result)
+    found = (input.float() * scale_a) @ (mat2.float() * scale_b)
+    found = found if bias is None else found + bias.float()
+    return _saturated(found, input.dtype if out_dtype is None else out_dtype)
+
+
+def _saturated(values, dtype):
+    """Values in a dtype; those of eight bits are at most its largest number."""
+    if dtype in _EIGHT_BITS:
+        limit = dtypes.finfo(dtype).max
+        values = values.clamp(-limit, limit)
+    return values.to(dtype)
+
+
+def _check_rest_of_scaled(mat2, bias, scale_result):
+    """Refuse what is optional in a scaled product and not as it has to be."""
+    if scale_result is not None:
+        raise NotImplementedError("_scaled_mm(): scale_result is not available; scale the result")
+    if bias is not None and tuple(bias.shape) != (mat2.shape[1],):
+        raise RuntimeError(
+            f"_scaled_mm(): expected bias of size {mat2.shape[1]}, got {shape_text(bias.shape)}"
+        )
+
+
+def _check_scaled(input, mat2, scale_a, scale_b):
+    """Refuse what no scaled product takes."""
+    for name, matrix in (("self", input), ("mat2", mat2)):
+        if matrix.dim() != 2:
+            raise RuntimeError(
+                f"_scaled_mm(): {name} must be a matrix, not of shape {shape_text(matrix.shape)}"
+            )
+        if matrix.dtype not in _EIGHT_BITS:
+            raise ValueError(
+                f"_scaled_mm(): {name} must be of an eight-bit float dtype, got {matrix.dtype}"
+            )
+    if input.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"mat_a and mat_b shapes cannot be multiplied ({input.shape[0]}x{input.shape[1]} and "
+            f"{mat2.shape[0]}x{mat2.shape[1]})"
+        )
+    rows, columns = (input.shape[0], 1), (1, mat2.shape[1])
+    single = scale_a.numel() == 1 == scale_b.numel()
+    by_row = tuple(scale_a.shape) == rows and tuple(scale_b.shape) == columns
+    if not (single or by_row) or {scale_a.dtype, scale_b.dtype} != {dtypes.float32}:
+        raise ValueError(
+            "_scaled_mm(): scale_a and scale_b must be of float32 and have one element each, or "
+            f"shapes {rows} and {columns}; got {scale_a.dtype} {shape_text(scale_a.shape)} and "
+            f"{scale_b.dtype} {shape_text(scale_b.shape)}"
+        )
+
+
 # -------------------------------------------------------------------------------------- joining
 def _cut(tensor, dim, num_chunks):
     """A tensor with `dim` padded to whole chunks: (..., num_chunks, elements of a chunk)."""
