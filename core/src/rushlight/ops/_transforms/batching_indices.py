@@ -310,6 +310,11 @@ def _refuse_masks(items, level):
 
 def _at_recording_level(self, items, level):
     inner = tuple(i._inner if is_batched(i, level) else i for i in items)
+    if all(a is b for a, b in zip(inner, items, strict=True)):
+        raise NotImplementedError(
+            "indexing a tensor that gradients are recorded for by a tensor of the program that is "
+            "captured: use index_select, gather or where"
+        )
     return self[inner]
 
 
