@@ -90,7 +90,7 @@ class RNNTBeamSearch(nn.Module):
         ones = _ones(len(hypotheses), frame.device)
         joined, _, _ = self.model.join(frame, _ones(1, frame.device), encoded, ones)
         if self.temperature != 1.0:
-            joined = joined / self.temperature
+            joined = joined.div(self.temperature)
         scores = nn.functional.log_softmax(joined, dim=3)
         return scores.detach().cpu().numpy()[:, 0, 0]
 
