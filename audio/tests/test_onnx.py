@@ -32,3 +32,17 @@ def test_spectrograms_run_in_onnx_runtime(name):
     (found,) = rl.onnx.export(model, (wave,))(wave)
     scale = expected.abs().max().item()
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=1e-5 * scale)
+
+
+def test_mel_spectrograms_of_any_length():
+    rl.manual_seed(0)
+    model = T.MelSpectrogram(16000, 400, hop_length=160, n_mels=40)
+    shapes = {"waveform": {1: rl.export.Dim("time", min=400, max=100000)}}
+    program = rl.onnx.export(model, (rl.randn(2, 2000),), dynamic_shapes=shapes)
+    for length in (400, 1119, 1120, 1121, 2000, 16000):
+        wave = rl.randn(2, length)
+        expected = model(wave)
+        scale = expected.abs().max().item()
+        np.testing.assert_allclose(
+            program(wave)[0].numpy(), expected.numpy(), rtol=0, atol=1e-5 * scale
+        )

@@ -78,6 +78,42 @@ def test_batches_may_have_any_size():
     np.testing.assert_allclose(program(x)[0].numpy(), model(x).numpy(), atol=2e-5)
 
 
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("hop", [16, 100, 160])
+def test_spectrograms_may_have_any_length(hop, center):
+    rl.manual_seed(0)
+    window = rl.hann_window(200)
+    model = Model(
+        lambda x: rl.stft(x, 256, hop, 200, window, center, return_complex=True).abs()
+    )  # fmt: skip
+    shapes = {"x": {1: rl.export.Dim("time", min=256, max=100000)}}
+    program = rl.onnx.export(model, (rl.randn(2, 1000),), dynamic_shapes=shapes)
+    for length in (256, 257, 319, 320, 321, 416, 455, 456, 457, 1000, 9999, 16000):
+        x = rl.randn(2, length)
+        np.testing.assert_allclose(program(x)[0].numpy(), model(x).numpy(), atol=1e-4)
+
+
+OPTIONS = [
+    {"center": center, "pad_mode": mode, "normalized": normalized, "onesided": onesided}
+    for center, mode in [(False, "reflect"), (True, "reflect"), (True, "constant"),
+                         (True, "replicate"), (True, "circular")]
+    for normalized in (False, True) for onesided in (False, True)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("size", [None, 50, 64])
+def test_spectrograms_with_all_options(options, size):
+    rl.manual_seed(0)
+    window = None if size is None else rl.hann_window(size)
+    model = Model(lambda x: rl.view_as_real(
+        rl.stft(x, 64, 20, size, window, return_complex=True, **options)
+    ))  # fmt: skip
+    for x in (rl.randn(300), rl.randn(2, 300)):
+        (found,) = rl.onnx.export(model, (x,), opset_version=20)(x)
+        np.testing.assert_allclose(found.numpy(), model(x).numpy(), rtol=0, atol=5e-5)
+
+
 def test_ends_of_a_model_are_real():
     with pytest.raises(rl.onnx.OnnxExporterError, match="give its view_as_real"):
         rl.onnx.export(Model(fft.fft), (rl.randn(4),))

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 import rushlight as rl
 from rushlight import nn
 from rushlight_audio.models.rnnt import RNNT, State
@@ -28,6 +30,26 @@ def _batched(hypotheses: list[Hypothesis]) -> State:
         [rl.cat([each[2][layer][part] for each in hypotheses]) for part in range(len(parts))]
         for layer, parts in enumerate(first)
     ]
+
+
+def _split(states: State, count: int) -> list[State]:
+    """The states of a batch of `count`, each as one of a batch of one: the inverse of `_batched`,
+    by one call for each tensor instead of one for each row."""
+    parts = [[part.split(1) for part in layer] for layer in states]
+    return [[[rows[number] for rows in layer] for layer in parts] for number in range(count)]
+
+
+def _ones(count: int, device: rl.device) -> rl.Tensor:
+    """Lengths ``[count]`` of int64, all 1."""
+    return rl.ones(count, dtype=rl.int64, device=device)
+
+
+def _greatest(values: np.ndarray, count: int) -> np.ndarray:
+    """Indices of the `count` greatest of `values` ``[N]``, the greatest first; all if N is less."""
+    if count >= len(values):
+        return np.argsort(-values, kind="stable")
+    found = np.sort(np.argpartition(values, -count)[-count:])
+    return found[np.argsort(-values[found], kind="stable")]
 
 
 class RNNTBeamSearch(nn.Module):
@@ -62,19 +84,21 @@ class RNNTBeamSearch(nn.Module):
         encoded, _, state = self.model.predict(symbols, rl.tensor([1], device=device), None)
         return [([self.blank], encoded[0].detach(), state, 0.0)]
 
-    def _next_scores(self, frame: rl.Tensor, hypotheses: list[Hypothesis]) -> rl.Tensor:
-        """Log probabilities ``[H, symbols]`` of what follows each hypothesis."""
-        one = rl.tensor([1], device=frame.device)
+    def _next_scores(self, frame: rl.Tensor, hypotheses: list[Hypothesis]) -> np.ndarray:
+        """Log probabilities ``[H, symbols]`` of what follows each hypothesis, on the host."""
         encoded = rl.stack([each[1] for each in hypotheses])
-        ones = rl.ones(len(hypotheses), dtype=one.dtype, device=frame.device)
-        joined, _, _ = self.model.join(frame, one, encoded, ones)
-        return nn.functional.log_softmax(joined / self.temperature, dim=3)[:, 0, 0]
+        ones = _ones(len(hypotheses), frame.device)
+        joined, _, _ = self.model.join(frame, _ones(1, frame.device), encoded, ones)
+        if self.temperature != 1.0:
+            joined = joined.div(self.temperature)
+        scores = nn.functional.log_softmax(joined, dim=3)
+        return scores.detach().cpu().numpy()[:, 0, 0]
 
     def _ended(
         self,
         ended: dict[tuple[int, ...], Hypothesis],
         open_ones: list[Hypothesis],
-        scores: rl.Tensor,
+        scores: np.ndarray,
     ) -> None:
         """Let each open hypothesis end the frame with a blank; the same symbols by another way add
         their probabilities. Keeps `ended` in the order of scores."""
@@ -82,7 +106,7 @@ class RNNTBeamSearch(nn.Module):
             key, score = tuple(hypothesis[0]), hypothesis[3] + blank
             before = ended.pop(key, None)
             if before is not None:
-                score = float(rl.logaddexp(rl.tensor(before[3]), rl.tensor(score)))
+                score = float(np.logaddexp(np.float32(before[3]), np.float32(score)))
             ended[key] = (*hypothesis[:3], score)
         ordered = sorted(ended.items(), key=lambda item: item[1][3])
         ended.clear()
@@ -92,41 +116,38 @@ class RNNTBeamSearch(nn.Module):
         self,
         open_ones: list[Hypothesis],
         ended: dict[tuple[int, ...], Hypothesis],
-        scores: rl.Tensor,
+        scores: np.ndarray,
         beam_width: int,
     ) -> list[Hypothesis]:
         """The best hypotheses with one symbol more, better than the beam of those that ended."""
-        before = rl.tensor([each[3] for each in open_ones])
-        totals = before.unsqueeze(1) + scores[:, :-1]
-        best, numbers = totals.reshape(-1).topk(beam_width)
+        before = np.array([each[3] for each in open_ones], scores.dtype)
+        totals = before[:, None] + scores[:, :-1]
+        numbers = _greatest(totals.reshape(-1), beam_width)
         others = list(ended.values())
         least = others[-beam_width][3] if len(others) >= beam_width else -float("inf")
         symbols = totals.shape[1]
+        best = totals.reshape(-1)[numbers]
         chosen = [
             (open_ones[number // symbols], number % symbols, score)
             for number, score in zip(numbers.tolist(), best.tolist(), strict=True)
             if score > least
         ]
-        return self._extended(chosen, scores.device) if chosen else []
+        return self._extended(chosen) if chosen else []
 
-    def _extended(
-        self, chosen: list[tuple[Hypothesis, int, float]], device: rl.device
-    ) -> list[Hypothesis]:
+    def _extended(self, chosen: list[tuple[Hypothesis, int, float]]) -> list[Hypothesis]:
         """Hypotheses with a symbol more."""
-        model_device = chosen[0][0][1].device
-        symbols = rl.tensor([[symbol] for _, symbol, _ in chosen], device=model_device)
-        ones = rl.ones(len(chosen), dtype=rl.int64, device=model_device)
+        device = chosen[0][0][1].device
+        symbols = rl.from_numpy(np.array([[symbol] for _, symbol, _ in chosen])).to(device)
+        ones = _ones(len(chosen), device)
         encoded, _, states = self.model.predict(
             symbols, ones, _batched([hypothesis for hypothesis, _, _ in chosen])
         )
+        own_states = _split(states, len(chosen))
         return [
-            (
-                [*hypothesis[0], symbol],
-                encoded[number].detach(),
-                [[part[number : number + 1] for part in layer] for layer in states],
-                score,
+            ([*hypothesis[0], symbol], own, state, score)
+            for (hypothesis, symbol, score), own, state in zip(
+                chosen, encoded.detach().unbind(), own_states, strict=True
             )
-            for number, (hypothesis, symbol, score) in enumerate(chosen)
         ]
 
     def _search(
@@ -136,9 +157,8 @@ class RNNTBeamSearch(nn.Module):
         found = self._first(encoded.device) if hypotheses is None else hypotheses
         for time in range(encoded.shape[1]):
             ended = self._frame(encoded[:, time : time + 1], found, beam_width)
-            keys = rl.tensor([self.hypo_sort_key(each) for each in ended])
-            _, order = keys.topk(min(beam_width, len(ended)))
-            found = [ended[number] for number in order.tolist()]
+            keys = np.array([self.hypo_sort_key(each) for each in ended], np.float32)
+            found = [ended[number] for number in _greatest(keys, beam_width).tolist()]
         return found
 
     def _frame(
@@ -148,7 +168,7 @@ class RNNTBeamSearch(nn.Module):
         ended: dict[tuple[int, ...], Hypothesis] = {}
         symbols = 0
         while open_ones:
-            scores = self._next_scores(frame, open_ones).cpu()
+            scores = self._next_scores(frame, open_ones)
             self._ended(ended, open_ones, scores)
             if symbols == self.step_max_tokens:
                 break

@@ -7,11 +7,13 @@ the sizes of its inputs. So translations know nothing of sizes that may differ.
 
 from __future__ import annotations
 
+import itertools
 import operator
 
 from rushlight.errors import shape_text
 from rushlight.export.decomposing import decomposed
 from rushlight.export.dynamic import sampling
+from rushlight.export.dynamic.capturing import MOST_SAMPLES, TELLING, apart
 from rushlight.export.dynamic.export import declaration_of, shapes_at
 from rushlight.export.dynamic.expressions import SymInt, simplest
 from rushlight.export.dynamic.fitting import Quantities
@@ -63,10 +65,21 @@ def exporter_of(program, *options, prepare=lambda exporter: None) -> Exporter:
 
 def _unified(program, declaration, samples, translated, reasons):
     """The exporter of the program by its models at some sizes, or None and a reason."""
+
+    def translated_at(sample):
+        shapes = shapes_at(program, declaration.sizes, sample)
+        return translated(decomposed(program, {}, shapes))
+
     try:
-        shapes = [shapes_at(program, declaration.sizes, sample) for sample in samples]
-        made = [translated(decomposed(program, {}, each)) for each in shapes]
-        _Unifier(made, samples, declaration).write()
+        while True:
+            made = [translated_at(sample) for sample in samples]
+            unifier = _Unifier(made, samples, declaration)
+            unifier.write()
+            more = _telling(unifier.quantities.doubts, declaration, samples, translated_at)
+            if more is None or len(samples) >= MOST_SAMPLES:
+                break
+            samples = [*samples, more]
+        _vary(program, made)
     except UnsupportedOperatorError:
         raise
     except (_Differ, RuntimeError, ValueError, IndexError) as error:
@@ -76,6 +89,29 @@ def _unified(program, declaration, samples, translated, reasons):
         return None
     _describe(made[0], program)
     return made[0]
+
+
+def _telling(doubts, declaration, samples, translated_at):
+    """A sample at which two expressions differ that gave the same numbers so far, if there is one
+    that the program takes."""
+    for doubt in doubts:
+        for sample in itertools.islice(apart(doubt, declaration, samples), TELLING):
+            try:
+                translated_at(sample)
+            except (RuntimeError, ValueError, IndexError):
+                continue
+            return sample
+    return None
+
+
+def _vary(program, made):
+    """Refuse samples at which a size of the results is the same that differs at others: numbers
+    that depend on it would be taken for constants."""
+    results = program.graph.output_node().args[0]
+    for node, *values in zip(results[::-1], *(e.results[::-1] for e in made), strict=False):
+        for dim, size in enumerate(getattr(node, "meta", {}).get("sizes") or ()):
+            if type(size) is not int and len({value.shape[dim] for value in values}) == 1:
+                raise _Differ(f"size {dim} of a result is the same at all sizes that were tried")
 
 
 def _describe(exporter, program):
@@ -164,7 +200,8 @@ class _Unifier:
 
     def _counted(self, arrays, node):
         """Numbers one after the other, of which there are more for larger sizes."""
-        rows = [_progression(a) for a in arrays]
+        steps = [int(a[1] - a[0]) for a in arrays if a.ndim == 1 and len(a) > 1]
+        rows = [_progression(a, steps[0] if steps else 0) for a in arrays]
         if None in rows:
             shapes = [shape_text(a.shape) for a in arrays]
             raise _Differ(f"a constant of {node.op_type} has shape {shapes[0]} at one size, "
@@ -232,11 +269,13 @@ class _Unifier:
         return name
 
 
-def _progression(array):
-    """Start, end and step of whole numbers that are as far apart as each other; None for others."""
-    if array.ndim != 1 or array.dtype != np.int64 or len(array) < 2:
+def _progression(array, step):
+    """Start, end and step of whole numbers that are as far apart as each other; None for others.
+    One number alone has the step given."""
+    if array.ndim != 1 or array.dtype != np.int64 or not len(array):
         return None
-    start, step = int(array[0]), int(array[1] - array[0])
+    start = int(array[0])
+    step = int(array[1]) - start if len(array) > 1 else step
     end = start + step * len(array)
     same = step and np.array_equal(array, np.arange(start, end, step))
     return (start, end, step) if same else None

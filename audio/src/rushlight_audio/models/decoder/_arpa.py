@@ -6,21 +6,21 @@ from __future__ import annotations
 import gzip
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from rushlight_audio.models.decoder._kenlm import BINARY, KenLMModel
+from rushlight_audio.models.decoder._language_model import Context, NGrams
+
 __all__ = ["NGramModel", "NGramScorer"]
 
-BINARY = b"mmap lm http://kheafield.com/code"
 UNKNOWN = "<unk>"
 UNKNOWN_SCORE = -100.0  # of a file without a line for unknown words
 
-Context = tuple[int, ...]
 
-
-class NGramModel:
+class NGramModel(NGrams):
     """Probabilities of words behind up to `order` - 1 others; logarithms to base 10."""
 
     def __init__(self, order: int):
@@ -31,11 +31,11 @@ class NGramModel:
         self._backoffs: dict[Context, float] = {}
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> NGramModel:
-        """The model in an ARPA file, which may be compressed by gzip.
+    def read(cls, path: str | os.PathLike[str]) -> NGrams:
+        """The model in an ARPA file, which may be compressed by gzip, or in a binary file of KenLM
+        (`probing` or `trie`), which is mapped into memory.
 
-        Raises FileNotFoundError, and ValueError where the file is no ARPA file; NotImplementedError
-        for a binary file of KenLM.
+        Raises FileNotFoundError, and ValueError where the file is neither or is damaged.
         """
         raw = Path(path)
         if not raw.is_file():
@@ -43,10 +43,7 @@ class NGramModel:
         with raw.open("rb") as file:
             start = file.read(len(BINARY))
         if start == BINARY:
-            raise NotImplementedError(
-                f"{raw} is a binary file of KenLM, which is not read: use the ARPA file that it "
-                "was built from"
-            )
+            return KenLMModel(raw)
         opened = gzip.open if start[:2] == b"\x1f\x8b" else open
         with opened(raw, "rt", encoding="utf-8", errors="strict") as file:
             try:
@@ -109,16 +106,6 @@ class NGramModel:
             longest = longest[1:]
         return longest
 
-    def sentence(self, words: Iterable[str]) -> float:
-        """The logarithm to base 10 of the probability of a sentence with both its ends."""
-        context = self.context((), self.number("<s>"))
-        total = 0.0
-        for word in (*words, "</s>"):
-            number = self.number(word)
-            total += self.score(context, number)
-            context = self.context(context, number)
-        return total
-
 
 def _counts(lines: Iterator[str], path: str) -> list[int]:
     """How many n-grams of each order there are."""
@@ -153,10 +140,10 @@ def _expect(lines: Iterator[str], wanted: str, path: str) -> None:
 
 
 class NGramScorer:
-    """An :class:`NGramModel` over the tokens of a decoder. States are histories, as flashlight has
+    """An n-gram model over the tokens of a decoder. States are histories, as flashlight has
     them: hypotheses of the same last words stay apart."""
 
-    def __init__(self, model: NGramModel, tokens: list[str]):
+    def __init__(self, model: NGrams, tokens: list[str]):
         self.model = model
         self._numbers = [model.number(token) for token in tokens]
         self._contexts: list[Context] = [model.context((), model.number("<s>"))]

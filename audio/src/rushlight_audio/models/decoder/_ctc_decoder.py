@@ -247,8 +247,8 @@ def ctc_decoder(
     Args:
         lexicon: a file whose lines are a word and its spelling in tokens; None: any tokens.
         tokens: a list of tokens in the order of the outputs, or a file with one to a line.
-        lm: an ARPA file of an n-gram language model over words (over tokens without a lexicon), or
-            a :class:`CTCDecoderLM`.
+        lm: a file of an n-gram language model over words (over tokens without a lexicon), ARPA or
+            KenLM's binary format, or a :class:`CTCDecoderLM`.
         lm_dict: a file with one word to a line, numbered as `lm` numbers them; the lexicon's words
             by default.
         nbest: hypotheses that are returned.
@@ -268,8 +268,7 @@ def ctc_decoder(
     Raises:
         FileNotFoundError: there is no such file.
         KeyError: a spelling has a token that `tokens` lacks.
-        NotImplementedError: `lm` is a binary file of KenLM; use its ARPA file.
-        ValueError: `nbest`, `beam_size` or `beam_size_token` is below 1.
+        ValueError: `nbest`, `beam_size` or `beam_size_token` is below 1, or a file is damaged.
 
     >>> decoder = ctc_decoder(lexicon=None, tokens=["-", "|", "a", "b"])
     >>> emissions = rl.log_softmax(8 * rl.eye(4)[[2, 2, 0, 2, 3]], dim=1)

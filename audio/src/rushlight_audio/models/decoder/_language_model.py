@@ -3,11 +3,22 @@ state of a state and a token."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
 
-__all__ = ["CTCDecoderLM", "CTCDecoderLMState", "Scorer", "UserScorer", "ZeroScorer"]
+__all__ = [
+    "CTCDecoderLM",
+    "CTCDecoderLMState",
+    "Context",
+    "NGrams",
+    "Scorer",
+    "UserScorer",
+    "ZeroScorer",
+]
+
+Context = tuple[int, ...]
 
 
 class CTCDecoderLMState:
@@ -62,6 +73,35 @@ class Scorer(Protocol):
 
     def finish(self, state: int) -> tuple[int, float]:
         """The state and the score of the end."""
+
+
+class NGrams:
+    """An n-gram language model: probabilities of words behind up to `order` - 1 others; logarithms
+    to base 10."""
+
+    order: int
+
+    def number(self, word: str) -> int:
+        """The number of a word; that of unknown ones if the model lacks it."""
+        raise NotImplementedError("NGrams: a subclass defines number")
+
+    def score(self, context: Context, word: int) -> float:
+        """The logarithm to base 10 of the probability of `word` behind `context`."""
+        raise NotImplementedError("NGrams: a subclass defines score")
+
+    def context(self, context: Context, word: int) -> Context:
+        """What of `context` and `word` counts for the next word."""
+        raise NotImplementedError("NGrams: a subclass defines context")
+
+    def sentence(self, words: Iterable[str]) -> float:
+        """The logarithm to base 10 of the probability of a sentence with both its ends."""
+        context = self.context((), self.number("<s>"))
+        total = 0.0
+        for word in (*words, "</s>"):
+            number = self.number(word)
+            total += self.score(context, number)
+            context = self.context(context, number)
+        return total
 
 
 class ZeroScorer:

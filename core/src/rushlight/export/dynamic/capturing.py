@@ -58,7 +58,7 @@ class Captures:
         to tell expressions apart."""
         while True:
             found = self._at_all(declaration, samples)
-            several = (_apart(doubt, declaration, found.samples) for doubt in found.doubts)
+            several = (apart(doubt, declaration, found.samples) for doubt in found.doubts)
             taken = (self._first_taken(declaration, each) for each in several)
             more = next(filter(None, taken), None)
             if more is None or len(samples) >= MOST_SAMPLES:
@@ -208,7 +208,7 @@ def _alike(declaration, names):
     return groups.values()
 
 
-def _apart(doubt, declaration, samples):
+def apart(doubt, declaration, samples):
     """Samples at which two expressions differ that agree in all so far."""
     first, second = doubt
     start = samples[0]

@@ -143,7 +143,26 @@ def _rounded(row, known):
                 found.append((over(add(whole, first), divisor), doubt))
         if found:
             return found
-    return found
+    return _rounded_more(row, known)
+
+
+def _rounded_more(row, known):
+    """``(known + b) // d`` with a divisor above those of :func:`_rounded`, such as the hop of a
+    spectrogram: the least and the greatest size leave few."""
+    found = []
+    for other, expression in known.items():
+        least, most = other.index(min(other)), other.index(max(other))
+        steps, size = row[most] - row[least], other[most] - other[least]
+        if steps < 2:
+            continue
+        first = max(DIVISORS[-1] + 1, -(-size // (steps + 1)))
+        for divisor in range(first, min(size // (steps - 1), first + NEAREST) + 1):
+            bounds = [divisor * v - k for k, v in zip(other, row, strict=True)]
+            low, high = max(bounds), min(bounds) + divisor - 1
+            found += [over(add(expression, b), divisor) for b in {low, high} if low <= high]
+        if found:
+            return [(found[0], found[-1] if len(found) > 1 else None)]
+    return []
 
 
 def _products(row, known):

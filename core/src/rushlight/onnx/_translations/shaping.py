@@ -368,7 +368,10 @@ def unfold(g, self, dimension, size, step):
         return g.reshape(self, [1])
     dim = dimension % rank
     count = (self.shape[dim] - size) // step + 1
-    places = [[n * step + k for k in range(size)] for n in range(count)]
-    found = g.op("Gather", self, g.constant(places, rushlight.int64), axis=dim)
+    # The only constant that depends on the size of `self` counts from 0 by 1, so that the number of
+    # windows can be computed in models whose sizes may differ.
+    starts = g.op("Mul", g.integers(range(count)), g.integers([step]))
+    places = g.op("Add", g.reshape(starts, [-1, 1]), g.integers(range(size)))
+    found = g.op("Gather", self, places, axis=dim)
     order = [d for d in range(rank + 1) if d != dim + 1] + [dim + 1]
     return g.transpose(found, order)
