@@ -84,7 +84,7 @@ class Patcher:
             self.undo.append(lambda: namespace.__setitem__(name, before))
 
     def keep(self, values: dict) -> None:
-        """Have no proxy in the place of any of these values in the end."""
+        """See that no proxy stands for any of these values in the end."""
         before = dict(values)
 
         def restore():
