@@ -34,7 +34,8 @@ COPIED = (
     "core/tests/fences.c",
     "core/tests/test_ops.py",
     "core/tests/func/test_op_table.py",
-    "docs/build.py",
+    "ci/stub_writer",
+    "docs/reference",
 )
 QUESTIONS = HERE / "added_ops_questions.py"
 

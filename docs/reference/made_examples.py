@@ -148,7 +148,7 @@ def _rounded(values):
 
 def run(lines, call):
     """The lines and what the call shows, as a doctest; None where it fails or shows too much."""
-    space = _space()
+    space = _space([*lines, call])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -183,13 +183,16 @@ def _short(call, result, shown):
     return short, shown
 
 
-def _space():
-    return {package: importlib.import_module(package) for package in PACKAGES}
+def _space(lines):
+    """The packages that lines name."""
+    text = "\n".join(lines)
+    names = [p for p in PACKAGES if f"{p}." in text]
+    return {"rushlight": rushlight, **{name: importlib.import_module(name) for name in names}}
 
 
 def _draws(lines, call, shown):
     """Whether another seed shows something else."""
-    space = _space()
+    space = _space([*lines, call])
     rushlight.manual_seed(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
