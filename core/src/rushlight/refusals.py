@@ -123,8 +123,6 @@ ABSENT = frozenset(
     "_logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
     "distributed._shard distributed._tensor distributed.checkpoint.hf_storage "
-    "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
-    "distributed.fsdp.wrap distributed.fsdp.api "
     "distributed.algorithms.model_averaging distributed.pipelining distributed.rpc "
     "distributed.utils distributed.launcher".split()
 )

@@ -81,6 +81,8 @@ def main():
     found = {}
     size = dist.get_world_size()
     left_out = getattr(module, "NOT_ON_GPUS", ()) if backend == "nccl" else ()
+    if framework == "torch":
+        left_out = {*left_out, *getattr(module, "OURS", ())}
     for name, case in module.CASES.items():
         if not module.fits(name, size) or name in left_out:
             continue

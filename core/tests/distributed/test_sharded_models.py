@@ -86,5 +86,3 @@ def test_what_is_not_there_is_refused_by_name(mesh):
     layer = fsdp.fully_shard(rushlight.nn.Linear(2, 2), mesh=mesh)
     with pytest.raises(ValueError, match="sharded already"):
         fsdp.fully_shard(layer, mesh=mesh)
-    with pytest.raises(NotImplementedError, match="FullyShardedDataParallel"):
-        fsdp.FullyShardedDataParallel(layer)

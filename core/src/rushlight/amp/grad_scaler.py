@@ -114,11 +114,13 @@ class GradScaler:
                 for parameter in group["params"]:
                     if parameter.grad is not None:
                         parameter.grad.mul_(inverse)
-                        found = parameter.grad
-                        if found.is_sparse:
-                            found = found.coalesce().values()
-                        bad = bad or not bool(found.isfinite().all())
+                        bad = bad or self._is_bad(parameter.grad)
         progress[:] = OptState.UNSCALED, bad
+
+    def _is_bad(self, grad) -> bool:
+        """Whether a gradient is infinite or NaN somewhere."""
+        found = grad.coalesce().values() if grad.is_sparse else grad
+        return not bool(found.isfinite().all())
 
     def step(self, optimizer, *args, **kwargs):
         """``optimizer.step(*args, **kwargs)`` with unscaled gradients, or None if one of them is

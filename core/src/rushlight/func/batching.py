@@ -58,10 +58,14 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         dims, leaves, spec, size = _inputs(func, in_dims, args)
+
+        def run(part, count):
+            return _run(func, dims, part, spec, count, out_dims, randomness, kwargs)
+
         if chunk_size is None or chunk_size >= size:
-            parts = _run(func, dims, leaves, spec, size, out_dims, randomness, kwargs)
+            parts = run(leaves, size)
             return tree_unflatten(parts[0], parts[1])
-        return _in_chunks(func, dims, leaves, spec, size, out_dims, randomness, kwargs, chunk_size)
+        return _in_chunks(run, dims, leaves, size, randomness, chunk_size)
 
     return wrapped
 
@@ -187,7 +191,8 @@ def _released(out, place, level, func, out_dims):
     return inner.movedim(0, place) if place else inner
 
 
-def _in_chunks(func, dims, leaves, spec, size, out_dims, randomness, kwargs, chunk_size):
+def _in_chunks(run, dims, leaves, size, randomness, chunk_size):
+    """The results of ``run(part of the leaves, examples)`` joined."""
     from rushlight.ops.shape.joining import cat
 
     rows, last = [], None
@@ -200,7 +205,7 @@ def _in_chunks(func, dims, leaves, spec, size, out_dims, randomness, kwargs, chu
             leaf if dim is None else leaf.narrow(dim, start, count)
             for leaf, dim in zip(leaves, dims, strict=True)
         ]
-        found, out_spec, places = _run(func, dims, part, spec, count, out_dims, randomness, kwargs)
+        found, out_spec, places = run(part, count)
         rows.append(found)
         last = out_spec, places
     joined = [

@@ -2,4 +2,4 @@
 
 from rushlight.refusals import rest_of
 
-__getattr__ = rest_of(__name__, parts="ddp_comm_hooks join")
+__getattr__ = rest_of(__name__, parts="_checkpoint ddp_comm_hooks join")

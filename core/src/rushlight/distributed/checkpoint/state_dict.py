@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -48,11 +49,26 @@ def get_model_state_dict(model, *, submodules=None, options=None) -> dict:
     _refuse(submodules)
     options = options or StateDictOptions()
     model = _plain(model)
-    found = model.state_dict()
+    with _parts_of_units(model):
+        found = model.state_dict()
     if options.ignore_frozen_params:
         frozen = {name for name, p in model.named_parameters() if not p.requires_grad}
         found = {name: value for name, value in found.items() if name not in frozen}
     return _full(found) if options.full_state_dict else found
+
+
+@contextlib.contextmanager
+def _parts_of_units(model):
+    """Have units of FullyShardedDataParallel give parts inside."""
+    units = [module for module in model.modules() if hasattr(type(module), "set_state_dict_type")]
+    before = [unit._state_settings for unit in units]
+    try:
+        for unit in units:
+            unit._state_settings = unit.settings_of_parts()
+        yield
+    finally:
+        for unit, settings in zip(units, before, strict=True):
+            unit._state_settings = settings
 
 
 def _full(value):
@@ -74,7 +90,12 @@ def set_model_state_dict(model, model_state_dict, *, options=None):
 
 
 def _names(model):
-    return {id(p): name for name, p in _plain(model).named_parameters()}
+    return {id(p): _clean(name) for name, p in _plain(model).named_parameters()}
+
+
+def _clean(name):
+    """A name without the parts that wrapping adds."""
+    return name.replace("_fsdp_wrapped_module.", "").replace("_checkpoint_wrapped_module.", "")
 
 
 def _listed(optimizers):

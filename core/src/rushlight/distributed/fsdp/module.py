@@ -44,20 +44,11 @@ class FSDPModule:
 
     def forward(self, *args, **kwargs):
         """The module's forward, with its parameters whole."""
-        state, policy = self._sharded, self._policy
+        policy = self._policy
         if policy.param_dtype is not None and policy.cast_forward_inputs:
-            args, kwargs = _cast((args, kwargs), policy.param_dtype)
-        state.unshard()
-        _depth[0] += 1
-        try:
-            with saved_tensors_hooks(state.pack, state.unpack):
-                output = super().forward(*args, **kwargs)
-        finally:
-            _depth[0] -= 1
-        outermost = not _depth[0] and self._reshards is None
-        if self._reshards is not False and not (outermost and is_grad_enabled()):
-            state.reshard()
-        return output if policy.output_dtype is None else _cast(output, policy.output_dtype)
+            args, kwargs = cast((args, kwargs), policy.param_dtype)
+        output = computed_whole(self._sharded, self._reshards, super().forward, args, kwargs)
+        return output if policy.output_dtype is None else cast(output, policy.output_dtype)
 
     def unshard(self, async_op: bool = False) -> None:
         """Make this module's parameters whole."""
@@ -89,7 +80,30 @@ def _sharded_in(module: Any, recurse) -> list:
     return [each for each in found if isinstance(each, FSDPModule)]
 
 
-def _cast(values, dtype):
+def is_outermost() -> bool:
+    """Whether no forward of a sharded module goes on."""
+    return not _depth[0]
+
+
+def computed_whole(state, reshards, forward, args, kwargs):
+    """A forward with parameters whole, given up after it unless `reshards` is False, or None and
+    this is the outermost module."""
+    state.unshard()
+    _depth[0] += 1
+    try:
+        with saved_tensors_hooks(state.pack, state.unpack):
+            output = forward(*args, **kwargs)
+    finally:
+        _depth[0] -= 1
+    outermost = is_outermost() and reshards is None
+    if reshards is not False and not (outermost and is_grad_enabled()):
+        state.reshard()
+    return output
+
+
+def cast(values, dtype):
+    """Floating-point tensors of a structure in a dtype."""
+
     def one(value):
         if isinstance(value, Tensor) and value.is_floating_point():
             return value.to(dtype)
@@ -128,7 +142,7 @@ def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placemen
     if mesh.ndim != 1:
         raise NotImplementedError(f"fully_shard: a mesh of {mesh.ndim} dimensions; pass one of 1")
     policy = mp_policy or MixedPrecisionPolicy()
-    chosen = _unsharded_parameters(module, ignored_params or set())
+    chosen = unsharded_parameters(module, ignored_params or set())
     kind = type(module)
     module.__class__ = type("FSDP" + kind.__name__, (FSDPModule, kind), {})
     module._policy, module._reshards = policy, reshard_after_forward
@@ -136,7 +150,7 @@ def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placemen
     return module
 
 
-def _unsharded_parameters(module, ignored):
+def unsharded_parameters(module, ignored):
     """``[((owner, name), ...), parameter]`` of the parameters that no inner call has taken."""
     skipped = {id(parameter) for parameter in ignored}
     found: dict[int, tuple] = {}

@@ -97,6 +97,12 @@ class DTensor(Tensor):
 
     view = reshape
 
+    def copy_(self, other, non_blocking=False) -> DTensor:
+        """Write a tensor divided like this one, or this rank's part of a whole one."""
+        with DisableTorchFunction():
+            self.to_local().copy_(_local(other, self), non_blocking)
+        return self
+
     def detach(self) -> DTensor:
         """The same parts without history."""
         return DTensor.over(self.to_local(), self._mesh, self._placements, self._whole)

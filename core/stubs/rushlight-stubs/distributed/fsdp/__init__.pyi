@@ -4,6 +4,22 @@ from __future__ import annotations
 from rushlight.nn.module import Module
 from typing import Any
 
+from rushlight.distributed.fsdp.api import BackwardPrefetch as BackwardPrefetch
+from rushlight.distributed.fsdp.api import CPUOffload as CPUOffload
 from rushlight.distributed.fsdp.module import FSDPModule as FSDPModule
+from rushlight.distributed.fsdp.api import FullOptimStateDictConfig as FullOptimStateDictConfig
+from rushlight.distributed.fsdp.api import FullStateDictConfig as FullStateDictConfig
+from rushlight.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel as FullyShardedDataParallel
+from rushlight.distributed.fsdp.api import LocalOptimStateDictConfig as LocalOptimStateDictConfig
+from rushlight.distributed.fsdp.api import LocalStateDictConfig as LocalStateDictConfig
+from rushlight.distributed.fsdp.api import MixedPrecision as MixedPrecision
 from rushlight.distributed.fsdp.module import MixedPrecisionPolicy as MixedPrecisionPolicy
+from rushlight.distributed.fsdp.api import OptimStateDictConfig as OptimStateDictConfig
+from rushlight.distributed.fsdp.api import OptimStateKeyType as OptimStateKeyType
+from rushlight.distributed.fsdp.api import ShardedOptimStateDictConfig as ShardedOptimStateDictConfig
+from rushlight.distributed.fsdp.api import ShardedStateDictConfig as ShardedStateDictConfig
+from rushlight.distributed.fsdp.api import ShardingStrategy as ShardingStrategy
+from rushlight.distributed.fsdp.api import StateDictConfig as StateDictConfig
+from rushlight.distributed.fsdp.api import StateDictSettings as StateDictSettings
+from rushlight.distributed.fsdp.api import StateDictType as StateDictType
 def fully_shard(module: Module, *, mesh: Any = ..., reshard_after_forward: Any = ..., shard_placement_fn: Any = ..., mp_policy: Any = ..., offload_policy: Any = ..., ignored_params: Any = ...) -> Any: ...
