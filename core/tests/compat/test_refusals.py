@@ -11,13 +11,13 @@ from rushlight import refusals
 
 
 def test_an_absent_module_is_imported_and_its_names_refuse_when_used():
-    import rushlight.distributed.fsdp as fsdp
+    import rushlight.distributed.pipelining as pipelining
     from rushlight.utils.mobile_optimizer import optimize_for_mobile
 
     with pytest.raises(NotImplementedError, match="use the model itself"):
         optimize_for_mobile(rushlight.nn.Linear(1, 1))
-    with pytest.raises(NotImplementedError, match="distributed.fsdp.ShardingStrategy.FULL_SHARD"):
-        fsdp.ShardingStrategy.FULL_SHARD  # noqa: B018
+    with pytest.raises(NotImplementedError, match="distributed.pipelining.Schedule1F1B.step"):
+        pipelining.Schedule1F1B.step  # noqa: B018
     with pytest.raises(NotImplementedError, match="package.PackageExporter"):
 
         class Mine(rushlight.package.PackageExporter):
@@ -25,12 +25,12 @@ def test_an_absent_module_is_imported_and_its_names_refuse_when_used():
 
 
 def test_nothing_is_an_instance_of_what_is_not_there():
-    from rushlight.distributed.fsdp import FullyShardedDataParallel
+    from rushlight.distributed.pipelining import PipelineStage
 
-    assert not isinstance(rushlight.nn.Linear(1, 1), FullyShardedDataParallel)
+    assert not isinstance(rushlight.nn.Linear(1, 1), PipelineStage)
     absent = rushlight.package.PackageExporter, rushlight.jit.ScriptModule
     assert not isinstance(rushlight.ones(1), absent)
-    assert not issubclass(rushlight.nn.Linear, FullyShardedDataParallel)
+    assert not issubclass(rushlight.nn.Linear, PipelineStage)
     assert (int | rushlight.package.PackageExporter) is not None
 
 

@@ -319,7 +319,12 @@ def through_helpers(torch, dist, rank, size):
     train(torch, rank, model, optimizer)
     options = helpers.StateDictOptions(full_state_dict=True)
     of_model, of_optimizer = helpers.get_state_dict(model, optimizer, options=options)
-    return dict(of_model), sorted(of_optimizer["state"])
+    frozen = network(torch)
+    frozen[0].requires_grad_(False)
+    frozen = wrapped(torch, frozen)
+    options = helpers.StateDictOptions(full_state_dict=True, ignore_frozen_params=True)
+    trainable = sorted(helpers.get_model_state_dict(frozen, options=options))
+    return dict(of_model), sorted(of_optimizer["state"]), trainable
 
 
 @own

@@ -52,7 +52,7 @@ def get_model_state_dict(model, *, submodules=None, options=None) -> dict:
     with _parts_of_units(model):
         found = model.state_dict()
     if options.ignore_frozen_params:
-        frozen = {name for name, p in model.named_parameters() if not p.requires_grad}
+        frozen = {_clean(name) for name, p in model.named_parameters() if not p.requires_grad}
         found = {name: value for name, value in found.items() if name not in frozen}
     return _full(found) if options.full_state_dict else found
 
