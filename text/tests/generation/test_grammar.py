@@ -3,8 +3,10 @@ generated within them is of the language, whatever the model prefers."""
 
 import itertools
 import json
+import operator
 import random
 import re
+from decimal import Decimal
 
 import pytest
 
@@ -233,8 +235,11 @@ def test_schemas(schema, good, bad):
 def test_what_a_schema_may_not_say():
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
     for schema, message in (
-        ({"type": "integer", "minimum": 3}, r"schema at #: \['minimum'\] not supported beside"),
+        ({"type": "integer", "multipleOf": 3}, r"#: \['multipleOf'\] not supported beside"),
+        ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, "oneOf/0 and oneOf/1 may allow"),
+        ({"allOf": [{"type": "string", "pattern": "a"}, {"pattern": "b"}]}, "allOf of pattern 'a'"),
         ({"$ref": "#/$defs/node", "$defs": {"node": node}}, "refers to itself"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}}, "to itself"),
         ({"type": "array"}, "items of any kind"),
         ({}, "without a type it allows anything"),
         (True, "True allows anything"),
@@ -250,9 +255,195 @@ def test_what_a_schema_may_not_say():
         ({"type": "string", "minLength": 3, "maxLength": 2}, "minLength 3 is more than maxLength"),
         ({"$ref": "#/$defs/a"}, "there is no #/"),
         ({"enum": []}, "the language has no text at all"),
+        ({"type": "integer", "minimum": 3, "maximum": 2}, "no number is from 3 to 2"),
+        ({"type": "number", "minimum": "3"}, "minimum must be a number, got '3'"),
+        ({"allOf": [{"type": "string"}, {"type": "null"}]}, "no type is in all parts of allOf"),
+        ({"oneOf": [{"$ref": "#/$defs/a"}] * 2, "$defs": {"a": {"$ref": "#/$defs/a"}}}, "itself"),
     ):
         with pytest.raises(ValueError, match=message):
             compile_schema(schema)
+
+
+BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+
+
+def holds(schema, value):
+    """Whether a number is within a schema's bounds."""
+    tests = dict(zip(BOUNDS, (operator.ge, operator.le, operator.gt, operator.lt), strict=True))
+    return all(tests[k](value, Decimal(str(v))) for k, v in schema.items() if k in tests)
+
+
+def drawn_bounds(pick, draw):
+    """Bounds that some number is within."""
+    while True:
+        found = {name: draw() for name in pick.sample(BOUNDS, pick.randint(1, 3))}
+        try:
+            compile_schema({"type": "number", **found})
+            return found
+        except ValueError:
+            continue
+
+
+def test_integers_within_bounds():
+    """Every integer of a range, for 150 drawn bounds."""
+    pick, seen = random.Random(1), 0
+    while seen < 150:
+        size = pick.choice((3, 30, 300))
+        given = drawn_bounds(
+            pick, lambda size=size: pick.randint(-size, size) + pick.choice((0, 0.5))
+        )
+        try:
+            language = compile_schema({"type": "integer", **given})
+        except ValueError:  # between two integers
+            assert not any(holds(given, value) for value in range(-400, 400))
+            continue
+        seen += 1
+        for value in (*range(-350, 351), -(10**6), 10**6, 99999, 100001):
+            if value:
+                assert language.matches(str(value)) == holds(given, value), (given, value)
+        assert language.matches("0") == holds(given, 0), given
+        assert not any(map(language.matches, ("-", "", "01", "1.0", "+1", "1e3")))
+
+
+def test_numbers_within_bounds():
+    """Decimals near the bounds and elsewhere, for 150 drawn bounds."""
+    pick = random.Random(2)
+    for _ in range(150):
+        places = pick.choice((0, 1, 2, 3))
+        given = drawn_bounds(
+            pick, lambda places=places: round(pick.uniform(-20, 20), pick.randint(0, places))
+        )
+        language = compile_schema({"type": "number", **given})
+        near = [Decimal(str(value)) for value in given.values()]
+        texts = {
+            format(value + step, "f")
+            for value in (*near, Decimal(0))
+            for step in map(
+                Decimal, "0 0.0 0.1 -0.1 0.001 -0.001 0.00001 -0.00001 1 -1 7.5".split()
+            )
+        }
+        texts |= {f"{pick.uniform(-25, 25):.{pick.randint(0, 5)}f}" for _ in range(60)}
+        for text in texts - {t for t in texts if t.startswith("-0") and not Decimal(t)}:
+            assert language.matches(text) == holds(given, Decimal(text)), (given, text)
+        assert not any(map(language.matches, ("1.", ".5", "01", "-", "1e1")))
+
+
+def test_numbers_of_a_schema_are_within_its_bounds():
+    pick = random.Random(3)
+    for _ in range(60):
+        given = drawn_bounds(pick, lambda: round(pick.uniform(-9, 9), 2))
+        language = compile_schema({"type": "number", **given})
+        for _ in range(20):
+            text = walk(language, pick)
+            assert not text or holds(given, Decimal(text)), (given, text)
+
+
+SHAPES = {
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {"kind": {"const": "circle"}, "r": {"type": "number", "minimum": 0}},
+            "required": ["kind", "r"],
+        },
+        {
+            "type": "object",
+            "properties": {"kind": {"enum": ["box", "cube"]}, "a": {"type": "integer"}},
+            "required": ["kind"],
+        },
+        {"type": "null"},
+    ]
+}
+TREE = {
+    "$ref": "#/$defs/tree",
+    "$defs": {
+        "tree": {
+            "type": "object",
+            "properties": {
+                "v": {"type": "integer", "minimum": 0, "maximum": 9},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+            },
+            "required": ["v"],
+        }
+    },
+}
+
+
+def test_alternatives_that_exclude_each_other():
+    language = compile_schema(SHAPES)
+    for good in ('{"kind": "circle", "r": 0.5}', '{"kind":"cube", "a": -3}', "null"):
+        assert language.matches(good), good
+    for bad in ('{"kind": "circle"}', '{"kind": "circle", "r": -1}', '{"kind": "ball"}', "1"):
+        assert not language.matches(bad), bad
+
+
+def test_parts_that_hold_together():
+    schema = {
+        "allOf": [
+            {"$ref": "#/$defs/named"},
+            {"properties": {"age": {"type": "number", "minimum": 0}}, "required": ["age"]},
+            {"properties": {"age": {"type": "integer", "maximum": 120}}},
+        ],
+        "$defs": {
+            "named": {
+                "type": "object",
+                "properties": {"name": {"type": "string", "maxLength": 5}},
+                "required": ["name"],
+            }
+        },
+    }
+    language = compile_schema(schema)
+    assert language.matches('{"name": "Ada", "age": 36}')
+    for bad in ('{"name": "Ada"}', '{"name": "Ada", "age": 121}', '{"name": "Ada", "age": 3.5}'):
+        assert not language.matches(bad), bad
+    length = compile_schema(
+        {
+            "allOf": [
+                {"type": ["string", "null"], "minLength": 2},
+                {"type": "string", "minLength": 1},
+            ]
+        }
+    )
+    assert length.matches('"ab"') and not length.matches('"a"') and not length.matches("null")
+
+
+def test_recursion_to_a_depth():
+    flat, deep = (compile_schema(TREE, recursion=depth) for depth in (1, 3))
+    leaf = '{"v": 1}'
+    one = '{"v": 1, "children": [{"v": 2}, {"v": 3}]}'
+    two = '{"v": 1, "children": [{"v": 2, "children": [{"v": 3}]}]}'
+    assert flat.matches(leaf) and flat.matches(one) and not flat.matches(two)
+    assert deep.matches(leaf) and deep.matches(one) and deep.matches(two)
+    assert flat.matches('{"v": 1, "children": []}')
+    within_parts = {"type": "object", "properties": {"next": {"allOf": [{"$ref": "#"}, {}]}}}
+    chain = compile_schema(within_parts, recursion=1)
+    assert chain.matches('{"next": {"next": {}}}')
+    assert not chain.matches('{"next": {"next": {"next": {}}}}')
+    with pytest.raises(ValueError, match="recursion must be a number from 0, got -1"):
+        compile_schema(TREE, recursion=-1)
+
+
+@pytest.mark.parametrize(
+    ("format", "good", "bad"),
+    [
+        ("date", "2024-05-17", "2024-13-17"),
+        ("time", "23:59:00Z", "24:00:00Z"),
+        ("date-time", "2024-05-17T08:00:00.25+02:00", "2024-05-17"),
+        ("uuid", "123e4567-e89b-12d3-a456-426614174000", "123e4567"),
+        ("ipv4", "127.0.0.255", "127.0.0.256"),
+        ("unknown", "anything", None),
+    ],
+)
+def test_formats(format, good, bad):
+    language = compile_schema({"type": "string", "format": format})
+    assert language.matches(json.dumps(good))
+    assert bad is None or not language.matches(json.dumps(bad))
+
+
+def test_indices_of_depths_are_kept_apart(speaker):
+    _, tokenizer = speaker
+    one, two = (index_of(tokenizer, schema=TREE, recursion=depth) for depth in (1, 2))
+    assert one is not two
+    assert index_of(tokenizer, schema=TREE, recursion=1) is one
 
 
 TEXTS = ["the cat sat on the mat, 12 times.", 'naïve façade 🙂 日本語 {"a": 1}', "x = 34.5;"] * 5

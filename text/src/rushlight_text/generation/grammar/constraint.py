@@ -38,21 +38,26 @@ def compile_pattern(pattern: str) -> Automaton:
     return automaton(parse(pattern))
 
 
-def compile_schema(schema: Mapping[str, Any] | bool) -> Automaton:
+def compile_schema(schema: Mapping[str, Any] | bool, recursion: int = 0) -> Automaton:
     """The automaton of JSON texts on one line whose values a schema allows.
 
     Properties come in the order of the schema, and no others; a space may follow ``,`` and ``:``.
-    ``format`` is a note, as in the standard.
+    Numbers with bounds are written without an exponent.
 
     Args:
         schema: as of a JSON document. ``type`` (one or several), ``enum``, ``const``, ``anyOf``,
-            ``$ref`` without recursion; ``minLength``, ``maxLength``, ``pattern``; ``items``,
-            ``prefixItems``, ``minItems``, ``maxItems``; ``properties``, ``required``,
-            ``additionalProperties``.
+            ``allOf`` of keywords that make one schema together, ``oneOf`` of alternatives that
+            exclude each other by type, constants or a required property's constant, ``$ref``;
+            ``minimum``, ``maximum``, ``exclusiveMinimum``, ``exclusiveMaximum``; ``minLength``,
+            ``maxLength``, ``pattern``; ``items``, ``prefixItems``, ``minItems``, ``maxItems``;
+            ``properties``, ``required``, ``additionalProperties``; ``format`` of dates, times,
+            UUIDs and IPv4 addresses, others are notes.
+        recursion: how many times a ``$ref`` may be inside of itself; deeper parts allow nothing.
 
     Raises:
         ValueError: what is no schema, or allows nothing.
-        NotImplementedError: other keywords that restrict, recursion, values of any type.
+        NotImplementedError: other keywords that restrict, recursion of no stated depth, values of
+            any type.
 
     Example
     -------
@@ -64,11 +69,14 @@ def compile_schema(schema: Mapping[str, Any] | bool) -> Automaton:
     >>> person.matches('{"name": "Ada", "age": 36}'), person.matches('{"age": 36}')
     (True, False)
     """
-    return automaton(schema_expression(schema))
+    return automaton(schema_expression(schema, recursion))
 
 
 def index_of(
-    tokenizer: Tokenizer, pattern: str | None = None, schema: Mapping[str, Any] | None = None
+    tokenizer: Tokenizer,
+    pattern: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    recursion: int = 0,
 ) -> TokenIndex:
     """The index of a pattern or a schema; the last 16 of each tokenizer are kept.
 
@@ -77,10 +85,13 @@ def index_of(
     """
     if (pattern is None) == (schema is None):
         raise ValueError("index_of(): pass a pattern or a schema, not both")
-    key = len(tokenizer), pattern, None if schema is None else json.dumps(schema)
+    key = len(tokenizer), pattern, None if schema is None else json.dumps(schema), recursion
     known = _indices.setdefault(tokenizer, {})
     if key not in known:
-        language = compile_schema(schema) if schema is not None else compile_pattern(pattern or "")
+        if schema is None:
+            language = compile_pattern(pattern or "")
+        else:
+            language = compile_schema(schema, recursion)
         if len(known) >= KEPT:
             del known[next(iter(known))]
         known[key] = TokenIndex(language, tokenizer)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from rushlight_text.generation.grammar.expressions import (
@@ -18,6 +20,8 @@ from rushlight_text.generation.grammar.expressions import (
     optional,
     united,
 )
+from rushlight_text.generation.grammar.merging import are_apart, merged
+from rushlight_text.generation.grammar.numbers import Bound, integers, numbers
 from rushlight_text.generation.grammar.parsing import parse
 
 __all__ = ["schema_expression"]
@@ -31,8 +35,8 @@ _OF_KINDS: dict[Any, set[str]] = {
     "string": {"minLength", "maxLength", "pattern"},
     "array": {"items", "prefixItems", "minItems", "maxItems"},
     "object": {"properties", "required", "additionalProperties"},
-    "integer": set(),
-    "number": set(),
+    "integer": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"},
+    "number": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"},
     "boolean": set(),
     "null": set(),
 }
@@ -51,32 +55,52 @@ _PLAIN = negated(united([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C), _SURROGATES]))
 _CHARACTER = Choice(
     (_PLAIN, parse(r"""\\(["\\/bfnrt]|u([0-9a-ce-fA-CE-F][0-9a-fA-F]|[dD][0-7])[0-9a-fA-F]{2})"""))
 )
+_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+_BYTE = r"(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_HEX = "[0-9a-fA-F]"
+# How strings of some formats are written.
+_FORMATS = {
+    "date": _DATE,
+    "time": _TIME,
+    "date-time": f"{_DATE}T{_TIME}",
+    "uuid": f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}",
+    "ipv4": rf"{_BYTE}(\.{_BYTE}){{3}}",
+}
 _GAP = optional(literal(" "))
 _COMMA, _COLON = Sequence((literal(","), _GAP)), Sequence((literal(":"), _GAP))
 
 
-def schema_expression(schema: Mapping[str, Any] | bool) -> Expression:
+def schema_expression(schema: Mapping[str, Any] | bool, recursion: int = 0) -> Expression:
     """JSON texts that a schema allows, on one line; a space may follow ``,`` and ``:``.
 
     Args:
-        schema: with ``type`` (one or several), ``enum``, ``const``, ``anyOf``, ``$ref`` without
-            recursion; of strings ``minLength``, ``maxLength`` or ``pattern``; of arrays ``items``,
-            ``prefixItems``, ``minItems``, ``maxItems``; of objects ``properties``, ``required``,
-            ``additionalProperties``. Properties are written in their order, and no others but those
-            of an ``additionalProperties`` schema where there are no ``properties``.
+        schema: with ``type`` (one or several), ``enum``, ``const``, ``anyOf``, ``allOf`` of
+            keywords that are one schema together, ``oneOf`` of alternatives that exclude each other
+            by type, constants or a required property's constant, ``$ref``; of numbers ``minimum``,
+            ``maximum``, ``exclusiveMinimum``, ``exclusiveMaximum``, which are then written without
+            an exponent; of strings ``minLength``, ``maxLength`` or ``pattern``; of arrays
+            ``items``, ``prefixItems``, ``minItems``, ``maxItems``; of objects ``properties``,
+            ``required``, ``additionalProperties``. Properties are written in their order, and no
+            others but those of an ``additionalProperties`` schema where there are no
+            ``properties``. ``format`` is ``date``, ``time``, ``date-time``, ``uuid`` or ``ipv4``;
+            others are notes.
+        recursion: how many times a ``$ref`` may be inside of itself; deeper parts allow nothing.
 
     Raises:
         NotImplementedError: a keyword that restricts in another way, or recursion.
         ValueError: what is no schema.
     """
-    return _Compiler(schema).of(schema, ())
+    if isinstance(recursion, bool) or not isinstance(recursion, int) or recursion < 0:
+        raise ValueError(f"recursion must be a number from 0, got {recursion!r}")
+    return _Compiler(schema, recursion).of(schema, ())
 
 
 class _Compiler:
     """Reads one schema; `path` says where, for errors."""
 
-    def __init__(self, root: Any):
-        self.root = root
+    def __init__(self, root: Any, recursion: int):
+        self.root, self.recursion = root, recursion
 
     def of(self, schema: Any, path: tuple[str, ...]) -> Expression:
         """The texts that one part of the schema allows."""
@@ -85,6 +109,9 @@ class _Compiler:
         if "$ref" in schema:
             _known(schema, {"$ref"}, path)
             return self._referred(schema["$ref"], path)
+        if "allOf" in schema:
+            part, inside = self._together(schema, path)
+            return Choice(()) if inside is None else self.of(part, inside)
         for word in ("const", "enum"):
             if word in schema:
                 _known(schema, {word, "type"}, path)
@@ -94,6 +121,11 @@ class _Compiler:
             _known(schema, {"anyOf"}, path)
             parts = enumerate(schema["anyOf"])
             return Choice(tuple(self.of(part, (*path, f"anyOf/{n}")) for n, part in parts))
+        if "oneOf" in schema:
+            _known(schema, {"oneOf"}, path)
+            self._check_apart(schema["oneOf"], path)
+            parts = enumerate(schema["oneOf"])
+            return Choice(tuple(self.of(part, (*path, f"oneOf/{n}")) for n, part in parts))
         kinds = schema.get("type")
         listed = kinds if isinstance(kinds, list) else [kinds]
         if None in listed:
@@ -103,12 +135,70 @@ class _Compiler:
         found = [self._kind(kind, schema, path) for kind in listed]
         return found[0] if len(found) == 1 else Choice(tuple(found))
 
-    def _referred(self, reference: str, path: tuple[str, ...]) -> Expression:
-        if reference in path:
+    def _together(
+        self, schema: Mapping[str, Any], path: tuple[str, ...]
+    ) -> tuple[dict[str, Any], tuple[str, ...] | None]:
+        """A schema with ``allOf`` as one without, and its path; None: it is inside of itself too
+        often."""
+        parts, at = [], _at(path)
+        inside = path
+        for part in schema["allOf"]:
+            while isinstance(part, Mapping) and "$ref" in part:
+                _known(part, {"$ref"}, path)
+                entered = self._entered(part["$ref"], inside)
+                if entered is None:
+                    return {}, None
+                inside = entered
+                part = self._found(part["$ref"], path)
+            if not isinstance(part, Mapping):
+                raise NotImplementedError(f"{at}: {part!r} allows anything; say a type")
+            if "allOf" in part:
+                part, deeper = self._together(part, inside)
+                if deeper is None:
+                    return {}, None
+                inside = deeper
+            parts.append(part)
+        rest = {key: value for key, value in schema.items() if key != "allOf"}
+        return merged([*parts, rest], _NOTES - {"format"}, at), inside
+
+    def _entered(self, reference: str, path: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The path inside of what is referred to; None: it is inside of itself too often."""
+        if path.count(reference) > self.recursion:
+            if self.recursion:
+                return None
             raise NotImplementedError(
                 f"{_at(path)}: {reference} refers to itself, which no finite automaton follows; "
-                "write out as many levels as are needed"
+                "pass how deep it may be as recursion=, or write out the levels"
             )
+        return (*path, reference)
+
+    def _check_apart(self, parts: list[Any], path: tuple[str, ...]) -> None:
+        for second, other in enumerate(parts):
+            for first in range(second):
+                if not are_apart(parts[first], other, lambda part: self._resolved(part, path)):
+                    raise NotImplementedError(
+                        f"{_at(path)}: oneOf/{first} and oneOf/{second} may allow the same value; "
+                        "use anyOf, or a required property whose const tells them apart"
+                    )
+
+    def _resolved(self, schema: Any, path: tuple[str, ...]) -> Mapping[str, Any]:
+        """A schema, found where it is only referred to."""
+        seen: set[str] = set()
+        while isinstance(schema, Mapping) and "$ref" in schema:
+            _known(schema, {"$ref"}, path)
+            if schema["$ref"] in seen:
+                raise ValueError(f"{_at(path)}: {schema['$ref']} is nothing but itself")
+            seen.add(schema["$ref"])
+            schema = self._found(schema["$ref"], path)
+        if not isinstance(schema, Mapping):
+            raise NotImplementedError(f"{_at(path)}: {schema!r} allows anything; say a type")
+        return schema
+
+    def _referred(self, reference: str, path: tuple[str, ...]) -> Expression:
+        inside = self._entered(reference, path)
+        return Choice(()) if inside is None else self.of(self._found(reference, path), inside)
+
+    def _found(self, reference: str, path: tuple[str, ...]) -> Any:
         if not reference.startswith("#"):
             raise NotImplementedError(f"{_at(path)}: {reference} is elsewhere; put it into $defs")
         found = self.root
@@ -117,9 +207,13 @@ class _Compiler:
             if not isinstance(found, Mapping) or name not in found:
                 raise ValueError(f"{_at(path)}: there is no {reference}")
             found = found[name]
-        return self.of(found, (*path, reference))
+        return found
 
     def _kind(self, kind: Any, schema: Mapping[str, Any], path: tuple[str, ...]) -> Expression:
+        if kind in ("integer", "number"):
+            low, high = _number_bounds(schema, path)
+            if low is not None or high is not None:
+                return (integers if kind == "integer" else numbers)(low, high)
         if kind in _ATOMS:
             return parse(_ATOMS[kind])
         if kind == "string":
@@ -206,6 +300,9 @@ def _listed(
 def _string(schema: Mapping[str, Any], path: tuple[str, ...]) -> Expression:
     least, most = _bounds(schema, "minLength", "maxLength", path)
     inner: Expression = Repeat(_CHARACTER, least, most)
+    written = _FORMATS.get(schema.get("format", ""))
+    if written is not None and not {"minLength", "maxLength", "pattern"} & set(schema):
+        return Sequence((literal('"'), parse(written), literal('"')))
     if "pattern" in schema:
         if "minLength" in schema or "maxLength" in schema:
             raise NotImplementedError(f"{_at(path)}: pattern with a length; say it in the pattern")
@@ -259,6 +356,32 @@ def _bounds(
     if most is not None and least > most:
         raise ValueError(f"{_at(path)}: {low} {least} is more than {high} {most}")
     return least, most
+
+
+def _number_bounds(
+    schema: Mapping[str, Any], path: tuple[str, ...]
+) -> tuple[Bound | None, Bound | None]:
+    """The lowest and the highest number; of an inclusive and an exclusive bound the narrower."""
+    found: list[Bound | None] = []
+    for word, sign in (("minimum", 1), ("maximum", -1)):
+        other = f"exclusive{word.capitalize()}"
+        given = [
+            Bound(_decimal(schema[name], name, path), name == word)
+            for name in (word, other)
+            if name in schema
+        ]
+        best = max(given, key=lambda b: (sign * b.value, not b.included), default=None)
+        found.append(best)
+    low, high = found
+    if low and high and (low.value, not (low.included and high.included)) > (high.value, False):
+        raise ValueError(f"{_at(path)}: no number is from {low.value} to {high.value}")
+    return low, high
+
+
+def _decimal(value: Any, name: str, path: tuple[str, ...]) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{_at(path)}: {name} must be a number, got {value!r}")
+    return Decimal(str(value))
 
 
 def _known(schema: Mapping[str, Any], allowed: set[str], path: tuple[str, ...]) -> None:
