@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -339,3 +341,19 @@ def test_files_that_are_open():
     np.testing.assert_allclose(
         torch.onnx.load(file.getvalue())(x).detach().numpy(), model(x).detach().numpy(), rtol=1e-5
     )
+
+
+def test_all_translations_are_there_where_some_were_imported_before():
+    """A family imported by hand counted as all of them."""
+    program = """
+import rushlight.onnx._translations.shaping
+import rushlight
+
+class Shifted(rushlight.nn.Module):
+    def forward(self, x):
+        return x + rushlight.ones(2)
+
+print(len(rushlight.onnx.export(Shifted(), (rushlight.zeros(2),)).model_proto.graph.node) > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "True", done.stderr[-2000:]

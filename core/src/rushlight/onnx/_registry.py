@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 
@@ -34,12 +35,17 @@ def aten(*names, of_complex=False):
     return keep
 
 
+@functools.cache
+def _load():
+    """Load all families, once; some may have been imported before by somebody else."""
+    for family in _FAMILIES:
+        importlib.import_module(f"rushlight.onnx._translations.{family}")
+    importlib.import_module("rushlight.onnx._translations.complexes").add_moves(_TRANSLATIONS)
+
+
 def table(of_complex=False):
     """Overload -> function, all families loaded."""
-    if not _TRANSLATIONS:
-        for family in _FAMILIES:
-            importlib.import_module(f"rushlight.onnx._translations.{family}")
-        importlib.import_module("rushlight.onnx._translations.complexes").add_moves()
+    _load()
     return _OF_COMPLEX if of_complex else _TRANSLATIONS
 
 

@@ -26,10 +26,10 @@ def _part(value, name):
     return [_part(v, name) for v in value] if isinstance(value, list | tuple) else value
 
 
-def on_both(name):
+def on_both(name, known):
     """The translation of an op that does to a complex number's parts what it does to each."""
 
-    function = table()[name]
+    function = known[name]
 
     @functools.wraps(function)  # `called` gives what the signature takes
     def moved(g, *values, **named):
@@ -49,12 +49,13 @@ def _shaped(value, like):
     return Value(value.name, value.dtype, tuple(like.shape), value.array)
 
 
-def add_moves() -> None:
-    """Register what only moves elements, by the translations for one part; once, behind those."""
+def add_moves(known) -> None:
+    """Register what only moves elements, by the `known` translations for one part; once, behind
+    those."""
     for name in _MOVING:
         full = name if "." in name else f"{name}.default"
-        if full in table():
-            aten(full, of_complex=True)(on_both(full))
+        if full in known:
+            aten(full, of_complex=True)(on_both(full, known))
 
 
 def parts(g, value):
