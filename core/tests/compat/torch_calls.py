@@ -51,8 +51,9 @@ def ours(value):
     """PyTorch's values, in any containers, as ours."""
     if isinstance(value, torch.Tensor):
         wide = value.detach().resolve_conj()
-        made = rushlight.tensor((wide.float() if wide.dtype == torch.bfloat16 else wide).numpy())
-        made = made.bfloat16() if wide.dtype == torch.bfloat16 else made
+        narrow = wide.dtype == torch.bfloat16 or wide.is_floating_point() and wide.itemsize == 1
+        made = rushlight.tensor((wide.float() if narrow else wide).numpy())  # NumPy has none
+        made = made.to(getattr(rushlight, str(wide.dtype).split(".")[1])) if narrow else made
         return made.requires_grad_(value.requires_grad)
     if isinstance(value, torch.Size):
         return rushlight.Size(value)
