@@ -188,3 +188,13 @@ def test_offloaded_activations_give_the_same():
     (expected,) = rushlight.autograd.grad(layer(x).square().sum(), x)
     assert rushlight.equal(found, expected)
     assert list(offloaded.state_dict()) == ["weight", "bias"]
+
+
+def test_what_the_policy_of_sizes_leaves_out():
+    """Programs add to PyTorch's sets."""
+    by_size = wrap.size_based_auto_wrap_policy
+    assert by_size.EXCLUDE_WRAP_MODULES == {nn.ModuleList, nn.ModuleDict}
+    assert by_size.FORCE_LEAF_MODULES == {nn.MultiheadAttention}
+    asked = {"recurse": True, "nonwrapped_numel": 10, "min_num_params": 5}
+    assert by_size(nn.Linear(1, 1), **asked)
+    assert not by_size(nn.MultiheadAttention(2, 1), **asked)

@@ -118,8 +118,7 @@ def size_based_auto_wrap_policy(
     return is_large and not isinstance(module, tuple(excluded))
 
 
-size_based_auto_wrap_policy.EXCLUDE_WRAP_MODULES = _EXCLUDED
-size_based_auto_wrap_policy.FORCE_LEAF_MODULES = _LEAVES
+vars(size_based_auto_wrap_policy).update(EXCLUDE_WRAP_MODULES=_EXCLUDED, FORCE_LEAF_MODULES=_LEAVES)
 
 
 class _Wrapping:
