@@ -184,7 +184,32 @@ def _masked(name):
     )
 
 
+_FSDP = "rushlight.distributed.fsdp"
+SHARDING = {
+    **{name: f"[kind.name for kind in {_FSDP}.{name}]" for name in "BackwardPrefetch "
+       "OptimStateKeyType ShardingStrategy StateDictType".split()},
+    **{name: f"{_FSDP}.{name}(offload_to_cpu=True, rank0_only=True).rank0_only"
+       for name in ("FullOptimStateDictConfig", "FullStateDictConfig")},
+    **{name: f"{_FSDP}.{name}(offload_to_cpu=True).offload_to_cpu" for name in (
+        "LocalOptimStateDictConfig", "LocalStateDictConfig", "OptimStateDictConfig",
+        "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "StateDictConfig")},
+    "CPUOffload": f"{_FSDP}.CPUOffload(offload_params=True).offload_params",
+    "MixedPrecision": f"{_FSDP}.MixedPrecision(param_dtype=rushlight.bfloat16).param_dtype",
+    "MixedPrecisionPolicy":
+        f"{_FSDP}.MixedPrecisionPolicy(param_dtype=rushlight.bfloat16).param_dtype",
+    "StateDictSettings": f"fsdp = {_FSDP}\nsettings = fsdp.StateDictSettings("
+        "fsdp.StateDictType.SHARDED_STATE_DICT, fsdp.ShardedStateDictConfig(), "
+        "fsdp.ShardedOptimStateDictConfig())\nsettings.state_dict_type.name",
+    "FullyShardedDataParallel": f"dist, nn = rushlight.distributed, rushlight.nn\n"
+        "dist.init_process_group('gloo', store=dist.HashStore(), rank=0, world_size=1)\n"
+        f"model = {_FSDP}.FullyShardedDataParallel(nn.Sequential(nn.Linear(3, 2), nn.ReLU()))\n"
+        "shapes = [(tuple(p.shape), type(p).__name__) for p in model.parameters()]\n"
+        "dist.destroy_process_group()\nshapes",
+}  # fmt: skip
+
+
 CALLS = {
+    _FSDP: SHARDING,
     "rushlight.optim": {n: _optimizer(n, given) for n, given in OPTIMIZERS.items()},
     "rushlight.optim.lr_scheduler": {n: _schedule(n, given) for n, given in SCHEDULES.items()},
     "rushlight.nn.init": {n: _initial(n, given) for n, given in INITIALS.items()},

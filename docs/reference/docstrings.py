@@ -31,7 +31,10 @@ class Docstring:
         """What a list of arguments says of a parameter, or the first sentence that names it."""
         if name in self.arguments:
             return self.arguments[name]
-        for sentence in sentences(self.text):
+        listed = re.search(rf"^{re.escape(name)}: (.+(?:\n {{2,}}.+)*)", self.text, re.MULTILINE)
+        if listed:
+            return listed[1]
+        for sentence in sentences("\n\n".join([self.text, *self.arguments.values()])):
             if re.search(rf"`{re.escape(name)}`", sentence):
                 return sentence
         return None
@@ -67,15 +70,16 @@ def parsed(value) -> Docstring:
 
 
 _SECTION = re.compile(r"^(Args|Arguments|Parameters|Attributes):$")
-_ARGUMENT = re.compile(r"^\s+`?\*{0,2}(\w+)`?(?: \([^)]*\))?: (.*)$")
+_NAME = r"`?\*{0,2}\w+`?"
+_ARGUMENT = re.compile(rf"^\s+({_NAME}(?:, {_NAME})*)(?: \([^)]*\))?: (.*)$")
 
 
 def _without_arguments(lines, found):
     """The lines without sections of arguments, which are put into ``found.arguments``."""
-    kept, inside, name = [], False, None
+    kept, inside, names = [], False, []
     for line in lines:
         if _SECTION.match(line):
-            inside, name = True, None
+            inside, names = True, []
         elif inside and line[:1] not in ("", " "):
             inside = False
         if not inside:
@@ -83,10 +87,11 @@ def _without_arguments(lines, found):
             continue
         argument = _ARGUMENT.match(line)
         if argument:
-            name = argument[1]
-            found.arguments[name] = argument[2]
-        elif name and line.strip():
-            found.arguments[name] += " " + line.strip()
+            names = re.findall(r"\w+", argument[1])
+            found.arguments.update(dict.fromkeys(names, argument[2]))
+        elif names and line.strip():
+            text = f"{found.arguments[names[0]]} {line.strip()}"
+            found.arguments.update(dict.fromkeys(names, text))
     return kept
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
 
+from rushlight.dtypes import dtype
 from rushlight.nn.normalization import _BatchNorm
 
 __all__ = [
@@ -53,9 +53,9 @@ class MixedPrecision:
     _module_classes_to_ignore: classes that keep their precision under an `auto_wrap_policy`.
     """
 
-    param_dtype: Any = None
-    reduce_dtype: Any = None
-    buffer_dtype: Any = None
+    param_dtype: dtype | None = None
+    reduce_dtype: dtype | None = None
+    buffer_dtype: dtype | None = None
     keep_low_precision_grads: bool = False
     cast_forward_inputs: bool = False
     cast_root_forward_inputs: bool = True
@@ -64,7 +64,8 @@ class MixedPrecision:
 
 @dataclass
 class CPUOffload:
-    """Whether parts of parameters are kept in memory of the CPU; they are, on the CPU."""
+    """Whether parts of parameters are kept in memory of the CPU (`offload_params`); on the CPU they
+    are."""
 
     offload_params: bool = False
 
@@ -86,54 +87,59 @@ class StateDictConfig:
 
 @dataclass
 class FullStateDictConfig(StateDictConfig):
-    """For whole tensors; `rank0_only`: the other ranks get empty dicts."""
+    """For whole tensors; `rank0_only`: the other ranks get empty dicts. `offload_to_cpu`: in memory
+    of the CPU."""
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """For a rank's memory, which is refused."""
+    """For a rank's memory, which is refused; `offload_to_cpu`: in memory of the CPU."""
 
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """For parts, which are DTensors in any case."""
+    """For parts, which are DTensors whatever `_use_dtensor` is; `offload_to_cpu`: in memory of the
+    CPU."""
 
     _use_dtensor: bool = False
 
 
 @dataclass
 class OptimStateDictConfig:
-    """How state dicts of optimizers are made."""
+    """How state dicts of optimizers are made; `offload_to_cpu`: in memory of the CPU."""
 
     offload_to_cpu: bool = True
 
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """For whole tensors; `rank0_only`: the other ranks get empty dicts."""
+    """For whole tensors; `rank0_only`: the other ranks get empty dicts. `offload_to_cpu`: in memory
+    of the CPU."""
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """For a rank's memory, which is refused."""
+    """For a rank's memory, which is refused; `offload_to_cpu`: in memory of the CPU."""
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """For parts, which are DTensors in any case."""
+    """For parts, which are DTensors whatever `_use_dtensor` is; `offload_to_cpu`: in memory of the
+    CPU."""
 
     _use_dtensor: bool = False
 
 
 @dataclass
 class StateDictSettings:
-    """What state dicts of a module and of its optimizer hold, and how they are made."""
+    """What state dicts of a module and of its optimizer hold (`state_dict_type`), and how they are
+    made (`state_dict_config`, `optim_state_dict_config`)."""
 
     state_dict_type: StateDictType
     state_dict_config: StateDictConfig

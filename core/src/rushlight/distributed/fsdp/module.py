@@ -11,6 +11,7 @@ from rushlight.distributed.device_mesh import DeviceMesh
 from rushlight.distributed.fsdp.sharded_parameters import ShardedParameters
 from rushlight.distributed.groups import default_group
 from rushlight.distributed.tensor.dtensor import DTensor
+from rushlight.dtypes import dtype
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_map
 
@@ -26,9 +27,9 @@ class MixedPrecisionPolicy:
     output_dtype: of outputs.
     """
 
-    param_dtype: Any = None
-    reduce_dtype: Any = None
-    output_dtype: Any = None
+    param_dtype: dtype | None = None
+    reduce_dtype: dtype | None = None
+    output_dtype: dtype | None = None
     cast_forward_inputs: bool = True
 
 

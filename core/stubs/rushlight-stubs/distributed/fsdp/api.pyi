@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from rushlight._words import _bool
+from rushlight._words import _dtype
+from rushlight.dtypes import dtype
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import Self
@@ -32,7 +34,7 @@ class MixedPrecision:
     keep_low_precision_grads: _bool
     cast_forward_inputs: _bool
     cast_root_forward_inputs: _bool
-    def __init__(self, param_dtype: Any = ..., reduce_dtype: Any = ..., buffer_dtype: Any = ..., keep_low_precision_grads: _bool = ..., cast_forward_inputs: _bool = ..., cast_root_forward_inputs: _bool = ..., _module_classes_to_ignore: Sequence[type[Any]] = ...) -> None: ...
+    def __init__(self, param_dtype: _dtype | None = ..., reduce_dtype: _dtype | None = ..., buffer_dtype: _dtype | None = ..., keep_low_precision_grads: _bool = ..., cast_forward_inputs: _bool = ..., cast_root_forward_inputs: _bool = ..., _module_classes_to_ignore: Sequence[type[Any]] = ...) -> None: ...
 class OptimStateDictConfig:
     offload_to_cpu: _bool
     def __init__(self, offload_to_cpu: _bool = ...) -> None: ...

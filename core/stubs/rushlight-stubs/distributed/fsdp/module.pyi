@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 from rushlight._words import _bool
+from rushlight._words import _dtype
+from rushlight.dtypes import dtype
 from rushlight.nn.module import Module
 from typing import Any
 
@@ -17,5 +19,5 @@ class MixedPrecisionPolicy:
     reduce_dtype: Any
     output_dtype: Any
     cast_forward_inputs: _bool
-    def __init__(self, param_dtype: Any = ..., reduce_dtype: Any = ..., output_dtype: Any = ..., cast_forward_inputs: _bool = ...) -> None: ...
+    def __init__(self, param_dtype: _dtype | None = ..., reduce_dtype: _dtype | None = ..., output_dtype: _dtype | None = ..., cast_forward_inputs: _bool = ...) -> None: ...
 def fully_shard(module: Module, *, mesh: Any = ..., reshard_after_forward: Any = ..., shard_placement_fn: Any = ..., mp_policy: Any = ..., offload_policy: Any = ..., ignored_params: Any = ...) -> Any: ...
