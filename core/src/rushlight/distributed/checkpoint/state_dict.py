@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rushlight.autograd.mode import no_grad
+from rushlight.distributed.wrappers import clean_name
 from rushlight.ops.creation.tensors import zeros_like
 from rushlight.optim.optimizer import Optimizer
 
@@ -52,7 +53,7 @@ def get_model_state_dict(model, *, submodules=None, options=None) -> dict:
     with _parts_of_units(model):
         found = model.state_dict()
     if options.ignore_frozen_params:
-        frozen = {_clean(name) for name, p in model.named_parameters() if not p.requires_grad}
+        frozen = {clean_name(name) for name, p in model.named_parameters() if not p.requires_grad}
         found = {name: value for name, value in found.items() if name not in frozen}
     return _full(found) if options.full_state_dict else found
 
@@ -90,12 +91,7 @@ def set_model_state_dict(model, model_state_dict, *, options=None):
 
 
 def _names(model):
-    return {id(p): _clean(name) for name, p in _plain(model).named_parameters()}
-
-
-def _clean(name):
-    """A name without the parts that wrapping adds."""
-    return name.replace("_fsdp_wrapped_module.", "").replace("_checkpoint_wrapped_module.", "")
+    return {id(p): clean_name(name) for name, p in _plain(model).named_parameters()}
 
 
 def _listed(optimizers):

@@ -45,14 +45,14 @@ from rushlight.distributed.fsdp.wrap import (
     wrap_inside,
 )
 from rushlight.distributed.tensor.dtensor import DTensor
+from rushlight.distributed.wrappers import SHARDED, Wrapper, clean_name
 
 __all__ = ["FullyShardedDataParallel", *_SETTINGS]
 
-FSDP_WRAPPED_MODULE = "_fsdp_wrapped_module"
-_PREFIX = FSDP_WRAPPED_MODULE + "."
+FSDP_WRAPPED_MODULE = SHARDED
 
 
-class FullyShardedDataParallel(nn.Module):
+class FullyShardedDataParallel(Wrapper):
     """A module whose parameters, gradients and optimizer's states are divided among ranks.
 
     Each rank holds its rows of every parameter; forward and backward make those of one unit whole
@@ -80,6 +80,8 @@ class FullyShardedDataParallel(nn.Module):
     offloading on GPUs; ValueError for a module that is sharded already under a policy.
     (Zhao et al., 2023.)
     """
+
+    _inner_name = SHARDED
 
     def __init__(
         self,
@@ -125,7 +127,6 @@ class FullyShardedDataParallel(nn.Module):
         self._state_settings = StateDictSettings(
             StateDictType.FULL_STATE_DICT, FullStateDictConfig(), FullOptimStateDictConfig()
         )
-        self._register_load_state_dict_pre_hook(self._rename_loaded)
 
     def _shard(self, mesh, ignored):
         precision = self.mixed_precision
@@ -245,17 +246,6 @@ class FullyShardedDataParallel(nn.Module):
         inner = {m for unit in units for m in unit._fsdp_wrapped_module.modules()}
         return [unit for unit in units if unit not in inner]
 
-    def __getattr__(self, name):
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            if name == FSDP_WRAPPED_MODULE:
-                raise
-            return getattr(self._fsdp_wrapped_module, name)
-
-    def __getitem__(self, key):
-        return self._fsdp_wrapped_module[key]
-
     # -- state dicts -------------------------------------------------------------------------------
 
     @staticmethod
@@ -321,13 +311,6 @@ class FullyShardedDataParallel(nn.Module):
             if rank0_only and self.process_group.rank() != 0:
                 del found[key]
 
-    def _rename_loaded(self, state_dict, prefix, *args):
-        """The names of a state dict as `load_state_dict` looks for them."""
-        for key in [key for key in state_dict if key.startswith(prefix)]:
-            rest = key[len(prefix) :]
-            if not rest.startswith(_PREFIX):
-                state_dict[prefix + _PREFIX + rest] = state_dict.pop(key)
-
     optim_state_dict = staticmethod(states.optim_state_dict)
     optim_state_dict_to_load = staticmethod(states.optim_state_dict_to_load)
     full_optim_state_dict = staticmethod(states.full_optim_state_dict)
@@ -336,11 +319,6 @@ class FullyShardedDataParallel(nn.Module):
     scatter_full_optim_state_dict = staticmethod(states.scatter_full_optim_state_dict)
     flatten_sharded_optim_state_dict = staticmethod(states.shard_full_optim_state_dict)
     rekey_optim_state_dict = staticmethod(states.rekey_optim_state_dict)
-
-
-def clean_name(name: str) -> str:
-    """A parameter's name without the parts that wrapping adds."""
-    return name.replace(_PREFIX, "").replace("_checkpoint_wrapped_module.", "")
 
 
 def _settings(kind, config, optim_config):

@@ -9,14 +9,11 @@ from rushlight.distributed.fsdp.api import (
     StateDictType,
 )
 from rushlight.distributed.groups import default_group
+from rushlight.distributed.wrappers import clean_name
 
 
 def _clean_names(model):
-    names: dict = {}
-    for name, parameter in model.named_parameters():
-        clean = name.replace("_fsdp_wrapped_module.", "")
-        names[parameter] = clean.replace("_checkpoint_wrapped_module.", "")
-    return names
+    return {parameter: clean_name(name) for name, parameter in model.named_parameters()}
 
 
 def optim_state_dict(model, optim, optim_state_dict=None, group=None) -> dict:

@@ -6,11 +6,11 @@ import functools
 
 from rushlight.distributed.device_mesh import DeviceMesh
 from rushlight.distributed.fsdp.api import ShardingStrategy
+from rushlight.distributed.fsdp.module import cast
 from rushlight.distributed.groups import default_group
 from rushlight.dtypes import float32
 from rushlight.nn.module import Module
 from rushlight.tensor.tensor import Tensor
-from rushlight.utils._pytree import tree_map
 
 _AVAILABLE = (ShardingStrategy.FULL_SHARD, ShardingStrategy.SHARD_GRAD_OP)
 
@@ -124,15 +124,8 @@ def keep_precision(module, kinds, policy, parts):
 def _to_float32(module, args):
     floats = [a.dtype for a in args if isinstance(a, Tensor) and a.is_floating_point()]
     module._given_dtype = floats[0] if floats else None
-    return tree_map(functools.partial(_cast, float32), args)
+    return cast(args, float32)
 
 
 def _back(module, args, output):
-    dtype = module._given_dtype
-    return output if dtype is None else tree_map(functools.partial(_cast, dtype), output)
-
-
-def _cast(dtype, value):
-    if isinstance(value, Tensor) and value.is_floating_point():
-        return value.to(dtype)
-    return value
+    return output if module._given_dtype is None else cast(output, module._given_dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight._words import _str
+from rushlight.distributed.wrappers import Wrapper
 from rushlight.nn.module import Module
 from rushlight.tensor.tensor import Tensor
 from typing import Any
@@ -12,7 +13,7 @@ from rushlight.distributed.fsdp.api import BackwardPrefetch as BackwardPrefetch
 from rushlight.distributed.fsdp.api import CPUOffload as CPUOffload
 from rushlight.distributed.fsdp.api import FullOptimStateDictConfig as FullOptimStateDictConfig
 from rushlight.distributed.fsdp.api import FullStateDictConfig as FullStateDictConfig
-class FullyShardedDataParallel(Module):
+class FullyShardedDataParallel(Wrapper):
     def __init__(self, module: Module, process_group: Any = ..., sharding_strategy: Any = ..., cpu_offload: Any = ..., auto_wrap_policy: Any = ..., backward_prefetch: Any = ..., mixed_precision: Any = ..., ignored_modules: Any = ..., param_init_fn: Any = ..., device_id: Any = ..., sync_module_states: _bool = ..., forward_prefetch: _bool = ..., limit_all_gathers: _bool = ..., use_orig_params: _bool = ..., ignored_states: Any = ..., device_mesh: Any = ...) -> None: ...
     @property
     def module(self) -> Any: ...
@@ -28,8 +29,6 @@ class FullyShardedDataParallel(Module):
     def summon_full_params(module: Module, recurse: _bool = ..., writeback: _bool = ..., rank0_only: _bool = ..., offload_to_cpu: _bool = ..., with_grads: _bool = ...) -> Any: ...
     @staticmethod
     def fsdp_modules(module: Module, root_only: _bool = ...) -> list[Any]: ...
-    def __getattr__(self, name: _str) -> Any: ...
-    def __getitem__(self, key: Any) -> Any: ...
     @staticmethod
     def set_state_dict_type(module: Module, state_dict_type: Any, state_dict_config: Any = ..., optim_state_dict_config: Any = ...) -> StateDictSettings: ...
     @staticmethod

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum, auto
 from functools import partial
 
-from rushlight import nn
 from rushlight.autograd.graph import save_on_cpu
 from rushlight.distributed.fsdp.wrap import lambda_auto_wrap_policy, wrap_inside
+from rushlight.distributed.wrappers import CHECKPOINTED, Wrapper
 from rushlight.utils.checkpoint import checkpoint
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "apply_activation_checkpointing", "checkpoint_wrapper", "offload_wrapper",
 ]  # fmt: skip
 
-_CHECKPOINT_WRAPPED_MODULE = "_checkpoint_wrapped_module"
+_CHECKPOINT_WRAPPED_MODULE = CHECKPOINTED
 _CHECKPOINT_PREFIX = _CHECKPOINT_WRAPPED_MODULE + "."
 
 
@@ -26,28 +26,18 @@ class CheckpointImpl(Enum):
     NO_REENTRANT = auto()
 
 
-class ActivationWrapper(nn.Module):
+class ActivationWrapper(Wrapper):
     """A module around another whose names are those of the inner one."""
+
+    _inner_name = CHECKPOINTED
 
     def __init__(self, module):
         super().__init__()
         self._checkpoint_wrapped_module = module
-        self._register_load_state_dict_pre_hook(self._rename_loaded)
 
     def forward(self, *args, **kwargs):
         """What a subclass makes of the inner module's forward."""
         raise ValueError("Subclasses should implement this.")
-
-    def __getattr__(self, name):
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            if name == _CHECKPOINT_WRAPPED_MODULE:
-                raise
-            return getattr(self._checkpoint_wrapped_module, name)
-
-    def __getitem__(self, key):
-        return self._checkpoint_wrapped_module[key]
 
     def named_parameters(self, *args, **kwargs):
         """Parameters by the names that they have without the wrapping."""
@@ -61,13 +51,6 @@ class ActivationWrapper(nn.Module):
         return self._checkpoint_wrapped_module.state_dict(
             destination=destination, prefix=prefix, keep_vars=keep_vars
         )
-
-    @staticmethod
-    def _rename_loaded(state_dict, prefix, *args):
-        for key in [key for key in state_dict if key.startswith(prefix)]:
-            rest = key[len(prefix) :]
-            if not rest.startswith(_CHECKPOINT_PREFIX):
-                state_dict[prefix + _CHECKPOINT_PREFIX + rest] = state_dict.pop(key)
 
 
 class OffloadWrapper(ActivationWrapper):
