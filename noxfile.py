@@ -90,7 +90,7 @@ def tests(session: nox.Session) -> None:
     """All tests of all packages; `-- core -k name` chooses a package and passes on the rest."""
     install(session, *TEST_TOOLS, *NEIGHBOURS)
     session.run("python", "ci/oracle.py")
-    session.run("python", "ci/tests.py", *session.posargs)
+    session.run("python", "ci/testing.py", *session.posargs)
 
 
 @nox.session
@@ -207,7 +207,7 @@ def audio_family(session: nox.Session) -> None:
     session.run("python", "ci/audio_models.py", "both", *session.posargs)
     session.run("python", "ci/audio_packaged.py", "check")
     session.run("python", "ci/audio_programs.py")
-    session.run("python", "ci/tests.py", "audio")
+    session.run("python", "ci/testing.py", "audio")
 
 
 @nox.session
@@ -287,7 +287,7 @@ def minimum(session: nox.Session) -> None:
     session.run("python", "ci/minimum.py", "constraints", f"{session.create_tmp()}/lowest.txt")
     install(session, *TEST_TOOLS, "-c", f"{session.create_tmp()}/lowest.txt")
     session.run("python", "ci/minimum.py", "installed")
-    session.run("python", "ci/tests.py", *session.posargs)
+    session.run("python", "ci/testing.py", *session.posargs)
 
 
 @nox.session

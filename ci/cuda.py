@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = {
     "kernels": ("ci/nvrtc_check.py",),
-    "tests": ("ci/tests.py", "core", "tests/cuda"),
+    "tests": ("ci/testing.py", "core", "tests/cuda"),
     "table": ("ci/pytorch/table.py", "--device", "cuda"),
     "check": ("ci/gpu_check.py", "--runtime", "emu", "--smoke"),
 }

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import oracle
-import tests
+import testing
 from packages import PACKAGES, Package
 
 NAMES_ORACLE = re.compile(r"importorskip\(\s*[\"']torch|^\s*import torch\b|^\s*from torch\b", re.M)
@@ -51,8 +51,8 @@ def run(package: Package, arguments: list[str], environment: dict[str, str]) -> 
     chosen = files(package)
     if not chosen:
         return 0, "no test compares with the oracle"
-    given = [*chosen, *tests.shared(package, arguments), *arguments]
-    return tests.pytest(package.folder, package.path, given, environment)
+    given = [*chosen, *testing.shared(package, arguments), *arguments]
+    return testing.pytest(package.folder, package.path, given, environment)
 
 
 def main() -> int:
@@ -63,7 +63,7 @@ def main() -> int:
     if not oracle.install():
         print(f"torch oracle not available ({oracle.REQUIREMENT}): parity was NOT checked")
         return 0 if optional else 1
-    environment = tests.environment(RUSHLIGHT_OPS_TIER=tier)
+    environment = testing.environment(RUSHLIGHT_OPS_TIER=tier)
     rows = [(package.distribution, *run(package, rest, environment)) for package in PACKAGES]
     print(f"\n--- parity with torch {oracle.VERSION} ({tier})")
     for name, status, closing in rows:

@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-import tests
+import testing
 from packages import CORE
 
 RECORD = Path(__file__).with_name("processors_tests.json")
@@ -83,12 +83,12 @@ def run(name: str, arguments: list[str], full: bool) -> tuple[int, dict[str, int
         FOLDERS if full else folders(name)
     )
     others = [word for word in arguments if not word.startswith("tests/")]
-    given = ["-rs", *chosen, *others, *tests.shared(CORE, others)]
+    given = ["-rs", *chosen, *others, *testing.shared(CORE, others)]
     if not full:
         given += [f"--ignore-glob=*test_{word}*" for word in COMMON]
     seen = _Seen()
-    settings = tests.environment(RUSHLIGHT_PROCESSOR=name)
-    status, closing = tests.pytest(name, CORE.path, given, settings, seen)
+    settings = testing.environment(RUSHLIGHT_PROCESSOR=name)
+    status, closing = testing.pytest(name, CORE.path, given, settings, seen)
     counts = {outcome: int(number) for number, outcome in _COUNT.findall(closing)}
     return status, counts | {"absent": seen.absent}, seen.skips
 

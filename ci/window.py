@@ -64,7 +64,7 @@ def main() -> int:
         needs = [str(wheel), "-e", str(package.path), "pytest>=8", "rich>=13.7"]
         subprocess.run([*pip, "--force-reinstall", "--no-deps", str(wheel)], check=True)
         subprocess.run([*pip, *needs], check=True)
-        tests = [sys.executable, str(ROOT / "ci" / "tests.py"), package.folder]
+        tests = [sys.executable, str(ROOT / "ci" / "testing.py"), package.folder]
         statuses.append(subprocess.run(tests).returncode)
     return 1 if any(statuses) else 0
 

@@ -15,9 +15,21 @@ import fences  # noqa: E402
 FENCES = fences.Fences() if fences.wanted() else None
 
 
-def pytest_collection_finish(session):
-    """Processes that tests spawn import these files as ``tests.…``: no other ``tests`` may stand
-    before this folder on `sys.path`, or they end at once and are waited for."""
+def _other_tests():
+    """A `tests` before this folder on `sys.path`: processes that tests spawn import these files as
+    ``tests.…``, would end at once and be waited for."""
     found = importlib.machinery.PathFinder.find_spec("tests")
-    if found is not None and found.origin is not None:
-        raise pytest.UsageError(f"a test file has put {found.origin} on sys.path")
+    return None if found is None else found.origin
+
+
+def pytest_collection_finish(session):
+    if _other_tests() is not None:
+        raise pytest.UsageError(f"a test file has put {_other_tests()} on sys.path")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_other_tests(request):
+    """Also when the tests of a file have run."""
+    yield
+    if _other_tests() is not None:
+        pytest.fail(f"{request.node.name} has left {_other_tests()} on sys.path")

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "ci"))
 try:
     import captures
     from capture_ways import ways
-finally:  # there is a tests.py, which processes that tests spawn would take for this folder
+finally:
     sys.path.remove(str(ROOT / "ci"))
 
 import rushlight  # noqa: E402

@@ -9,17 +9,16 @@ import pytest
 pytest.importorskip("pytest_timeout")
 pytest.importorskip("xdist")
 CI = Path(__file__).parents[3] / "ci"
-if not (CI / "tests.py").exists():
+if not (CI / "testing.py").exists():
     pytest.skip("the repository's ci folder is not here", allow_module_level=True)
 
-# A process of its own: there, `tests` is ci's file, here it is this folder.
 RUN = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import tests
-tests.HANGS, tests.STUCK, tests.DEAD = map(int, sys.argv[2:5])
-tests.SILENCE = 1
-print("closing:", *tests.pytest("some", sys.argv[5], sys.argv[6:], tests.environment()))
+import testing
+testing.HANGS, testing.STUCK, testing.DEAD = map(int, sys.argv[2:5])
+testing.SILENCE = 1
+print("closing:", *testing.pytest("some", sys.argv[5], sys.argv[6:], testing.environment()))
 """
 WAITS = "import time\ndef test_waits(): time.sleep(100)\ndef test_after(): pass\n"
 STUCK = """

@@ -14,9 +14,10 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 @pytest.fixture(scope="module", autouse=True)
 def reference():
+    before = list(sys.path)  # parts of the reference add folders of their own
     sys.path[:0] = [str(DOCS), str(DOCS.parent / "ci")]
     yield
-    del sys.path[:2]
+    sys.path[:] = before
 
 
 def documented(x, rate=0.5, *, name=None):

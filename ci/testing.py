@@ -1,6 +1,6 @@
 """Run the tests of the packages, one pytest process each, and print one table at the end.
 
-Usage: python ci/tests.py [PACKAGE ...] [PYTEST ARGUMENT ...]
+Usage: python ci/testing.py [PACKAGE ...] [PYTEST ARGUMENT ...]
 """
 
 from __future__ import annotations
