@@ -9,7 +9,7 @@ import keyword
 import typing
 
 from rushlight.library.schema import REQUIRED
-from rushlight.ops.reduction.sums_and_extremes import ValuesIndices
+from rushlight.tensor.results import NAMED
 from stub_writer import hints
 
 _EMPTY = inspect.Parameter.empty
@@ -87,7 +87,7 @@ def _gives(function, schema, written) -> str:
     op = getattr(function, "op", None)
     kind = None if op is None else op.options.get("result")
     if getattr(function, "__name__", "") in _WITH_PLACES:
-        kind = ValuesIndices
+        kind = NAMED.get(function.__name__)
     fields = getattr(kind, "_fields", ())
     if fields and len(fields) == len(schema.returns):
         name = kind.__name__ if kind.__name__[0].isupper() else f"{kind.__name__}_result"

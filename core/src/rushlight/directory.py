@@ -13,7 +13,7 @@ PARTS = frozenset(
     "accelerator amp array_api backends chains "
     "compiler cpu distributed distributions export fft func futures fx functional hub jit library "
     "linalg masked mps multiprocessing nested onnx overrides profiler quasirandom random "
-    "serialization signal sparse special storage testing types version xpu".split()
+    "return_types serialization signal sparse special storage testing types version xpu".split()
 )
 
 # Module -> names of the top level it holds.

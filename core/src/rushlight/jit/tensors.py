@@ -10,8 +10,7 @@ from rushlight.jit.kinds import BOOL, DEVICE, INT, NONE, NUMBER, TENSOR, UNKNOWN
 from rushlight.jit.targets import Target
 from rushlight.library.aten_schemas import schemas_of
 from rushlight.library.operators import lookup
-from rushlight.ops._table.op import TABLE
-from rushlight.ops.linalg import matrix_checks
+from rushlight.tensor.results import NAMED
 
 _CONVERTED = {
     "dtype": runtime.as_dtype,
@@ -69,11 +68,7 @@ def result(name, args, kwargs):
 
 def _fields(name):
     """Names of an op's results: ``values`` and ``indices``."""
-    op = TABLE.get(name)
-    if name in _OF_DIM:
-        op = TABLE["topk"]
-    found = op.options.get("result") if op is not None else None
-    return getattr(found or matrix_checks.NAMED.get(name), "_fields", ())
+    return getattr(NAMED.get(name), "_fields", ())
 
 
 def _result(name, args, kwargs):

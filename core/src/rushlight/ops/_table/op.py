@@ -17,6 +17,7 @@ from rushlight.ops._table import former_calls as former
 from rushlight.ops._table.numpy_names import NUMPY_NAMES
 from rushlight.ops._table.paths import Paths
 from rushlight.ops._table.rules import same
+from rushlight.tensor.results import named
 
 # What a declaration may say beside the kind, rule and samples, each read by the mechanism that is
 # named; a default by kind holds where it is left out.
@@ -89,6 +90,8 @@ class Op:
         self.node_name = words + "Backward0"
         self.options = options
         self.label = options.get("label", self.name)  # what errors call it
+        if isinstance(options.get("result"), str):
+            options["result"] = named(self.label, options["result"])
         self.formulas, self.joint, self.paths = {}, None, Paths(self)
         self.cpu_kernel = body
         self.writes = None  # f(array, *arguments) that writes in place, or answers False
@@ -295,6 +298,11 @@ def declare(kind, method=True, operators=(), reflected=(), inplace=None, aliases
         return function
 
     return decorate
+
+
+def results_of(function, *parts):
+    """The results of a composite as the named tuple that it declares as its ``result``."""
+    return function.op.options["result"](*parts)
 
 
 def elementwise(rule=same, **options):

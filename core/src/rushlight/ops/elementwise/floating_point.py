@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
 
 from rushlight import dtypes
 from rushlight.compiler import xp
@@ -28,14 +27,7 @@ from rushlight.ops.elementwise.arithmetic import mul, pow, remainder
 from rushlight.ops.elementwise.comparison import isfinite, isnan, where
 from rushlight.ops.elementwise.exponential import exp2
 from rushlight.ops.shape.complex_views import conj_of
-from rushlight.tensor.tensor import Tensor
-
-
-class MantissaExponent(NamedTuple):
-    """``input == mantissa * 2 ** exponent`` with ``0.5 <= |mantissa| < 1``."""
-
-    mantissa: Tensor
-    exponent: Tensor
+from rushlight.tensor.tensor import Tensor, add_methods
 
 
 def _category(value):
@@ -253,7 +245,7 @@ nextafter.gradient(input=lambda grad: grad, other=lambda grad: grad * 0)
 @op(
     schemas=("frexp.Tensor(Tensor self) -> (Tensor, Tensor)",),
     batching="elements",
-    result=MantissaExponent,
+    result="mantissa exponent",
     samples=lambda make: [((make(3, 4),), {}), ((make(),), {})],
     sweep=(2,),
     barred="unsigned complex",
@@ -374,7 +366,7 @@ def _reflected_remainder(self, other):
     return remainder(scalar_tensor(other, dtype=found), self)
 
 
-Tensor.__rmod__ = _reflected_remainder
+add_methods(__rmod__=_reflected_remainder)
 
 
 # ----------------------------------------------------------------------------------------- integers
@@ -457,5 +449,5 @@ def _reflected_shift(function):
     return call
 
 
-Tensor.__rlshift__ = _reflected_shift(bitwise_left_shift)
-Tensor.__rrshift__ = _reflected_shift(bitwise_right_shift)
+add_methods(__rlshift__=_reflected_shift(bitwise_left_shift))
+add_methods(__rrshift__=_reflected_shift(bitwise_right_shift))

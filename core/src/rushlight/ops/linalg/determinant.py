@@ -7,10 +7,11 @@ from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.op import composite, op
 from rushlight.ops.elementwise.comparison import where
-from rushlight.ops.linalg.matrix_checks import check_input, epsilon, eye_like, named, square
+from rushlight.ops.linalg.matrix_checks import check_input, epsilon, eye_like, square
 from rushlight.ops.linalg.solver import linalg_solve_ex
 from rushlight.ops.shape.complex_views import imag
 from rushlight.tensor.dispatch import readable
+from rushlight.tensor.results import named
 from rushlight.tensor.tensor import Tensor
 
 SignLog = named("linalg_slogdet", "sign logabsdet")

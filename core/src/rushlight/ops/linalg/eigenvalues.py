@@ -17,13 +17,13 @@ from rushlight.ops.linalg.matrix_checks import (
     check_input,
     check_matrix,
     eye_like,
-    named,
     square,
 )
 from rushlight.ops.linalg.solver import linalg_solve_ex
 from rushlight.ops.shape.complex_views import real
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.memory_format import by_columns
+from rushlight.tensor.results import named
 from rushlight.tensor.tensor import Tensor
 
 SVD = named("linalg_svd", "U S Vh")

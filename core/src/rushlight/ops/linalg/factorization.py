@@ -7,7 +7,7 @@ from rushlight.kernels.linalg import lapack
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE, dtype_of
 from rushlight.ops._table.domains import symmetrized
-from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.op import composite, op, results_of
 from rushlight.ops._table.shape_rules import checked
 from rushlight.ops.linalg.matrix_checks import (
     check_cholesky_solve,
@@ -16,12 +16,12 @@ from rushlight.ops.linalg.matrix_checks import (
     check_lu,
     check_matrix,
     eye_like,
-    named,
     raise_failures,
     square,
 )
 from rushlight.ops.linalg.triangular_systems import linalg_solve_triangular
 from rushlight.tensor.memory_format import by_columns
+from rushlight.tensor.results import named
 from rushlight.tensor.tensor import Tensor
 
 _INT32 = np.dtype(np.int32)
@@ -555,10 +555,11 @@ linalg_qr.gradient(A=_qr_gradient)
 @composite(
     schemas=("qr(Tensor self, bool some=True) -> (Tensor, Tensor)",),
     samples=lambda make: [(make(4, 3),), (make(2, 3, 2),)], autocast="float32", aten="default Q",
+    result="Q R",
 )  # fmt: skip
 def qr(input: Tensor, some=True):
     """``(Q, R)``; reduced, or complete if not `some`. See :func:`rushlight.linalg.qr`."""
-    return linalg_qr(input, "reduced" if some else "complete")
+    return results_of(qr, *linalg_qr(input, "reduced" if some else "complete"))
 
 
 def _check_geqrf(input):

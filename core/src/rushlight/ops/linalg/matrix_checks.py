@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 
 from rushlight.dtypes import FLOAT, float32, float64
 from rushlight.errors import shape_text
@@ -19,15 +18,6 @@ class LinAlgError(RuntimeError):
     """A factorization or solver met a matrix it cannot handle (singular, not definite, ...)."""
 
     __module__ = "rushlight.linalg"
-
-
-NAMED: dict = {}  # what `named` made, by the ATen name of the op
-
-
-def named(name, fields):
-    """The type of an op's named results, for example ``linalg_svd(U=..., S=..., Vh=...)``."""
-    NAMED[name] = namedtuple(name, fields)  # noqa: PYI024 - made from the op's name
-    return NAMED[name]
 
 
 def array_of(value):

@@ -17,12 +17,12 @@ from rushlight.ops.linalg.matrix_checks import (
     check_matrix,
     check_square,
     is_vector,
-    named,
     raise_failures,
     square,
 )
 from rushlight.ops.linalg.triangular_systems import check_system, linalg_solve_triangular
 from rushlight.tensor.memory_format import by_columns
+from rushlight.tensor.results import named
 from rushlight.tensor.tensor import Tensor
 
 InverseEx = named("linalg_inv_ex", "inverse info")

@@ -12,9 +12,9 @@ from rushlight.ops.linalg.matrix_checks import (
     check_dtype,
     check_matrix,
     check_square,
-    named,
 )
 from rushlight.tensor.memory_format import by_columns, contiguous_format
+from rushlight.tensor.results import named
 from rushlight.tensor.tensor import Tensor
 
 Solution = named("triangular_solve", "solution cloned_coefficient")

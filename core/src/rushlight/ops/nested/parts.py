@@ -13,11 +13,11 @@ from rushlight.ops.nested.tensors import (
 )
 from rushlight.ops.random.random_alike import rand_like, randn_like
 from rushlight.ops.reduction import sums_and_extremes as reduction
-from rushlight.ops.reduction.sums_and_extremes import ValuesIndices
 from rushlight.ops.shape import joining, rearranging, repetition
 from rushlight.ops.shape import views as shapes
 from rushlight.ops.shape.joining import stack as stack_dense
 from rushlight.tensor.layout import jagged, strided
+from rushlight.tensor.results import NAMED
 from rushlight.tensor.tensor import Tensor
 
 
@@ -196,12 +196,12 @@ def _extreme(op):
             values, indices = getattr(input._elements, name)(inner, keepdim)
             ragged = input._ragged - (not keepdim and inner < input._ragged - 1)
             parts = values, indices
-            return ValuesIndices(*[input.with_elements(part, ragged) for part in parts])
+            return NAMED[name](*[input.with_elements(part, ragged) for part in parts])
         parts = _over_each(input, lambda part: getattr(part, name)(0))
         results = [stack_dense([p[i] for p in parts]) for i in (0, 1)]
         if keepdim:
             results = [r.unsqueeze(input._ragged) for r in results]
-        return ValuesIndices(*results)
+        return NAMED[name](*results)
 
     return rule(op.function)(call)
 

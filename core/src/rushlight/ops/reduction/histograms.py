@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from rushlight.dtypes import FLOAT, held
 from rushlight.errors import shape_text
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.machine.quiet import quietly
-from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.op import composite, op, results_of
 from rushlight.ops._table.shape_rules import histogram_of
 from rushlight.tensor.tensor import Tensor, make_tensor
-
-
-class Histogram(NamedTuple):
-    """Counts (or weights, or densities) per bin, and the edges of the bins."""
-
-    hist: Tensor
-    bin_edges: Tensor
 
 
 def _check_range(name, low, high):
@@ -142,6 +134,7 @@ _SWEEP = (0, 1, "float32", "float64")  # PyTorch takes half precision if `range`
     sweep=_SWEEP,
     samples=lambda make: [(make(3, 4), 4), (make(6), 3, {"range": (-1.0, 1.0), "density": True})],
     differentiable=False,
+    result="hist bin_edges",
     aten="bins_tensor bins_tensor_out bin_ct bin_ct_out",
 )
 def histogram(input: Tensor, bins=100, *, range=None, weight=None, density=False):
@@ -163,7 +156,7 @@ def histogram(input: Tensor, bins=100, *, range=None, weight=None, density=False
         edges = _range_edges("histogram", values, bins, *(range or (0, 0)))
     weights = None if weight is None else weight._array.reshape(-1)
     found = _count(values[:, None], [edges], weights, density)
-    return Histogram(make_tensor(found, input._dtype), make_tensor(edges, input._dtype))
+    return results_of(histogram, make_tensor(found, input._dtype), make_tensor(edges, input._dtype))
 
 
 def _range_edges(name, values, bins, low, high):
@@ -176,6 +169,7 @@ def _range_edges(name, values, bins, low, high):
 
 
 @composite(
+    result="hist bin_edges",
     sweep=_SWEEP,
     method=False,
     samples=lambda make: [(make(5, 2), [3, 2]), (make(5, 2), 2, [-1.0, 1.0, -2.0, 2.0])],
@@ -220,4 +214,4 @@ def histogramdd(input: Tensor, bins, range=None, weight=None, density=False):
     found = make_tensor(_count(points, edges, weights, density), input._dtype)
     given = zip(bins, edges, strict=True)  # edges that were given come back themselves
     edges = [b if isinstance(b, Tensor) else make_tensor(e, input._dtype) for b, e in given]
-    return Histogram(found, tuple(edges))
+    return results_of(histogramdd, found, tuple(edges))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from rushlight.dtypes import COMPLEX, float32, float64, int64
 from rushlight.errors import shape_text
 from rushlight.kernels.scan_sort import ordering
 from rushlight.machine import np
-from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.op import composite, op, results_of
 from rushlight.ops._table.shape_rules import chosen
 from rushlight.ops.creation.tensors import tensor
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.elementwise.weighted_sums import lerp
 from rushlight.ops.reduction.sorting import sort, sortable
-from rushlight.ops.reduction.sums_and_extremes import ValuesIndices, amax, amin, selected_back
+from rushlight.ops.reduction.sums_and_extremes import amax, amin, selected_back
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
@@ -22,16 +20,10 @@ from rushlight.tensor.tensor import Tensor
 _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-class Extremes(NamedTuple):
-    """The smallest and the largest elements."""
-
-    min: Tensor
-    max: Tensor
-
-
 @composite(
     schemas=("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor, Tensor)",),
     exact_out=True,
+    result="min max",
     samples=[(), {"dim": 1}, {"dim": 0, "keepdim": True}],
 )
 def aminmax(input: Tensor, *, dim=None, keepdim=False):
@@ -48,7 +40,7 @@ def aminmax(input: Tensor, *, dim=None, keepdim=False):
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
             f"identity; input has shape {shape_text(input.shape)}"
         )
-    return Extremes(amin(input, axes, keepdim), amax(input, axes, keepdim))
+    return results_of(aminmax, amin(input, axes, keepdim), amax(input, axes, keepdim))
 
 
 def _check_quantile(name, input, q, interpolation):
@@ -173,7 +165,7 @@ def _samples(make):
     schemas=("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)",),
     batching="dims",
     meta=chosen,
-    result=ValuesIndices,
+    result="values indices",
     samples=_samples,
     aten="default values",
 )

@@ -15,7 +15,7 @@ from rushlight.ops._calls.direct import on_arrays, tensor_of
 from rushlight.ops._table.op import op
 from rushlight.ops._table.rules import refuse_unordered
 from rushlight.ops._table.shape_rules import checked, in_range, like, same_length
-from rushlight.ops.reduction.sums_and_extremes import ValuesIndices, _sum_dtype, _wide
+from rushlight.ops.reduction.sums_and_extremes import _sum_dtype, _wide
 from rushlight.ops.shape.complex_views import conj_of
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim
@@ -165,7 +165,7 @@ def _scatter_back(grad, out1, input_shape, dim):
     schemas=("cummax(Tensor self, int dim) -> (Tensor, Tensor)",),
     batching="dims",
     meta=checked(in_range, same_length),
-    result=ValuesIndices,
+    result="values indices",
     samples=_samples,
 )
 def cummax(input: Tensor, dim):
@@ -177,7 +177,7 @@ def cummax(input: Tensor, dim):
     schemas=("cummin(Tensor self, int dim) -> (Tensor, Tensor)",),
     batching="dims",
     meta=checked(in_range, same_length),
-    result=ValuesIndices,
+    result="values indices",
     samples=_samples,
 )
 def cummin(input: Tensor, dim):

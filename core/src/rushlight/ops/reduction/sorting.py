@@ -20,7 +20,7 @@ from rushlight.ops._table.rules import refuse_unordered, result_type
 from rushlight.ops._table.shape_rules import checked, chosen, chosen_after
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.reduction.distinct import captured_unique
-from rushlight.ops.reduction.sums_and_extremes import ValuesIndices, selected_back
+from rushlight.ops.reduction.sums_and_extremes import selected_back
 from rushlight.tensor.dispatch import captured_part, stack
 from rushlight.tensor.memory_format import as_input
 from rushlight.tensor.overriding import overridable
@@ -81,7 +81,8 @@ def _meta_sort(input, dim=-1, descending=False, stable=False):
         "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> "
         "(Tensor, Tensor)",
     ),
-    batching="dims", result=ValuesIndices, samples=_samples, meta=_meta_sort, limited="unsigned",
+    batching="dims", result="values indices", samples=_samples, meta=_meta_sort,
+    limited="unsigned",
     barred="complex", aten="default stable values_stable values Tensor any",
 )  # fmt: skip
 def sort(input: Tensor, dim=-1, descending=False, stable=False):
@@ -165,7 +166,8 @@ def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
         "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> "
         "(Tensor, Tensor)",
     ),
-    batching="dims", result=ValuesIndices, samples=_topk_samples, meta=_meta_topk, sweep=(2,),
+    batching="dims", result="values indices", samples=_topk_samples,
+    meta=_meta_topk, sweep=(2,),
     barred="complex", aten="default values",
 )  # fmt: skip
 def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
@@ -238,7 +240,7 @@ def _check_kth(input, k, dim=-1, keepdim=False):
         "kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)",
     ),
     batching="dims", meta=checked(lambda *given: _check_kth(*given), chosen_after),
-    result=ValuesIndices, samples=_kth_samples, sweep=(2,),
+    result="values indices", samples=_kth_samples, sweep=(2,),
     aten="default values",
 )  # fmt: skip
 def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
@@ -299,8 +301,8 @@ def _median_samples(make):
 
 
 @op(
-    batching="dims", meta=chosen, result=ValuesIndices, samples=_median_samples, method=False,
-    label="median",
+    batching="dims", meta=chosen, result="values indices",
+    samples=_median_samples, method=False, label="median",
 )  # fmt: skip
 def _median(input: Tensor, dim: Whole, keepdim: bool = False):
     """The lower median along `dim` and where it was; nan wins."""
@@ -308,8 +310,8 @@ def _median(input: Tensor, dim: Whole, keepdim: bool = False):
 
 
 @op(
-    batching="dims", meta=chosen, result=ValuesIndices, samples=_median_samples, method=False,
-    label="nanmedian",
+    batching="dims", meta=chosen, result="values indices",
+    samples=_median_samples, method=False, label="nanmedian",
 )  # fmt: skip
 def _nanmedian(input: Tensor, dim: Whole, keepdim: bool = False):
     """The lower median along `dim` of what is not nan, and where it was."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import NamedTuple
 
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
@@ -28,14 +27,6 @@ from rushlight.tensor.dispatch import readable
 from rushlight.tensor.overriding import call_by_override
 from rushlight.tensor.shape import wrap_dim, wrap_dims
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
-
-
-class ValuesIndices(NamedTuple):
-    """Reduced values and where they were found."""
-
-    values: Tensor
-    indices: Tensor
-
 
 _WIDE_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -488,7 +479,7 @@ def selected_back(grad, out1, input_shape, dim, keepdim):
 
 
 _SELECTING = {
-    "method": False, "result": ValuesIndices, "samples": _select_sizes, "meta": _meta_select,
+    "method": False, "samples": _select_sizes, "meta": _meta_select,
 }  # fmt: skip
 
 
@@ -501,6 +492,7 @@ _SELECTING = {
     batching="dims",
     node="Max",
     label="max",
+    result="values indices",
     **_SELECTING,
     barred="complex",
 )
@@ -518,6 +510,7 @@ def _max_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     batching="dims",
     node="Min",
     label="min",
+    result="values indices",
     **_SELECTING,
     barred="complex",
 )
