@@ -15,7 +15,7 @@ from rushlight.machine import memory, np
 from rushlight.machine.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast, of_one_kind
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import Storage, row_of, storage_of
-from rushlight.tensor.tensor import Tensor, _new, make_tensor
+from rushlight.tensor.tensor import Tensor, _new, add_methods, make_tensor
 
 
 def array_of_data(data, dtype=None):
@@ -386,15 +386,21 @@ def rebuild_on(device, kind, array, dtype_name, requires_grad, state):
 
 
 Tensor.item, Tensor.tolist, Tensor.numpy = item, tolist, numpy
-Tensor.__bool__, Tensor.__index__, Tensor.__contains__ = _bool, _index, _contains
-Tensor.__float__ = lambda self: float(item(self))
-Tensor.__int__ = lambda self: int(item(self))
-Tensor.__complex__ = lambda self: complex(item(self))
-Tensor.__iter__, Tensor.__array__, Tensor.__array_wrap__ = _iter, _array_interface, _array_wrap
-Tensor.__dlpack__ = _dlpack
-Tensor.__dlpack_device__ = _dlpack_device
+add_methods(
+    __bool__=_bool,
+    __index__=_index,
+    __contains__=_contains,
+    __float__=lambda self: float(item(self)),
+    __int__=lambda self: int(item(self)),
+    __complex__=lambda self: complex(item(self)),
+    __iter__=_iter,
+    __array__=_array_interface,
+    __array_wrap__=_array_wrap,
+    __dlpack__=_dlpack,
+    __dlpack_device__=_dlpack_device,
+    __deepcopy__=_deepcopy,
+    __reduce_ex__=_reduce,
+)
 Tensor.__cuda_array_interface__ = property(_cuda_array_interface)
 Tensor.__array_priority__ = 1000
 Tensor.__array_namespace__, Tensor.to_device = array_namespace, to_device
-Tensor.__deepcopy__ = _deepcopy
-Tensor.__reduce_ex__ = _reduce  # type: ignore[method-assign]

@@ -18,10 +18,12 @@ from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, Node, as_function
 from rushlight.dtypes import FLOAT
 from rushlight.machine import np
+from rushlight.tensor.asking import install
 from rushlight.tensor.dispatch import PLAIN, _disabled
 from rushlight.tensor.layout import strided
 from rushlight.tensor.shape import Size, strides_of
 from rushlight.tensor.storage import Storage, storage_of
+from rushlight.tensor.subclasses import run_plain
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -441,12 +443,14 @@ class Tensor:
         return self._dtype.is_signed
 
     # ------------------------------------------------------------------ subclasses
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        install(cls, Tensor)
+
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         """Run `function` on plain tensors; results become `cls`, as PyTorch does for subclasses."""
-        from rushlight.tensor.subclasses import run_plain
-
-        return run_plain(cls, function, args, kwargs or {})
+        return run_plain(Tensor, cls, function, args, kwargs or {})
 
     def as_subclass(self, cls):
         """The same tensor seen as an instance of the subclass `cls`."""
@@ -496,6 +500,14 @@ class Parameter(Tensor):
 
 EXACT = frozenset({Tensor, Parameter})
 PLAIN.update(EXACT)
+
+
+def add_methods(**functions) -> None:
+    """Bind functions to Tensor; one without a public name takes that of the method."""
+    for name, function in functions.items():
+        if function.__name__.startswith(("_", "<", "call")):
+            function.__name__ = function.__qualname__ = name
+        setattr(Tensor, name, function)
 
 
 def make_tensor(array, dtype, device=devices.cpu) -> Tensor:

@@ -70,6 +70,12 @@ class TVTensor(rl.Tensor):
     plain tensor unless :func:`set_return_type` says otherwise.
     """
 
+    # What says how a tensor is, and gives none, asks no class: transforms read it often.
+    shape, ndim, dtype, device = rl.Tensor.shape, rl.Tensor.ndim, rl.Tensor.dtype, rl.Tensor.device
+    size, dim, numel, stride = rl.Tensor.size, rl.Tensor.dim, rl.Tensor.numel, rl.Tensor.stride
+    requires_grad, is_cuda = rl.Tensor.requires_grad, rl.Tensor.is_cuda
+    is_floating_point, is_contiguous = rl.Tensor.is_floating_point, rl.Tensor.is_contiguous
+
     @staticmethod
     def _tensor(data: Any, dtype: Any, device: Any, requires_grad: bool | None) -> rl.Tensor:
         """`data` as a tensor; memory is shared where no conversion is asked for."""

@@ -16,6 +16,7 @@ from rushlight.ops._table.attributes import DTYPE, TRUTH
 from rushlight.ops._table.numpy_names import first_by_keyword
 from rushlight.ops._table.op import OPTIONAL, TENSOR
 from rushlight.tensor import construction as make
+from rushlight.tensor.asking import SPECIAL
 from rushlight.tensor.dispatch import (
     STATE,
     call_overrides,
@@ -244,16 +245,24 @@ def bind(op, function, method, operators, reflected, inplace, aliases):
         for name in names if inplace is True else (op.name,):
             setattr(Tensor, name + "_" if inplace is True else inplace, op.inplace)
     for name in operators:
-        setattr(Tensor, name, _operator(op, function))
+        setattr(Tensor, name, _named(_operator(op, function), name, function))
         if op.inplace is not None and name not in _UNARY | _COMPARISONS:
-            setattr(Tensor, "__i" + name[2:], _inplace_operator(op))
+            inplace_name = "__i" + name[2:]
+            setattr(Tensor, inplace_name, _named(_inplace_operator(op), inplace_name, op.inplace))
     for name in reflected:
-        setattr(Tensor, name, _operator(op, function))
+        setattr(Tensor, name, _named(_operator(op, function), name, function))
 
 
 _OPERANDS = (Tensor, int, float, complex)
 _UNARY = {"__neg__", "__invert__", "__abs__", "__pos__"}
 _COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
+
+
+def _named(operator, name, function):
+    """An operator under the name by which PyTorch names it to ``__torch_function__``."""
+    if name in SPECIAL and operator is not function:
+        operator.__name__ = operator.__qualname__ = name
+    return operator
 
 
 def _operator(op, function):
@@ -335,15 +344,6 @@ def inplace_view_function(op, name):
     return _inplace_call(op, name, run_inplace_view, "inplace view")
 
 
-def _asked_before_writing(target, args, kwargs):
-    """Who is asked before `target` is written to: those like it; of a plain tensor's other
-    arguments, what is no tensor."""
-    found = overriding((target, *args), kwargs)
-    if type(target) in EXACT:
-        return [item for item in found if not isinstance(item, Tensor)]
-    return found
-
-
 def _inplace_call(op, name, run, variant):
     def call(self=_fast.UNSET, *args, **kwargs):
         if self is _fast.UNSET:  # functions name their first argument: ``abs_(input=x)``
@@ -352,7 +352,7 @@ def _inplace_call(op, name, run, variant):
             return interpret(call, (self, *args), kwargs)
         for value in (self, *args):
             if type(value) not in _UNQUESTIONED and (stack.overrides or stack.levels):
-                found = _asked_before_writing(self, args, kwargs)
+                found = overriding((self, *args), kwargs)
                 if found:
                     return call_overrides(call, found, (self, *args), kwargs)
                 break

@@ -34,8 +34,9 @@ from rushlight.tensor.memory_format import (
     lies_by_rows,
     preserve_format,
 )
+from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.storage import storage_of
-from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
+from rushlight.tensor.tensor import EXACT, Tensor, add_methods, make_tensor
 
 
 @op(
@@ -169,6 +170,10 @@ def to(input, *args, **kwargs):
     elif len(args) == len(kwargs) == 1 and "non_blocking" in kwargs and type(input) in EXACT:
         if args[0] is not None and input._device is devices.cpu and devices.is_cpu(args[0]):
             return input
+    if args and isinstance(args[0], Tensor) and type(args[0]) not in EXACT:
+        found = call_by_override(to, (input, *args), kwargs)
+        if found is not NotImplemented:
+            return found
     dtype, device, copy, non_blocking, layout = parse_to(args, kwargs)
     out = input
     if dtype is not None and dtype is not input._dtype:
@@ -251,8 +256,16 @@ def _type(self, dtype=None, non_blocking=False):
 
 
 _FROM_LEGACY = {short + "Tensor": dtypes.NAMES[name] for name, short in dtypes.TITLES.items()}
-Tensor.cpu, Tensor.cuda, Tensor.type = _cpu, _cuda, _type
-Tensor.type_as = lambda self, other: self.to(other._dtype)
+add_methods(cpu=_cpu, cuda=_cuda, type=_type)
+
+
+@overridable(as_given=True)
+def type_as(self, other):
+    """This tensor in the dtype of `other`."""
+    return self.to(other._dtype)
+
+
+Tensor.type_as = type_as
 
 
 @op(
@@ -317,8 +330,13 @@ def copy_(self, other, non_blocking=False):
     if type(self) in EXACT and type(other) in EXACT and not STATE.levels:
         if self._dtype is other._dtype and _copied_plainly(self, other):
             return self
-    elif not isinstance(other, Tensor):
-        raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(other).__name__}")
+    else:
+        if not isinstance(other, Tensor):
+            raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(other).__name__}")
+        if type(other) not in EXACT:
+            found = call_by_override(copy_, (self, other), {"non_blocking": non_blocking})
+            if found is not NotImplemented:
+                return found
     if STATE.levels and stack.levels:
         found = dispatched(copy_, (self, other))
         if found is not NotImplemented:
@@ -393,6 +411,10 @@ def fill_(self, value):
         if found is not NotImplemented:
             return found
     if isinstance(value, Tensor):
+        if kind not in EXACT:
+            found = call_by_override(fill_, (self, value), {})
+            if found is not NotImplemented:
+                return found
         if value.dim():
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} "
@@ -454,7 +476,7 @@ def detach_(self):
 
 Tensor.detach_ = detach_
 in_aten("detach(Tensor(a) self) -> Tensor(a)")(Tensor.detach)
-Tensor.is_nonzero = lambda self: bool(self)
+add_methods(is_nonzero=lambda self: bool(self))
 
 
 def pin_memory(self, device=None):

@@ -10,7 +10,8 @@ from rushlight.ops._table.number_limits import LOW, OPERANDS
 from rushlight.ops._table.op import composite, elementwise
 from rushlight.ops._table.rules import floating, number_dtype, real_of_complex, real_same
 from rushlight.ops.shape.complex_views import conj_number, conj_of
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.overriding import call_by_override
+from rushlight.tensor.tensor import EXACT, Tensor, add_methods
 
 
 def category_of(value):
@@ -246,13 +247,17 @@ def div(input: Tensor, other, *, rounding_mode=None):
 
 def _div_inplace(self, other, *, rounding_mode=None):
     """In-place version of :func:`rushlight.div`."""
+    if isinstance(other, Tensor) and type(other) not in EXACT:
+        found = call_by_override(_div_inplace, (self, other), {"rounding_mode": rounding_mode})
+        if found is not NotImplemented:
+            return found
     _divide_check(self, other, rounding_mode)
     if rounding_mode is None:
         return self._true_divide_(other)
     return self._floor_divide_(other) if rounding_mode == "floor" else self._trunc_divide_(other)
 
 
-Tensor.div_ = Tensor.divide_ = Tensor.true_divide_ = _div_inplace
+add_methods(div_=_div_inplace, divide_=_div_inplace, true_divide_=_div_inplace)
 
 
 @elementwise(
@@ -280,7 +285,7 @@ def _former_reflected_division(self, other):
     return _rdiv(self, other)
 
 
-Tensor.__rdiv__ = _former_reflected_division
+add_methods(__rdiv__=_former_reflected_division)
 Tensor.__div__, Tensor.__idiv__ = div, _div_inplace
 
 

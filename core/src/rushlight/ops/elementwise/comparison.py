@@ -12,7 +12,7 @@ from rushlight.ops._table.op import composite, elementwise
 from rushlight.ops._table.rules import boolean, integral_or_bool, real_boolean
 from rushlight.ops.creation.tensors import from_numpy
 from rushlight.tensor.dispatch import STATE
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, add_methods
 
 _PLAIN = {"rule": boolean, "differentiable": False}
 _ORDERED = {"rule": real_boolean, "differentiable": False}
@@ -258,7 +258,7 @@ def where(condition: Tensor, input=None, other=None):
     return _where(condition, input, other)
 
 
-Tensor.where = lambda self, condition, other: where(condition, self, other)
+add_methods(where=lambda self, condition, other: where(condition, self, other))
 
 
 @composite(

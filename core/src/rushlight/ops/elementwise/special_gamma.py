@@ -16,7 +16,7 @@ from rushlight.ops._table.rules import number_dtype, real_floating, result_type
 from rushlight.ops.creation.tensors import arange, scalar_tensor
 from rushlight.ops.elementwise.exponential import exp, lgamma, log, polygamma
 from rushlight.ops.elementwise.floating_point import broadcast_pair, meta_pair
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, add_methods
 
 _EPSILON = np.finfo(np.float64).eps
 
@@ -351,8 +351,8 @@ def _polygamma_inplace(self, n):
     return self.copy_(polygamma(n, self))
 
 
-Tensor.polygamma = lambda self, n: polygamma(n, self)
-Tensor.polygamma_ = _polygamma_inplace
+add_methods(polygamma=lambda self, n: polygamma(n, self))
+add_methods(polygamma_=_polygamma_inplace)
 
 
 # Defined above (p - 1) / 2.
@@ -382,4 +382,4 @@ def _mvlgamma_inplace(self, p):
     return self.copy_(mvlgamma(self, p))
 
 
-Tensor.mvlgamma_ = _mvlgamma_inplace
+add_methods(mvlgamma_=_mvlgamma_inplace)

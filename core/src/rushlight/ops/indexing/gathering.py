@@ -36,8 +36,9 @@ from rushlight.ops.indexing.value_steps import index_rows
 from rushlight.ops.shape.complex_views import conj_number
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.memory_format import same_order
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import Tensor, add_methods, make_tensor
 
 
 def along(index, dim):
@@ -248,6 +249,7 @@ def scatter(input: Tensor, dim, index: Tensor, src=None, value=None, *, reduce=N
     return combine(input, dim, index, source)
 
 
+@overridable(as_given=True)
 def scatter_(self, dim, index, src=None, value=None, *, reduce=None):
     """In-place version of :func:`rushlight.scatter`."""
     _check_reduce(reduce)
@@ -484,6 +486,7 @@ def _filling(name, input, value):
     return number_or_scalar(name, input, value)
 
 
+@overridable(as_given=True)
 def _index_fill_inplace(self, dim, index, value):
     """In-place version of :func:`rushlight.index_fill`."""
     value = _filling(index_fill.op.name + "_", self, value)
@@ -494,7 +497,7 @@ def _index_fill_inplace(self, dim, index, value):
     return self._index_fill_(dim, index, value)
 
 
-Tensor.index_fill_ = _index_fill_inplace
+add_methods(index_fill_=_index_fill_inplace)
 
 
 @op(

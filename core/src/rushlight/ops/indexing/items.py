@@ -346,6 +346,10 @@ def getitem(self, index):
             out = _slices_at(self, index) if out is None else out
             if out is not None:
                 return out
+    if _of_subclass(*_items(index)):
+        found = call_by_override(getitem, _items(index), {}, (self, index))
+        if found is not NotImplemented:
+            return found
     try:
         plain, basic = normalize(index)
     except WrappedIndex:
@@ -363,9 +367,18 @@ def getitem(self, index):
     return _index(self if first is None else _slice(self, first), _kept(second, self))
 
 
+def _items(index):
+    return index if type(index) is tuple else (index,)
+
+
+def _of_subclass(*values):
+    """Whether one of these is a tensor of a subclass, which may override what it is given to."""
+    return any(isinstance(value, Tensor) and type(value) not in EXACT for value in values)
+
+
 def _parts(index):
     """What may override an index: its items, and the bounds of slices."""
-    for item in index if type(index) is tuple else (index,):
+    for item in _items(index):
         yield from (item.start, item.stop, item.step) if type(item) is slice else (item,)
 
 
@@ -390,6 +403,10 @@ def setitem(self, index, value):
     """``tensor[index] = value``: numbers and tensors, broadcast."""
     if type(self) in EXACT and written_at(self, index, value):
         return
+    if _of_subclass(value, *_items(index)):
+        found = call_by_override(setitem, (value, *_items(index)), {}, (self, index, value))
+        if found is not NotImplemented:
+            return
     try:
         plain, basic = normalize(index)
     except WrappedIndex:
@@ -446,6 +463,7 @@ def put(self, index, values, accumulate):
     return self
 
 
+@overridable(as_given=True)
 def index_put_(self, indices, values, accumulate=False):
     """Write (or add) `values` at a tuple of index tensors, in place."""
     if stack.levels and any(getattr(i, "_level", None) is not None for i in indices):

@@ -17,7 +17,8 @@ from rushlight.ops.creation.tensors import zeros
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.indexing.assignment import filling, number_or_scalar, written_where
 from rushlight.ops.indexing.items import _index_put
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.overriding import overridable
+from rushlight.tensor.tensor import Tensor, add_methods
 
 
 def check_mask(name, mask):
@@ -120,6 +121,7 @@ def masked_fill(input: Tensor, mask: Tensor, value):
     return _masked_fill(input, mask, value)
 
 
+@overridable(as_given=True)
 def _masked_fill_inplace(self, mask, value):
     """In-place version of :func:`rushlight.masked_fill`."""
     value = number_or_scalar(masked_fill.op.name + "_", self, value)
@@ -130,7 +132,7 @@ def _masked_fill_inplace(self, mask, value):
     return self._masked_fill_(mask, value)
 
 
-Tensor.masked_fill_ = _masked_fill_inplace
+add_methods(masked_fill_=_masked_fill_inplace)
 
 
 @op(

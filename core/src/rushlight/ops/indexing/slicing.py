@@ -17,7 +17,7 @@ from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.storage import _root
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, add_methods
 
 
 def _narrowed(input, dim, start, length):
@@ -333,7 +333,7 @@ def _as_strided_inplace(self, size, stride, storage_offset=None):
     return self._as_strided_(*_strided_values(self, size, stride, storage_offset))
 
 
-Tensor.as_strided_ = _as_strided_inplace
+add_methods(as_strided_=_as_strided_inplace)
 
 
 @declare_view(

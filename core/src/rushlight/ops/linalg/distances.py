@@ -20,7 +20,7 @@ from rushlight.ops.elementwise.arithmetic import sgn
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.linalg.matrix_norm import linalg_vector_norm
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, add_methods
 
 _ELEMENTS = 1 << 22  # of the differences that are formed at once
 _SMALL = 25  # vectors on both sides up to which the Euclidean distance is formed directly
@@ -292,4 +292,4 @@ def _renorm_inplace(self, p, dim, maxnorm):
     return self.copy_(renorm(self, p, dim, maxnorm))
 
 
-Tensor.renorm_ = _renorm_inplace
+add_methods(renorm_=_renorm_inplace)

@@ -20,7 +20,7 @@ from rushlight.ops.linalg.products import dot, mm
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import EXACT, Tensor
+from rushlight.tensor.tensor import EXACT, Tensor, add_methods
 
 
 def _kronecker_by_ops(input, other):
@@ -229,4 +229,4 @@ def _addr_inplace(self, vec1, vec2, *, beta=1, alpha=1):
     return self.copy_(addr(self, vec1, vec2, beta=beta, alpha=alpha))
 
 
-Tensor.addr_ = _addr_inplace
+add_methods(addr_=_addr_inplace)

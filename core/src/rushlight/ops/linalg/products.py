@@ -25,7 +25,8 @@ from rushlight.ops.creation.tensors import ones
 from rushlight.ops.shape.complex_views import conj_of
 from rushlight.ops.shape.views import broadcast_shapes
 from rushlight.tensor.dispatch import STATE
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.overriding import overridable
+from rushlight.tensor.tensor import Tensor, add_methods
 
 
 def _same_dtype(name, **tensors):
@@ -232,7 +233,7 @@ def _batched(input, other):
     return bmm(left, right).reshape(*batch, n, p)
 
 
-Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
+add_methods(__rmatmul__=lambda self, other: matmul(other, self))
 
 
 @op(
@@ -391,6 +392,7 @@ def _weighted_sum(input, product, beta, alpha):
 def _inplace(function):
     """``x.function_(...)``, written into `x`."""
 
+    @overridable(as_given=True)
     def call(self, *args, **kwargs):
         return self.copy_(function(self, *args, **kwargs))
 
@@ -399,8 +401,8 @@ def _inplace(function):
     return call
 
 
-Tensor.addmm_, Tensor.addmv_ = _inplace(addmm), _inplace(addmv)
-Tensor.addbmm_, Tensor.baddbmm_ = _inplace(addbmm), _inplace(baddbmm)
+add_methods(addmm_=_inplace(addmm), addmv_=_inplace(addmv))
+add_methods(addbmm_=_inplace(addbmm), baddbmm_=_inplace(baddbmm))
 
 
 def _linear_samples(make):

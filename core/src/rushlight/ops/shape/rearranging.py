@@ -16,7 +16,7 @@ from rushlight.ops.neural.padding import _constant_pad
 from rushlight.ops.shape.triangular import diag_embed
 from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import Tensor, add_methods, make_tensor
 
 
 @composite(samples=lambda make: [(make(0, 3),), (make(2, 3, 2),), (make(3, 4),)])
@@ -40,7 +40,7 @@ def _reversed(self):
     return self.flip(0) if self.dim() else self
 
 
-Tensor.__reversed__ = _reversed
+add_methods(__reversed__=_reversed)
 
 
 def row_by_row(input):

@@ -23,9 +23,9 @@ from rushlight.tensor.memory_format import (
     contiguous_format,
     same_strides,
 )
-from rushlight.tensor.overriding import overridable
+from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.shape import MOST_DIMS, check_dims, normalize_size, wrap_dim, wrap_dims
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import EXACT, Tensor
 
 _ndarray = np.ndarray
 
@@ -150,6 +150,10 @@ def _shaped_as(made_by, general):
     machine code where nothing is recorded or watches."""
 
     def call(self, other):
+        if type(other) not in EXACT:
+            found = call_by_override(call, (self, other), {})
+            if found is not NotImplemented:
+                return found
         shape = other._array.shape
         if type(self) is Tensor and self._node is None and not STATE.modes:
             out = getattr(construction, made_by)(self, shape, (general.op, [shape]))
@@ -200,7 +204,15 @@ def _reshaped(array, size):
 
 
 reshape.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
-Tensor.reshape_as = lambda self, other: reshape(self, tuple(other._array.shape))
+
+
+@overridable(as_given=True)
+def reshape_as(self, other):
+    """:meth:`reshape` with the shape of `other`."""
+    return reshape(self, tuple(other._array.shape))
+
+
+Tensor.reshape_as = reshape_as
 
 
 def _expand_samples(make):
