@@ -104,6 +104,7 @@ AUDIO = {
     "rushlight_audio.analysis": "Pitch, beats, chroma",
     "rushlight_audio.streaming": "Transforms of streams",
     "rushlight_audio.pictures": "Pictures of sounds",
+    "rushlight_audio.zoo": "Small trained networks in the wheel",
 }
 TRAINER = {
     "lightning_lite": "The trainer: the package itself",

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
         sox_effects,
         streaming,
         utils,
+        zoo,
     )
     from rushlight_audio.pictures import report, show
+    from rushlight_audio.zoo import pipeline
 
 __all__ = [
     "AudioMetaData",
@@ -58,6 +60,7 @@ __all__ = [
     "models",
     "pictures",
     "prototype",
+    "pipeline",
     "pipelines",
     "report",
     "save",
@@ -68,24 +71,25 @@ __all__ = [
     "streaming",
     "transforms",
     "utils",
+    "zoo",
 ]
 
 # Modules that are imported when they are asked for: few programs need them all.
 _LATER = (
     "analysis backend compliance datasets kaldi kaldi_io metrics models pictures pipelines "
-    "prototype sox_effects streaming utils"
+    "prototype sox_effects streaming utils zoo"
 ).split()
-_PICTURES = ("report", "show")
+_FUNCTIONS = {"report": "pictures", "show": "pictures", "pipeline": "zoo"}
 
 
 def __getattr__(name: str):
     """What is imported at its first use."""
-    if name in _PICTURES:
-        return getattr(importlib.import_module("rushlight_audio.pictures"), name)
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(f"rushlight_audio.{_FUNCTIONS[name]}"), name)
     if name in _LATER:
         return importlib.import_module(f"rushlight_audio.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_PICTURES})
+    return sorted({*globals(), *_LATER, *_FUNCTIONS})

@@ -1,0 +1,76 @@
+"""Small trained networks that are in the package: they answer without network.
+
+`clips.py`: a label for a clip (who speaks, in which language, what was struck); `activity.py`: when
+somebody speaks; `denoising.py`: speech without noise; `weights/`: their files, with `facts.json` on
+data, licences and figures. Trained by ``audio/zoo/train.py`` of the repository.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from rushlight_audio.zoo.activity import VoiceActivity
+from rushlight_audio.zoo.clips import ClipClassifier
+from rushlight_audio.zoo.denoising import Denoiser
+from rushlight_audio.zoo.files import Packaged, facts, packaged_file
+
+__all__ = [
+    "NETWORKS",
+    "ClipClassifier",
+    "Denoiser",
+    "VoiceActivity",
+    "facts",
+    "load_network",
+    "pipeline",
+]
+
+NETWORKS: dict[str, Any] = {
+    "denoise": Denoiser,
+    "drums": ClipClassifier,
+    "language": ClipClassifier,
+    "speaker": ClipClassifier,
+    "vad": VoiceActivity,
+}
+
+
+def load_network(name: str) -> Packaged:
+    """The packaged network of a name in `NETWORKS`, in evaluation mode.
+
+    Args:
+        name: one of ``"denoise"``, ``"drums"``, ``"language"``, ``"speaker"``, ``"vad"``.
+
+    Raises:
+        ValueError: no network has this name.
+        RuntimeError: its file is damaged.
+
+    >>> from rushlight_audio.zoo import load_network
+    >>> load_network("drums").labels
+    ['clap', 'cymbal', 'hihat', 'kick', 'snare', 'tom']
+    """
+    if name not in NETWORKS:
+        raise ValueError(f"no packaged network is called {name!r}; there are {sorted(NETWORKS)}")
+    return NETWORKS[name].load(packaged_file(name))
+
+
+@functools.cache
+def pipeline(task: str) -> Callable[..., Any]:
+    """A function of a sound: a path, a file object, or a waveform ``[C, T]`` or ``[T]`` with its
+    `sample_rate`.
+
+    Args:
+        task: ``"vad"`` gives a list of dicts of ``start`` and ``end`` in seconds; ``"speaker"``
+            (one of four voices of telephone prompts), ``"language"`` (English, Spanish, French,
+            Italian, Russian) and ``"drums"`` (clap, cymbal, hihat, kick, snare, tom) a dict of
+            ``label`` and ``score``; ``"denoise"`` a waveform ``[1, T]`` of 8 kHz.
+
+    Raises:
+        ValueError: an unknown task, or a waveform without its rate.
+
+    >>> import rushlight as rl
+    >>> from rushlight_audio.zoo import pipeline
+    >>> pipeline("vad")(rl.zeros(16000), sample_rate=16000)
+    []
+    """
+    return load_network(task).predict
