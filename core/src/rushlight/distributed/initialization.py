@@ -47,7 +47,7 @@ def init_process_group(
             those of GPUs (tensors of the CPU go by MPI then, too); ``"cpu:gloo,cuda:nccl"``. By
             default ``"gloo"``, and NCCL for tensors of GPUs where it is there.
         init_method: ``env://`` (default; MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, or what
-            Slurm's ``srun`` sets), ``tcp://host:port`` or ``file:///path``.
+            ``srun``, ``jsrun``, ``pbsdsh`` or ``mpiexec`` sets), ``tcp://host:port`` or ``file:///path``.
         timeout: a timedelta, how long the start and every operation may take; 30 minutes.
         world_size, rank: how many processes there are, and which of them this is.
         store: instead of `init_method`, with `rank` and `world_size`.

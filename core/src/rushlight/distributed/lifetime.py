@@ -11,15 +11,15 @@ from multiprocessing import util
 
 from rushlight.distributed import error_files
 from rushlight.distributed.groups import job
-from rushlight.distributed.launching import slurm
+from rushlight.distributed.launching import environments
 from rushlight.machine.mpi import startup
 
 _FLUSH = 0.05  # seconds for the last news to leave
 
 
 def has_variables() -> bool:
-    """Whether the variables of ``env://`` are there, or those of a step of Slurm's."""
-    return "RANK" in os.environ or "WORLD_SIZE" in os.environ or bool(slurm.variables())
+    """Whether the variables of ``env://`` are there, or those of a cluster's launcher."""
+    return "RANK" in os.environ or "WORLD_SIZE" in os.environ or bool(environments.variables())
 
 
 @contextlib.contextmanager

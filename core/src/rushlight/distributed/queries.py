@@ -7,7 +7,7 @@ import os
 from rushlight import devices
 from rushlight.distributed.backends import Backend
 from rushlight.distributed.groups import GroupMember, default_group, job, resolved
-from rushlight.distributed.launching import slurm
+from rushlight.distributed.launching import environments
 
 
 def is_initialized() -> bool:
@@ -78,11 +78,12 @@ def get_process_group_ranks(group) -> list:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process's rank on its machine, by the variable LOCAL_RANK of launchers or by Slurm's."""
+    """This process's rank on its machine, by the variable LOCAL_RANK, else by those that
+    ``srun``, ``jsrun``, ``pbsdsh`` or ``mpiexec`` sets."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
-    if step := slurm.variables():
-        return step["LOCAL_RANK"]
+    if (found := environments.local_rank()) is not None:
+        return found
     if fallback_rank is None:
         raise RuntimeError(
             "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow "

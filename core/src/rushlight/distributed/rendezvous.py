@@ -7,7 +7,7 @@ from datetime import timedelta
 from urllib.parse import parse_qs, urlparse
 
 from rushlight.distributed.file_store import FileStore
-from rushlight.distributed.launching import slurm
+from rushlight.distributed.launching import environments
 from rushlight.distributed.prefix_store import PrefixStore
 from rushlight.distributed.stores import default_timeout
 from rushlight.distributed.tcp_store import TCPStore
@@ -91,7 +91,7 @@ def _store(host, port, rank, size, timeout):
 def _by_variables(url, timeout=default_timeout, **options):
     query = _query(url)
     found = startup.launched()
-    step = slurm.variables() if found is None else {}
+    step = environments.variables() if found is None else {}
     given = step if found is None else {"RANK": found[0], "WORLD_SIZE": found[1]}
     rank = int(query["rank"]) if "rank" in query else _variable("RANK", given)
     size = int(query["world_size"]) if "world_size" in query else _variable("WORLD_SIZE", given)

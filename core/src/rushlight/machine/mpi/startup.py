@@ -21,8 +21,13 @@ EXTRA = (
     "MPI of your site; one process (world_size=1) needs neither"
 )
 _LAUNCHERS = ("PMI_", "PMIX_", "OMPI_", "HYDRA_")
-# Rank and size as launchers give them: MPICH and Intel, Open MPI.
-_PLACES = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
+# Rank, size and rank on the host as launchers give them: MPICH and Intel, Open MPI.
+_VARIABLES = (
+    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
+)
+# The variables are removed when MPI has started; programs ask for the rank on the host later.
+_remembered: dict[str, int | None] = {}
 
 
 def is_installed() -> bool:
@@ -49,9 +54,19 @@ def load():
 
 def launched() -> tuple[int, int] | None:
     """Rank and size that ``mpiexec`` (or what speaks its protocol) gave this process, or None."""
-    for rank, size in _PLACES:
+    for rank, size, _ in _VARIABLES:
         if rank in os.environ and size in os.environ:
             return int(os.environ[rank]), int(os.environ[size])
+    return None
+
+
+def local_rank() -> int | None:
+    """The rank on its host that ``mpiexec`` gave this process, or None."""
+    if _remembered:
+        return _remembered["local_rank"]
+    for rank, size, local in _VARIABLES:
+        if all(name in os.environ for name in (rank, size, local)):
+            return int(os.environ[local])
     return None
 
 
@@ -139,10 +154,20 @@ def _answer_at_exit(descriptor):
 
 
 def join_launched():
-    """Start MPI as the launcher's variables say; returns ``mpi4py.MPI``."""
+    """Start MPI as the launcher's variables say; returns ``mpi4py.MPI``.
+
+    RuntimeError where MPI found another number of processes than the launcher said.
+    """
     MPI = load()
+    _remembered["local_rank"], said = local_rank(), launched()
     if not MPI.Is_initialized():
         MPI.Init_thread(MPI.THREAD_MULTIPLE)
+    if said is not None and said[1] != MPI.COMM_WORLD.Get_size():
+        raise RuntimeError(
+            f"mpiexec started {said[1]} processes, of which MPI sees {MPI.COMM_WORLD.Get_size()}: "
+            f"mpi4py uses {MPI.Get_library_version().splitlines()[0]}; expected the MPI library "
+            "that this mpiexec belongs to"
+        )
     for name in [name for name in os.environ if name.startswith(_LAUNCHERS)]:
         del os.environ[name]  # child processes are no ranks
     return MPI
