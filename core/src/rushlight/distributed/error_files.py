@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import traceback
 
 VARIABLE = "TORCHELASTIC_ERROR_FILE"
 
@@ -16,6 +17,8 @@ def write(error: BaseException) -> None:
         return
     shown = error.code if isinstance(error, SystemExit) else error
     entry = {"message": f"{type(error).__name__}: {shown}", "time": time.time()}
+    if not isinstance(error, SystemExit):
+        entry["traceback"] = "".join(traceback.format_exception(error))
     with open(path + ".part", "w") as file:
         json.dump(entry, file)
     os.replace(path + ".part", path)

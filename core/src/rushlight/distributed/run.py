@@ -5,30 +5,50 @@
 Runs the script in several processes with PyTorch's names bound to Rushlight, as ``rushlight run``
 does. When one fails all are ended, within seconds; what failed first is named, and the exit code
 is 1.
+
+    rushlight launch --hosts a,b:2,c --nproc-per-node 4 train.py
+
+starts itself over ssh on each host, in this folder and with this Python.
 """
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from datetime import timedelta
 
+from rushlight.distributed.launching import hosts, reports
 from rushlight.distributed.launching.agent import Agent, Plan
 from rushlight.distributed.launching.arguments import nodes, parser, processes
+from rushlight.distributed.launching.controller import Controller
 
 
 def main(args=None, program: str = "rushlight launch") -> None:
     """Run a job; ends the process with its exit code unless that is 0."""
     options = parser(program).parse_args(args)
     try:
-        plan = _plan(options)
+        job = _job(options)
     except ValueError as error:
         print(f"{program}: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     signal.signal(signal.SIGTERM, _interrupted)
-    code = Agent(plan).run()
+    if options.end_on_hangup:
+        reports.end_on_hangup()
+    code = job()
     if code:
         raise SystemExit(code)
+
+
+def _job(options):
+    """What runs the job and returns its exit code. ValueError for options that do not fit."""
+    if options.hosts:
+        listed = hosts.parsed(options.hosts, options.nproc_per_node)
+        words = hosts.commands(options, listed)
+        ssh = shlex.split(options.ssh)
+        return Controller(listed, words, ssh, options.shutdown_timeout).run
+    plan = _plan(options)
+    return lambda: Agent(plan).run()
 
 
 def _interrupted(number, frame):
@@ -36,7 +56,7 @@ def _interrupted(number, frame):
 
 
 def _plan(options):
-    host, port = options.master_addr, options.master_port
+    host, port = options.master_addr or "127.0.0.1", options.master_port or 29500
     if options.rdzv_endpoint:
         host, _, given = options.rdzv_endpoint.partition(":")
         port = int(given or 29400)
@@ -50,7 +70,7 @@ def _plan(options):
     return Plan(
         _command(options), processes(options.nproc_per_node), count, node_rank, host, port,
         options.rdzv_id, options.role, options.max_restarts, options.monitor_interval,
-        options.shutdown_timeout, timedelta(seconds=seconds),
+        options.shutdown_timeout, timedelta(seconds=seconds), options.end_on_hangup,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from rushlight.distributed.errors import DistError
+from rushlight.distributed.launching import reports
 from rushlight.distributed.tcp_store import TCPStore
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
@@ -37,6 +39,7 @@ class Plan:
     interval: float = 0.1
     patience: float = 3.0  # seconds from SIGTERM to SIGKILL
     timeout: timedelta = field(default=timedelta(seconds=600))
+    remote: bool = False  # started by a controller on another host
 
 
 @dataclass
@@ -47,6 +50,8 @@ class Failure:
     code: int
     pid: int
     message: str = ""
+    time: float = 0.0  # seconds since the epoch
+    traceback: str = ""
 
     def __str__(self):
         ended = f"exit code {self.code}"
@@ -102,13 +107,19 @@ class Agent:
                 failure = self._attempt(attempt)
                 if failure is None:
                     return 0
-                left = self.plan.max_restarts - attempt
-                again = f"; starting again, {left} more times at most" if left else ""
-                print(f"rushlight launch: {failure}{again}", file=sys.stderr, flush=True)
+                self._tell(failure, self.plan.max_restarts - attempt)
             return 1
         finally:
             self._stop()
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _tell(self, failure, left):
+        if self.plan.remote and not left:  # the controller shows what failed first
+            if isinstance(failure, Failure):
+                reports.failed(failure)
+            return
+        again = f"; starting again, {left} more times at most" if left else ""
+        print(f"rushlight launch: {failure}{again}", file=sys.stderr, flush=True)
 
     def _attempt(self, attempt):
         self.workers = [self._start(local, attempt) for local in range(self.plan.local)]
@@ -133,7 +144,7 @@ class Agent:
         return subprocess.Popen(
             self.plan.command,
             env={**os.environ, **variables, "TORCHELASTIC_ERROR_FILE": path},
-            preexec_fn=_end_with_parent,
+            preexec_fn=end_with_parent,
         )
 
     def _error_file(self, local, attempt):
@@ -172,8 +183,11 @@ class Agent:
         )  # fmt: skip
         worker = self.workers[first]
         code = codes[first] or 1
-        message = said.get(first, {}).get("message", "")
-        return Failure(self.first_rank + first, code, worker.pid, message)
+        noted = said.get(first, {})
+        return Failure(
+            self.first_rank + first, code, worker.pid, noted.get("message", ""),
+            noted.get("time", time.time()), noted.get("traceback", ""),
+        )  # fmt: skip
 
     def _stop(self):
         for worker in self.workers:
@@ -190,7 +204,9 @@ class Agent:
     # -- several machines -----------------------------------------------------------------------
 
     def _announce(self, attempt, text):
-        if self.plan.nodes > 1:
+        if self.plan.nodes == 1:
+            return
+        with contextlib.suppress(DistError):  # the host's agent has failed and ended before
             self.store.compare_set(self._key("failed", attempt), "", text)
 
     def _news(self, attempt):
@@ -218,7 +234,7 @@ class Agent:
         return self.store.check([self._key(word, attempt, n) for n in range(self.plan.nodes)])
 
 
-def _end_with_parent():
-    """Be killed when the agent is: nobody is left behind."""
+def end_with_parent() -> None:
+    """Called in a process before its program: be killed when the parent is."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from rushlight.distributed.launching.hosts import SSH
 from rushlight.machine.cuda import runtime
 
 _OPTIONS: tuple[tuple[str, dict], ...] = (
@@ -14,8 +15,12 @@ _OPTIONS: tuple[tuple[str, dict], ...] = (
     ),
     ("--nnodes", dict(default="1", help="machines, each of which runs this command")),
     ("--node-rank", dict(type=int, default=None, help="which of the machines this is; 0 hosts")),
-    ("--master-addr", dict(default="127.0.0.1", help="address of machine 0")),
-    ("--master-port", dict(type=int, default=29500, help="port of machine 0")),
+    ("--master-addr", dict(default="", help="address of machine 0; 127.0.0.1 or of --hosts")),
+    ("--master-port", dict(type=int, default=None, help="port of machine 0; 29500")),
+    ("--hosts", dict(default="", help="a,b:2: start on these by ssh, :N with N processes there")),
+    ("--ssh", dict(default=SSH, help="program that runs a command on a host, with options")),
+    ("--env", dict(default="", help="A,B: variables that --hosts passes on, too")),
+    ("--end-on-hangup", dict(action="store_true", help="end when nobody reads the output")),
     ("--standalone", dict(action="store_true", help="one machine, at a free port")),
     ("--rdzv-backend", dict(default="static", help="c10d or static")),
     ("--rdzv-endpoint", dict(default="", help="host:port of the machine that hosts")),
