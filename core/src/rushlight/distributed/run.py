@@ -18,7 +18,7 @@ import signal
 import sys
 from datetime import timedelta
 
-from rushlight.distributed.launching import hosts, reports
+from rushlight.distributed.launching import hosts, ray_hosts, reports
 from rushlight.distributed.launching.agent import Agent, Plan
 from rushlight.distributed.launching.arguments import nodes, parser, processes
 from rushlight.distributed.launching.controller import Controller
@@ -42,13 +42,23 @@ def main(args=None, program: str = "rushlight launch") -> None:
 
 def _job(options):
     """What runs the job and returns its exit code. ValueError for options that do not fit."""
-    if options.hosts:
-        listed = hosts.parsed(options.hosts, options.nproc_per_node)
-        words = hosts.commands(options, listed)
-        ssh = shlex.split(options.ssh)
-        return Controller(listed, words, ssh, options.shutdown_timeout).run
+    if options.hosts and options.ray:
+        raise ValueError("--hosts and --ray both say which hosts there are; expected one of them")
+    if options.hosts or options.ray:
+        return _controller(options).run
     plan = _plan(options)
     return lambda: Agent(plan).run()
+
+
+def _controller(options):
+    if options.ray:
+        listed = ray_hosts.listed(nodes(options.nnodes), options.nproc_per_node)
+        ssh = ray_hosts.program(options.nproc_per_node)
+    else:
+        listed = hosts.parsed(options.hosts, options.nproc_per_node)
+        ssh = shlex.split(options.ssh)
+    words = hosts.commands(options, listed)
+    return Controller(listed, words, ssh, options.shutdown_timeout)
 
 
 def _interrupted(number, frame):

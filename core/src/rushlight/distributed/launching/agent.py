@@ -133,7 +133,7 @@ class Agent:
             elsewhere = self._news(attempt)
             if elsewhere is not None:
                 self._stop()
-                return elsewhere
+                return self._noted_failure(attempt) or elsewhere
             if all(code == 0 for code in codes) and self._all_done(attempt):
                 return None
             time.sleep(self.plan.interval)
@@ -169,6 +169,25 @@ class Agent:
     def _first_failure(self, codes, attempt):
         """What failed first: a signal is a cause; of exceptions the one that was noted first."""
         failed = [local for local, code in enumerate(codes) if code]
+        said = self._noted(attempt)
+        # Who waits for a rank that was killed fails after it, and says so in its file.
+        killed = [local for local in failed if codes[local] < 0]
+        first = killed[0] if killed else min(
+            said, key=lambda local: said[local]["time"], default=failed[0]
+        )  # fmt: skip
+        return self._failure(first, codes[first] or 1, said.get(first, {}))
+
+    def _noted_failure(self, attempt):
+        """What failed here first although another machine's news came first: a rank that raises
+        leaves its file before it ends, and others may have ended by it. For the controller, which
+        compares times."""
+        said = self._noted(attempt) if self.plan.remote else {}
+        if not said:
+            return None
+        first = min(said, key=lambda local: said[local]["time"])
+        return self._failure(first, max(self.workers[first].returncode, 1), said[first])
+
+    def _noted(self, attempt):
         said = {}
         for local in range(self.plan.local):
             try:
@@ -176,16 +195,11 @@ class Agent:
                     said[local] = json.load(file)
             except (OSError, ValueError):
                 continue
-        # Who waits for a rank that was killed fails after it, and says so in its file.
-        killed = [local for local in failed if codes[local] < 0]
-        first = killed[0] if killed else min(
-            said, key=lambda local: said[local]["time"], default=failed[0]
-        )  # fmt: skip
-        worker = self.workers[first]
-        code = codes[first] or 1
-        noted = said.get(first, {})
+        return said
+
+    def _failure(self, local, code, noted):
         return Failure(
-            self.first_rank + first, code, worker.pid, noted.get("message", ""),
+            self.first_rank + local, code, self.workers[local].pid, noted.get("message", ""),
             noted.get("time", time.time()), noted.get("traceback", ""),
         )  # fmt: skip
 

@@ -35,8 +35,8 @@ class Host:
 
     @property
     def address(self) -> str:
-        """The host without a user's name and brackets."""
-        return self.name.rpartition("@")[2].strip("[]")
+        """The host without a user's name, brackets and the id of Ray's node."""
+        return self.name.rpartition("@")[2].partition("/")[0].strip("[]")
 
 
 def parsed(text: str, processes: str) -> list[Host]:
@@ -83,10 +83,10 @@ def commands(options, hosts: list[Host]) -> list[str]:
         ValueError: an option says otherwise how many hosts there are.
     """
     for name, default in _NOT_BESIDE.items():
-        if getattr(options, name) != default:
+        if getattr(options, name) != default and not (options.ray and name == "nnodes"):
             raise ValueError(
-                f"--hosts and --{name.replace('_', '-')} both say which hosts there are; expected "
-                "one of them"
+                f"{'--ray' if options.ray else '--hosts'} and --{name.replace('_', '-')} both say "
+                "which hosts there are; expected one of them"
             )
     _check_names(options)
     port = options.master_port or _FIRST_PORT + secrets.randbelow(_PORTS)
@@ -112,15 +112,16 @@ def _command(options, host, where):
     words += ["--module"] if options.module else []
     words += ["--no-python"] if options.no_python else []
     words += [options.training_script, *options.training_script_args]
-    given = [f"{name}={value}" for name, value in _variables(options.env).items()]
+    left = ("CUDA_VISIBLE_DEVICES",) if options.ray else ()  # Ray sets it for what it reserved
+    given = [f"{name}={value}" for name, value in _variables(options.env, left).items()]
     started = shlex.join(["env", *given, *map(str, words)])
     return f"echo {STARTED} >&2; cd {shlex.quote(os.getcwd())} && exec {started}"
 
 
-def _variables(more):
+def _variables(more, left):
     asked = set(more.split(","))
     return {
         name: value
         for name, value in sorted(os.environ.items())
-        if name in asked or name in _NAMES or name.startswith(_PREFIXES)
+        if name in asked or name not in left and (name in _NAMES or name.startswith(_PREFIXES))
     }
