@@ -271,6 +271,17 @@ def kills(session: nox.Session) -> None:
 
 
 @nox.session
+def clusters(session: nox.Session) -> None:
+    """Jobs on a Ray cluster, and over a network that is cut between two network namespaces, which
+    needs root."""
+    tools = ("pytest>=8", "hypothesis>=6.100", "mpi4py>=4.1", "mpich>=5", "ray>=2.60")
+    install(session, *tools, folders=("core",))
+    tests = [f"core/tests/distributed/test_{name}.py" for name in ("ray", "cut_networks")]
+    variables = {"RUSHLIGHT_CLUSTERS": "1"}
+    session.run("python", "-m", "pytest", *tests, "-q", *session.posargs, env=variables)
+
+
+@nox.session
 def processors(session: nox.Session) -> None:
     """The usual kernels emitted for AArch64, and the tests of kernels for every processor that they
     know, what this machine lacks emulated; `-- NAME ...` for some of them, `-- --full` for all

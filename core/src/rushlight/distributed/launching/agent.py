@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,6 +22,7 @@ from rushlight.distributed.launching import reports
 from rushlight.distributed.tcp_store import TCPStore
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
+_TELLING = 1.0  # seconds for the store, which may be behind a cut network, to take a failure
 
 
 @dataclass
@@ -123,6 +125,17 @@ class Agent:
 
     def _attempt(self, attempt):
         self.workers = [self._start(local, attempt) for local in range(self.plan.local)]
+        news: list[str] = []
+        over = threading.Event()
+        if self.plan.nodes > 1:
+            listening = (attempt, news, over)
+            threading.Thread(target=self._listen, args=listening, daemon=True).start()
+        try:
+            return self._watched(attempt, news)
+        finally:
+            over.set()
+
+    def _watched(self, attempt, news):
         while True:
             codes = [worker.poll() for worker in self.workers]
             if any(codes):
@@ -130,10 +143,9 @@ class Agent:
                 self._announce(attempt, str(failure))
                 self._stop()
                 return failure
-            elsewhere = self._news(attempt)
-            if elsewhere is not None:
+            if news:
                 self._stop()
-                return self._noted_failure(attempt) or elsewhere
+                return self._noted_failure(attempt) or news[0]
             if all(code == 0 for code in codes) and self._all_done(attempt):
                 return None
             time.sleep(self.plan.interval)
@@ -220,18 +232,26 @@ class Agent:
     def _announce(self, attempt, text):
         if self.plan.nodes == 1:
             return
+        telling = threading.Thread(target=self._tell_store, args=(attempt, text), daemon=True)
+        telling.start()
+        telling.join(timeout=_TELLING)
+
+    def _tell_store(self, attempt, text):
         with contextlib.suppress(DistError):  # the host's agent has failed and ended before
             self.store.compare_set(self._key("failed", attempt), "", text)
 
-    def _news(self, attempt):
-        """What failed on another machine, or None."""
-        if self.plan.nodes == 1:
-            return None
+    def _listen(self, attempt, news, over):
+        """Note what fails on another machine. A thread of its own: where the network is cut, the
+        store does not answer, and the ranks here are to be looked after all the same."""
         key = self._key("failed", attempt)
-        try:
-            return self.store.get(key).decode() if self.store.check([key]) else None
-        except DistError as error:
-            return f"the machine that hosts the job is gone ({error})"
+        while not over.wait(self.plan.interval):
+            try:
+                if self.store.check([key]):
+                    news.append(self.store.get(key).decode())
+                    return
+            except DistError as error:
+                news.append(f"the machine that hosts the job is gone ({error})")
+                return
 
     def _all_done(self, attempt):
         if self.plan.nodes == 1:
