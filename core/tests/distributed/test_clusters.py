@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import subprocess
 import sys
+import time
 
 import jobs
 import pytest
@@ -211,12 +213,20 @@ def test_the_launcher_of_another_mpi_is_named():
     if "MPICH" not in _library():
         pytest.skip("needs MPICH, to which Open MPI's launcher is another")
     names = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}
+    before = set(glob.glob("/dev/shm/mpich_shm_*"))
     found = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env=_clean() | names, capture_output=True, text=True, timeout=jobs.LIMIT,
     )  # fmt: skip
     assert found.returncode != 0
     assert "mpiexec started 2 processes, of which MPI sees 1: mpi4py uses MPICH" in found.stderr
+    assert not {path for path in set(glob.glob("/dev/shm/mpich_shm_*")) - before if _old(path)}
+
+
+def _old(path):
+    """Whether a segment is there still after jobs of other tests had time to take its name away."""
+    time.sleep(3)
+    return os.path.exists(path)
 
 
 def _library():

@@ -163,6 +163,7 @@ def join_launched():
     if not MPI.Is_initialized():
         MPI.Init_thread(MPI.THREAD_MULTIPLE)
     if said is not None and said[1] != MPI.COMM_WORLD.Get_size():
+        unlink_shared_memory()
         raise RuntimeError(
             f"mpiexec started {said[1]} processes, of which MPI sees {MPI.COMM_WORLD.Get_size()}: "
             f"mpi4py uses {MPI.Get_library_version().splitlines()[0]}; expected the MPI library "
