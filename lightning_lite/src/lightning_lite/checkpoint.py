@@ -28,6 +28,7 @@ from lightning_lite import hyperparameters, lightning_loops, metric_objects, ran
 from lightning_lite._version import __version__
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.loggers.logger import Logger
+from lightning_lite.reentry import set_restart_flags
 from lightning_lite.state import Next, TrainerFn
 
 VERSION_KEY = "lightning_lite_version"
@@ -311,7 +312,9 @@ def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
     """Give progress, optimizers, schedulers and logged values to a trainer that is set up."""
     checkpoint = of_this_rank(trainer, checkpoint)
     saved = checkpoint["loops"]["fit_loop"]
+    counters = None
     if lightning_loops.is_lightnings(saved):
+        counters = saved
         found = lightning_loops.progress_of(saved, checkpoint["global_step"])
         saved = {"progress": found.state_dict(), "results": [], "callback_metrics": {}}
     trainer.state.progress.load_state_dict(saved["progress"])
@@ -348,6 +351,7 @@ def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
         for logger, state in zip(trainer.loggers, states, strict=True):
             if state and isinstance(logger, Logger):
                 logger.load_state_dict(state)
+    set_restart_flags(trainer, counters)
     trainer.resume_point = {
         "loader": saved.get("loader"),
         "random_states": checkpoint.get("random_states"),

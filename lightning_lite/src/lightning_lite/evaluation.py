@@ -61,6 +61,7 @@ def evaluate_loader(trainer: Any, loader: Any, length: float, number: int, sever
     step = trainer.strategy.step_of(trainer.lightning_module, name)
     which = (number,) if several else ()
     seen = seen_batches(trainer, number)
+    restart = trainer.fit_loop.epoch_loop.val_loop
     for batch_idx, batch in enumerate(first(trainer, loader, length)):
         batch = trainer.on_device(batch, number)
         results.batch = batch
@@ -76,6 +77,8 @@ def evaluate_loader(trainer: Any, loader: Any, length: float, number: int, sever
             send(trainer, views.logger, step=seen[number])
         seen[number] += 1
         results.batch = None
+        if restart.is_resuming:
+            restart.on_iteration_done()
         trainer.in_evaluation_batch = False
 
 

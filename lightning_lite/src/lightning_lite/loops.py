@@ -16,6 +16,7 @@ from lightning_lite.feeding import INFINITE
 from lightning_lite.logging_points import keep_epoch_metrics, keep_step_metrics, log_epoch, log_step
 from lightning_lite.messages import info
 from lightning_lite.optimization import optimize, steps_now, update_schedulers
+from lightning_lite.reentry import reenter
 from lightning_lite.state import Next
 
 
@@ -24,8 +25,12 @@ def fit_loop(trainer: Any) -> None:
     trainer.hooks.call("on_train_start")
     if trainer.resume_point is not None:
         go_on(trainer)
+    progress, restart = trainer.state.progress, trainer.fit_loop
     while not finished(trainer):
+        rest = progress.next is Next.AFTER_EPOCH
         run_epoch(trainer)
+        restart.epoch_done(rest)
+    restart.end_run()
     trainer.hooks.call("on_train_end")
 
 
@@ -33,28 +38,11 @@ def go_on(trainer: Any) -> None:
     """Stand where the checkpoint was written: loader, then random numbers."""
     progress, point = trainer.state.progress, trainer.resume_point
     trainer.resume_point = None
-    if progress.cut_short and not limit_reached(trainer):
-        if progress.next is Next.EPOCH:  # written after the run had ended
-            progress.epoch -= 1
-            progress.next = Next.BATCH
-        elif progress.next is Next.AFTER_EPOCH:
-            progress.next = Next.BATCH
+    reenter(trainer, progress)
     if progress.next in (Next.BATCH, Next.AFTER_BATCH, Next.AFTER_VALIDATION):
         trainer.feed.reopen(point["loader"], progress.epoch, progress.batch)
     if point["random_states"] is not None:
         random_state.restore(point["random_states"])
-
-
-def limit_reached(trainer: Any) -> bool:
-    """Whether `max_steps` or `max_epochs` leaves nothing to do."""
-    progress = trainer.state.progress
-    if trainer.max_steps != -1 and progress.optimizer_steps >= trainer.max_steps:
-        return True
-    epochs = trainer.max_epochs
-    if epochs in (None, -1):
-        return False
-    started = progress.epoch - (progress.cut_short and progress.next is Next.EPOCH)
-    return started >= epochs
 
 
 def may_stop_early(trainer: Any) -> bool:
@@ -90,12 +78,18 @@ def run_epoch(trainer: Any) -> None:
     trainer.interrupt.check()
     if progress.next is Next.EPOCH:
         begin_epoch(trainer)
+    restart = trainer.fit_loop.epoch_loop
     if progress.next in (Next.AFTER_BATCH, Next.AFTER_VALIDATION):
+        validated = progress.next is Next.AFTER_VALIDATION
         finish_batch(trainer)
+        if validated:
+            restart.on_iteration_done()
     if progress.next is Next.BATCH:
         for batch in trainer.feed.batches():
             train_batch(trainer, batch)
             finish_batch(trainer)
+            if restart.is_resuming:
+                restart.on_iteration_done()
             trainer.interrupt.check()
             if progress.next is not Next.BATCH:
                 break

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import rushlight as rl
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.feeding import INFINITE
 from lightning_lite.messages import warn
+from lightning_lite.restarts.fit_loop import FitRestart
+from lightning_lite.restarts.training_epoch_loop import EpochRestart
 
 
 def batch_limit(value: Any, name: str) -> float:
@@ -82,13 +84,15 @@ class Limits:
 
 
 @dataclass
-class StoppingRule:
-    """When training ends; `trainer.fit_loop.max_epochs = ...` changes it between two fits."""
+class StoppingRule(FitRestart):
+    """When training ends; `trainer.fit_loop.max_epochs = ...` changes it between two fits. Beside
+    that, whether it went on from a checkpoint."""
 
     max_epochs: int | None
     min_epochs: int | None
     max_steps: int
     min_steps: int | None
+    epoch_loop: EpochRestart = field(default_factory=EpochRestart, repr=False)
 
     @staticmethod
     def of(given: dict[str, Any]) -> StoppingRule:

@@ -134,6 +134,7 @@ def begin(trainer: Any, fn: TrainerFn, module: Any, datamodule: Any, loaders: An
         trainer.feed = None
         trainer.val_loaders = []
         state.progress.begin_anew()
+        trainer.fit_loop.clear()
         data_sources.check_fit(module, trainer.sources, bool(trainer.limits.val))
         check_automatic(trainer, module)
     else:

@@ -64,7 +64,7 @@ def quieten(trainer: Any, steps: int, callbacks: list[Any]) -> None:
     trainer.callbacks = [_WithoutPlateau(), *callbacks]
     trainer.takes_module_callbacks = False
     trainer.loggers = []
-    trainer.fit_loop = copy.copy(trainer.fit_loop)
+    trainer.fit_loop = copy.deepcopy(trainer.fit_loop)  # with the flags of a restart
     trainer.fit_loop.max_steps, trainer.fit_loop.max_epochs = steps, -1
     trainer.fit_loop.min_steps = trainer.fit_loop.min_epochs = None
     trainer.limits = replace(trainer.limits, val=0, sanity_val=0)
