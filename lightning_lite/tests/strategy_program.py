@@ -205,8 +205,84 @@ def fabric_loop(made, size: int, folder: str):
     return {"weights": weights, "mean": mean, "ranks": everywhere, "told": told}
 
 
+def fabric_late(strategy: str, devices: int, folder: str):
+    """What is said of an optimizer that was made before its module was set up alone."""
+    made = L.Fabric(accelerator="cpu", strategy=strategy, devices=devices)
+    return made.launch(fabric_late_loop)
+
+
+def fabric_late_loop(made):
+    """One that comes too early, one that comes in time."""
+    model = Model().net
+    early = torch.optim.SGD(model.parameters(), lr=0.1)
+    model = made.setup_module(model)
+    try:
+        made.setup_optimizers(early)
+        told = ""
+    except ValueError as error:
+        told = str(error)
+    made.setup_optimizers(torch.optim.SGD(model.parameters(), lr=0.1))
+    return {"told": told}
+
+
+def fabric_state(strategy: str, devices: int, folder: str):
+    """Clipped steps, a checkpoint after two of four, and the same steps again from it."""
+    made = L.Fabric(accelerator="cpu", strategy=strategy, devices=devices)
+    return made.launch(fabric_state_loop, BATCH // devices, folder)
+
+
+def fabric_state_loop(made, size: int, folder: str):
+    """The loop; `again` starts from other weights, which the checkpoint replaces."""
+    path, found = os.path.join(folder, "half.ckpt"), {}
+    for name in ("first", "again"):
+        model = Model().net
+        if name == "again":
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter.add_(1.0)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+        model, optimizer = made.setup(model, optimizer)
+        state = {"model": model, "optimizer": optimizer, "number": -1}
+        if name == "again":
+            found["rest"] = made.load(path, state)
+        norms = []
+        for number, (x, y) in enumerate(made.setup_dataloaders(data(size))):
+            if number <= state["number"]:
+                continue
+            made.backward(F.mse_loss(model(x), y))
+            if number == 3:
+                made.clip_gradients(model, optimizer, clip_val=0.05)
+            else:
+                norms.append(float(made.clip_gradients(model, optimizer, max_norm=0.2)))
+            optimizer.step()
+            optimizer.zero_grad()
+            if number == 1 and name == "first":
+                made.save(path, {**state, "number": number})
+        end = os.path.join(folder, f"{name}.ckpt")
+        made.save(end, {"model": model})
+        weights = made.load(end)["model"]
+        found[name] = {key: value.tolist() for key, value in weights.items()}
+        found[f"{name}_norms"] = norms
+    held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    local = [each.to_local() if hasattr(each, "to_local") else each for each in held]
+    found["numbers"] = sum(each.numel() for each in local)
+    return found
+
+
 KINDS = {
-    each.__name__: each for each in (train, resume, accumulate, predict, fail, learn, fabric, asked)
+    each.__name__: each
+    for each in (
+        train,
+        resume,
+        accumulate,
+        predict,
+        fail,
+        learn,
+        fabric,
+        asked,
+        fabric_state,
+        fabric_late,
+    )
 }
 
 

@@ -113,12 +113,31 @@ def test_metrics_of_a_learner(tmp_path):
     assert 0 < one["values"][3] < 1, "some outputs are wrong"
 
 
-@pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn"])
+@pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn", "fsdp"])
 def test_a_loop_of_ones_own(strategy, tmp_path):
     one = result(tmp_path / "one", "auto", 1, "fabric")
     two = result(tmp_path / "two", strategy, 2, "fabric")
     check_close(two["weights"], one["weights"])
     assert (two["mean"], two["ranks"], two["told"]) == (0.5, [0, 1], 1)
+
+
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+def test_clipping_and_checkpoints_of_a_loop_of_ones_own(strategy, tmp_path):
+    one = result(tmp_path / "one", "auto", 1, "fabric_state")
+    two = result(tmp_path / "two", strategy, 2, "fabric_state")
+    check_close(two["first"], one["first"])
+    assert two["first_norms"] == pytest.approx(one["first_norms"], rel=1e-5)
+    assert min(one["first_norms"]) > 0.2, "the norm is clipped"
+    check_close(two["again"], two["first"])
+    assert two["again_norms"] == pytest.approx(two["first_norms"][2:], rel=1e-6)
+    assert two["rest"] == {} and one["numbers"] == 43
+    # The first of two processes has 4 of 7 rows twice, and the only row of the other two.
+    assert two["numbers"] == {"ddp": 43, "fsdp": 4 * 4 + 4 + 7 + 1}[strategy]
+
+
+def test_optimizer_of_whole_parameters_comes_too_early(tmp_path):
+    told = result(tmp_path, "fsdp", 2, "fabric_late")["told"]
+    assert "SGD" in told and "(7, 4)" in told and "after setup_module" in told
 
 
 def test_a_loop_from_the_command_line(tmp_path):

@@ -140,10 +140,13 @@ class Fabric:
         was given. Optimizers are made before, with the module's parameters. ValueError for what was
         set up before.
         """
+        before = dict(module.named_parameters()) if isinstance(module, rl.nn.Module) else {}
         made = self.setup_module(module, move_to_device=move_to_device)
         if not optimizers:
             return made
-        wrapped = [self._wrap_optimizer(each) for each in optimizers]
+        after = dict(made.module.named_parameters())
+        replaced = {each: after[name] for name, each in before.items() if name in after}
+        wrapped = [self._wrap_optimizer(each, replaced) for each in optimizers]
         return (made, *wrapped) if scheduler is None else (made, *wrapped, scheduler)
 
     def setup_module(
@@ -184,11 +187,11 @@ class Fabric:
         made = tuple(self._wrap_optimizer(each) for each in optimizers)
         return made[0] if len(made) == 1 else made
 
-    def _wrap_optimizer(self, optimizer: Any) -> _FabricOptimizer:
+    def _wrap_optimizer(self, optimizer: Any, replaced: Any = None) -> _FabricOptimizer:
         _check_new(optimizer, "setup_optimizers")
         if not isinstance(optimizer, rl.optim.Optimizer):
             raise TypeError(f"setup: {type(optimizer).__name__}; expected an Optimizer")
-        return _FabricOptimizer(optimizer, self)
+        return _FabricOptimizer(self._strategy.setup_optimizer(optimizer, replaced or {}), self)
 
     def setup_dataloaders(
         self, *dataloaders: Any, use_distributed_sampler: bool = True, move_to_device: bool = True
@@ -329,13 +332,13 @@ class Fabric:
 
         `state` may be a module alone. With `strict`, a name that the file lacks is a KeyError.
         """
-        return state_files.load(path, state, strict, weights_only)
+        return state_files.load(path, state, strict, weights_only, self._strategy)
 
     def load_raw(
         self, path: Any, obj: Any, strict: bool = True, *, weights_only: bool | None = None
     ) -> None:
         """Read the state of one module or optimizer from a file of nothing else."""
-        state_files.load_raw(path, obj, strict, weights_only)
+        state_files.load_raw(path, obj, strict, weights_only, self._strategy)
 
     def log(self, name: str, value: Any, step: int | None = None) -> None:
         """Give the loggers a number."""

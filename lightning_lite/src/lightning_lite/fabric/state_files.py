@@ -38,36 +38,40 @@ def _read(path: Any, weights_only: bool | None) -> Any:
     return rl.load(path, map_location="cpu", weights_only=safe)
 
 
-def load(path: Any, state: Any, strict: bool, weights_only: bool | None) -> dict[str, Any]:
+def load(
+    path: Any, state: Any, strict: bool, weights_only: bool | None, strategy: Any
+) -> dict[str, Any]:
     """Read a file into objects; what no object is for is returned."""
     saved = dict(_read(path, weights_only))
     if state is None:
         return saved
     if isinstance(state, rl.nn.Module):
-        _unwrap_objects(state).load_state_dict(saved, strict=strict)
+        _give(_unwrap_objects(state), saved, strict, strategy)
         return {}
     missing = sorted(name for name in state if name not in saved)
     if strict and missing:
         raise KeyError(f"load: {path} has no {missing}; it has {sorted(saved)}")
     for name, target in list(state.items()):
-        if name in saved:
-            _give(state, name, _unwrap_objects(target), saved.pop(name), strict)
+        if name not in saved:
+            continue
+        value, target = saved.pop(name), _unwrap_objects(target)
+        if hasattr(target, "load_state_dict"):
+            _give(target, value, strict, strategy)
+        else:
+            state[name] = value
     return saved
 
 
-def _give(state: dict[str, Any], name: str, target: Any, value: Any, strict: bool) -> None:
+def _give(target: Any, value: Any, strict: bool, strategy: Any) -> None:
+    """Give an object its state; of what processes divide, each takes its part."""
     if isinstance(target, rl.nn.Module):
-        target.load_state_dict(value, strict=strict)
-    elif hasattr(target, "load_state_dict"):
+        target.load_state_dict(strategy.divided(target, value), strict=strict)
+    elif isinstance(target, rl.optim.Optimizer):
+        target.load_state_dict(strategy.divided_optimizer_state(target, value))
+    else:
         target.load_state_dict(value)
-    else:
-        state[name] = value
 
 
-def load_raw(path: Any, obj: Any, strict: bool, weights_only: bool | None) -> None:
+def load_raw(path: Any, obj: Any, strict: bool, weights_only: bool | None, strategy: Any) -> None:
     """Read a file that holds one object's state."""
-    target, saved = _unwrap_objects(obj), _read(path, weights_only)
-    if isinstance(target, rl.nn.Module):
-        target.load_state_dict(saved, strict=strict)
-    else:
-        target.load_state_dict(saved)
+    _give(_unwrap_objects(obj), _read(path, weights_only), strict, strategy)

@@ -94,6 +94,31 @@ class FSDPStrategy(ParallelStrategy):
                     fully_shard(module, **options)
         return fully_shard(runner, **options)
 
+    def setup_optimizer(self, optimizer: Any, replaced: dict[Any, Any]) -> Any:
+        """An optimizer that holds this process's rows in place of whole parameters.
+
+        ValueError for one of parameters that no module which was set up has.
+        """
+        if self.world_size == 1:
+            return optimizer
+        for group in optimizer.param_groups:
+            group["params"] = [self._own(optimizer, each, replaced) for each in group["params"]]
+        return optimizer
+
+    def _own(self, optimizer: Any, parameter: Any, replaced: dict[Any, Any]) -> Any:
+        made = replaced.get(parameter, parameter)
+        known = {id(each) for wrapped in self._wrapped.values() for each in wrapped.parameters()}
+        if id(made) not in known:
+            raise ValueError(
+                f"setup_optimizers: {type(optimizer).__name__} has a parameter of shape "
+                f"{tuple(parameter.shape)} that no module which was set up has; make the optimizer "
+                "after setup_module, or give both to setup"
+            )
+        if made is not parameter and parameter in optimizer.state:
+            kept = optimizer.state.pop(parameter)
+            optimizer.state[made] = {name: _like(made, value) for name, value in kept.items()}
+        return made
+
     @contextmanager
     def unsynchronized(self, wrapped: Any) -> Iterator[None]:
         """A block in which gradients stay whole in this process."""

@@ -109,6 +109,11 @@ class Strategy:
         """Prepare a module for training; what its steps run through: the module."""
         return module
 
+    def setup_optimizer(self, optimizer: Any, replaced: dict[Any, Any]) -> Any:
+        """An optimizer of what `setup_module` made of a module; `replaced` has the parameters
+        before and after."""
+        return optimizer
+
     def step_of(self, module: Any, name: str) -> Callable:
         """A step of the module, or its call for "forward"."""
         return module if name == "forward" else getattr(module, name)
