@@ -6,6 +6,7 @@ with `FRAMEWORK=torch`.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -225,6 +226,68 @@ def fabric_late_loop(made):
     return {"told": told}
 
 
+def fabric_options(strategy: str, devices: int, folder: str):
+    """Steps and a checkpoint in the middle with each set of options of FSDPStrategy, by name."""
+    from rushlight.distributed.fsdp import CPUOffload, MixedPrecision, ShardingStrategy, wrap
+
+    linear, tanh = torch.nn.Linear, torch.nn.Tanh
+    small = functools.partial(wrap.size_based_auto_wrap_policy, min_num_params=10)
+    options = {
+        "classes": {"auto_wrap_policy": {linear}, "activation_checkpointing_policy": {linear}},
+        "size": {"auto_wrap_policy": small, "sharding_strategy": "shard_grad_op"},
+        "function": {"auto_wrap_policy": lambda module: isinstance(module, linear)},
+        "custom": {
+            "auto_wrap_policy": wrap.CustomPolicy(lambda module: isinstance(module, linear)),
+            "activation_checkpointing": [linear, tanh],
+            "cpu_offload": CPUOffload(offload_params=True),
+        },
+        "strategy": {"sharding_strategy": ShardingStrategy.SHARD_GRAD_OP, "cpu_offload": True},
+        "wide": {"mixed_precision": MixedPrecision(torch.float64, torch.float64)},
+    }
+    if devices == 1:
+        made = L.Fabric(accelerator="cpu", strategy=strategy, devices=1)
+        return {"plain": made.launch(options_loop, BATCH, os.path.join(folder, "plain.ckpt"))}
+    made = L.Fabric(accelerator="cpu", strategy=strategy, devices=devices)
+    return made.launch(all_options, options, folder)
+
+
+def all_options(made, options, folder: str):
+    """What every set of options gives, in processes that one Fabric started."""
+    found = {}
+    for name, each in options.items():
+        other = L.Fabric(
+            accelerator="cpu", strategy=L.strategies.FSDPStrategy(**each), devices=made.world_size
+        )
+        other._launched = True
+        path = os.path.join(folder, f"{name}.ckpt")
+        found[name] = options_loop(other, BATCH // made.world_size, path)
+    return found
+
+
+def options_loop(made, size: int, path: str):
+    """The loop; weights in the middle, from a checkpoint that was read into the model again."""
+    model = Model().net
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    model, optimizer = made.setup(model, optimizer)
+    for number, (x, y) in enumerate(made.setup_dataloaders(data(size))):
+        made.backward(F.mse_loss(model(x).float(), y))
+        optimizer.step()
+        optimizer.zero_grad()
+        if number == 1:
+            made.save(path, {"model": model})
+    made.save(path + ".end", {"model": model})
+    made.load(path, {"model": model})
+    made.save(path + ".again", {"model": model})
+    kinds = [type(each).__name__ for each in model.module.modules()]
+    numbers = {
+        f"{when} {name}": value.tolist()
+        for when in ("end", "again")
+        for name, value in made.load(f"{path}.{when}")["model"].items()
+    }
+    parts = [sum(kind.startswith(word) for kind in kinds) for word in ("FSDP", "Checkpoint")]
+    return {"weights": numbers, "parts": parts}
+
+
 def fabric_state(strategy: str, devices: int, folder: str):
     """Clipped steps, a checkpoint after two of four, and the same steps again from it."""
     made = L.Fabric(accelerator="cpu", strategy=strategy, devices=devices)
@@ -272,16 +335,8 @@ def fabric_state_loop(made, size: int, folder: str):
 KINDS = {
     each.__name__: each
     for each in (
-        train,
-        resume,
-        accumulate,
-        predict,
-        fail,
-        learn,
-        fabric,
-        asked,
-        fabric_state,
-        fabric_late,
+        *(train, resume, accumulate, predict, fail, learn),
+        *(fabric, asked, fabric_state, fabric_late, fabric_options),
     )
 }
 

@@ -13,6 +13,8 @@ from lightning_lite.plugins.collectives import SingleDeviceCollective
 from lightning_lite.plugins.environments import LightningEnvironment, SLURMEnvironment
 from lightning_lite.plugins.layer_sync import TorchSyncBatchNorm
 from lightning_lite.plugins.precision import LightningDoublePrecisionModule
+from lightning_lite.strategies import fsdp_options
+from rushlight.distributed.fsdp import MixedPrecision, MixedPrecisionPolicy
 
 
 @pytest.mark.parametrize(
@@ -147,6 +149,80 @@ def test_strategies_of_one_process(model_class, loader, trainer, same):
         strategies.FSDPStrategy(state_dict_type="sharded")
     with pytest.raises(ValueError, match="start_method='thread'"):
         strategies.DDPStrategy(start_method="thread")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"sharding_strategy": "NO_SHARD"}, NotImplementedError, "strategy='ddp'"),
+        ({"sharding_strategy": "HYBRID_SHARD"}, NotImplementedError, "'FULL_SHARD'"),
+        ({"sharding_strategy": "HALF"}, ValueError, "sharding_strategy='HALF'"),
+        ({"device_mesh": (1, 2)}, NotImplementedError, "device_mesh"),
+        ({"auto_wrap_policy": {3}}, TypeError, "classes of modules"),
+        ({"auto_wrap_policy": 3}, TypeError, "auto_wrap_policy=3"),
+        ({"mixed_precision": rl.float16}, TypeError, "MixedPrecisionPolicy"),
+        ({"mixed_precision": MixedPrecision(buffer_dtype=rl.float16)}, NotImplementedError, "buff"),
+        (
+            {"activation_checkpointing": [], "activation_checkpointing_policy": set()},
+            ValueError,
+            "give one of",
+        ),
+    ],
+)
+def test_options_that_fsdp_refuses(options, error, told):
+    with pytest.raises(error, match=told):
+        strategies.FSDPStrategy(**options)
+
+
+def test_precisions_of_parts():
+    """Inputs of the model are cast, those of its parts are not, as in PyTorch."""
+    given = MixedPrecision(rl.float16, rl.float32)
+    root, inner = fsdp_options.precisions(given)
+    assert (root.param_dtype, root.reduce_dtype) == (rl.float16, rl.float32)
+    assert root.cast_forward_inputs and not inner.cast_forward_inputs
+    policy = MixedPrecisionPolicy(rl.bfloat16)
+    assert fsdp_options.precisions(policy) == (policy, policy)
+
+
+def test_activations_are_computed_again(loader, trainer, same):
+    """In one process too. A second training with the strategy changes nothing more, and one with
+    another warns that the model is wrapped."""
+    calls = []
+
+    class Layer(rl.nn.Linear):
+        def forward(self, x):
+            calls.append(rl.is_grad_enabled())
+            return super().forward(x)
+
+    class Model(L.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = Layer(4, 1)
+
+        def training_step(self, batch, batch_idx):
+            return self.layer(batch[0]).pow(2).mean()
+
+        def configure_optimizers(self):
+            return rl.optim.SGD(self.parameters(), lr=0.1)
+
+    def train(**options):
+        L.seed_everything(3, verbose=False)
+        calls.clear()
+        model = Model()
+        trainer(max_epochs=1, devices=1, **options).fit(model, loader())
+        return model
+
+    plain, once = train(), len(calls)
+    strategy = strategies.FSDPStrategy(activation_checkpointing_policy={Layer})
+    model = train(strategy=strategy)
+    assert len(calls) == 2 * once
+    same(model.state_dict(), plain.state_dict())
+    names = [name for name, _ in model.named_modules()]
+    trainer(max_epochs=1, devices=1, strategy=strategy).fit(model, loader())
+    other = strategies.FSDPStrategy(activation_checkpointing=Layer)
+    with pytest.warns(UserWarning, match="the policy is not used"):
+        trainer(max_epochs=1, devices=1, strategy=other).fit(model, loader())
+    assert [name for name, _ in model.named_modules()] == names
 
 
 def test_what_a_strategy_answers(trainer):

@@ -135,6 +135,19 @@ def test_clipping_and_checkpoints_of_a_loop_of_ones_own(strategy, tmp_path):
     assert two["numbers"] == {"ddp": 43, "fsdp": 4 * 4 + 4 + 7 + 1}[strategy]
 
 
+def test_options_of_fsdp(tmp_path):
+    """Parts, activations and precisions change nothing of what is learnt."""
+    plain = result(tmp_path / "one", "auto", 1, "fabric_options")["plain"]
+    found = result(tmp_path / "two", "fsdp", 2, "fabric_options")
+    assert {name: each["parts"] for name, each in found.items()} == {
+        "classes": [2, 2], "size": [1, 0], "function": [2, 0], "custom": [2, 3],
+        "strategy": [0, 0], "wide": [0, 0],
+    }  # fmt: skip
+    for each in found.values():
+        assert list(each["weights"]) == list(plain["weights"]), "names are those without wrappers"
+        check_close(each["weights"], plain["weights"])
+
+
 def test_optimizer_of_whole_parameters_comes_too_early(tmp_path):
     told = result(tmp_path, "fsdp", 2, "fabric_late")["told"]
     assert "SGD" in told and "(7, 4)" in told and "after setup_module" in told

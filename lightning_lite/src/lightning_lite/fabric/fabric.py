@@ -144,7 +144,7 @@ class Fabric:
         made = self.setup_module(module, move_to_device=move_to_device)
         if not optimizers:
             return made
-        after = dict(made.module.named_parameters())
+        after = self._strategy.named_parameters(made.module)
         replaced = {each: after[name] for name, each in before.items() if name in after}
         wrapped = [self._wrap_optimizer(each, replaced) for each in optimizers]
         return (made, *wrapped) if scheduler is None else (made, *wrapped, scheduler)

@@ -6,22 +6,41 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
+from weakref import WeakSet
 
 import rushlight as rl
 from lightning_lite.batches import map_tensors
+from lightning_lite.strategies import fsdp_options
 from lightning_lite.strategies.parallel import ParallelStrategy, StepRunner
-from rushlight.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from rushlight.distributed.fsdp import MixedPrecision, MixedPrecisionPolicy, fully_shard
 
 
 class FSDPStrategy(ParallelStrategy):
     """Fully sharded data parallel: each process holds its rows of every parameter.
 
-    `auto_wrap_policy`: a set of module classes, or a function of a module, that say which parts of
-    the model are gathered by themselves; None: the whole model at once. `mixed_precision`: a
-    `rushlight.distributed.fsdp.MixedPrecisionPolicy`. `sharding_strategy`: "FULL_SHARD", or
-    "SHARD_GRAD_OP", which keeps whole parameters from forward to backward. Checkpoints hold whole
-    tensors (`state_dict_type="full"`): any number of processes reads them. The other arguments are
-    those of ParallelStrategy.
+    Args:
+        auto_wrap_policy: which parts of the model are gathered by themselves: a set of module
+            classes, a policy of `rushlight.distributed.fsdp.wrap` (an object, or a function of
+            `module`, `recurse`, `nonwrapped_numel`), or a function of a module alone. None: the
+            whole model at once.
+        activation_checkpointing_policy: which parts keep no activations and compute them again in
+            backward, said in the same ways; in one process too. `activation_checkpointing`: the
+            same as a class or a list of classes.
+        mixed_precision: a `MixedPrecisionPolicy` or `MixedPrecision` of
+            `rushlight.distributed.fsdp`.
+        sharding_strategy: "FULL_SHARD" (the default), or "SHARD_GRAD_OP", which keeps whole
+            parameters from forward to backward; or a `ShardingStrategy`.
+        cpu_offload: True or a `CPUOffload`: parameters are kept in memory of the CPU, where those
+            of processes that train together are anyway.
+        state_dict_type: "full": checkpoints hold whole tensors, which any number of processes
+            reads.
+
+    The other arguments are those of ParallelStrategy. Raises NotImplementedError for other values
+    of these, naming what to use; ValueError for both arguments of checkpointing.
+
+    >>> strategy = FSDPStrategy(auto_wrap_policy={rl.nn.Linear}, sharding_strategy="SHARD_GRAD_OP")
+    >>> strategy.strategy_name
+    'fsdp'
     """
 
     strategy_name = "fsdp"
@@ -36,11 +55,11 @@ class FSDPStrategy(ParallelStrategy):
         process_group_backend: str | None = None,
         timeout: timedelta | None = None,
         cpu_offload: Any = None,
-        mixed_precision: MixedPrecisionPolicy | None = None,
+        mixed_precision: MixedPrecisionPolicy | MixedPrecision | None = None,
         auto_wrap_policy: Any = None,
         activation_checkpointing: Any = None,
         activation_checkpointing_policy: Any = None,
-        sharding_strategy: str = "FULL_SHARD",
+        sharding_strategy: Any = "FULL_SHARD",
         state_dict_type: str = "full",
         device_mesh: Any = None,
         start_method: str = "popen",
@@ -55,44 +74,46 @@ class FSDPStrategy(ParallelStrategy):
             timeout,
             start_method,
         )
-        refused = {
-            "activation_checkpointing": activation_checkpointing,
-            "activation_checkpointing_policy": activation_checkpointing_policy,
-            "device_mesh": device_mesh,
-            "cpu_offload": cpu_offload,
-        }
-        for name, value in refused.items():
-            if value is not None and value is not False:
-                raise NotImplementedError(f"FSDPStrategy({name}=): not available; leave it out")
+        if device_mesh is not None:
+            raise NotImplementedError("FSDPStrategy(device_mesh=): not available; leave it out")
         if state_dict_type != "full":
             raise NotImplementedError(
                 f"FSDPStrategy(state_dict_type={state_dict_type!r}): checkpoints hold whole "
                 "tensors; give 'full', or save with rushlight.distributed.checkpoint"
             )
-        if sharding_strategy not in ("FULL_SHARD", "SHARD_GRAD_OP"):
-            raise NotImplementedError(
-                f"FSDPStrategy(sharding_strategy={sharding_strategy!r}): there are 'FULL_SHARD' "
-                "and 'SHARD_GRAD_OP'"
-            )
-        self._policy, self._mixed = auto_wrap_policy, mixed_precision
-        self._reshards = None if sharding_strategy == "FULL_SHARD" else False
+        self._policy = fsdp_options.policy_of(auto_wrap_policy, "auto_wrap_policy")
+        self._checkpointing = fsdp_options.checkpointing_policy(
+            activation_checkpointing, activation_checkpointing_policy
+        )
+        self._mixed = fsdp_options.precisions(mixed_precision)
+        self._reshards = fsdp_options.reshards(sharding_strategy)
+        self._offloads = fsdp_options.offloads(cpu_offload)
+        self._prepared: WeakSet[Any] = WeakSet()  # modules of one process
 
-    def _divides(self, module: Any) -> bool:
-        policy = self._policy
-        if policy is None:
-            return False
-        if isinstance(policy, set | frozenset | tuple | list):
-            return isinstance(module, tuple(policy))
-        return bool(policy(module))
+    def setup_module(self, module: Any) -> Any:
+        """Prepare a module for training: its activations, and the parts of the processes.
+
+        NotImplementedError for `cpu_offload` of a module that stands on a GPU.
+        """
+        if self._offloads and self.root_device.type != "cpu":
+            raise NotImplementedError(
+                f"FSDPStrategy(cpu_offload=): not available on {self.root_device}; leave it out"
+            )
+        if self.world_size == 1 and module not in self._prepared:
+            self._prepared.add(module)
+            fsdp_options.checkpoint_activations(module, self._checkpointing)
+        return super().setup_module(module)
 
     def wrap(self, runner: StepRunner) -> Any:
         """The module with its parameters divided; done before optimizers are made."""
-        options = {"mp_policy": self._mixed, "reshard_after_forward": self._reshards}
-        for module in reversed(list(runner.module.modules())):
-            if module is not runner.module and self._divides(module):
-                if not isinstance(module, FSDPModule):
-                    fully_shard(module, **options)
-        return fully_shard(runner, **options)
+        root, inner = self._mixed
+        fsdp_options.divide_parts(
+            runner.module,
+            self._policy,
+            {"mp_policy": inner, "reshard_after_forward": self._reshards},
+        )
+        fsdp_options.checkpoint_activations(runner.module, self._checkpointing)
+        return fully_shard(runner, mp_policy=root, reshard_after_forward=self._reshards)
 
     def setup_optimizer(self, optimizer: Any, replaced: dict[Any, Any]) -> Any:
         """An optimizer that holds this process's rows in place of whole parameters.
@@ -128,6 +149,10 @@ class FSDPStrategy(ParallelStrategy):
         finally:
             wrapped.set_requires_gradient_sync(True)
 
+    def named_parameters(self, module: Any) -> dict[str, Any]:
+        """A module's parameters by the names that they have in its state dict."""
+        return fsdp_options.named_parameters(module)
+
     # -- states ---------------------------------------------------------------------------------
 
     def whole(self, value: Any) -> Any:
@@ -136,7 +161,7 @@ class FSDPStrategy(ParallelStrategy):
 
     def divided(self, module: Any, state: dict[str, Any]) -> dict[str, Any]:
         """A whole state dict as the divided module takes it."""
-        own = dict(module.named_parameters())
+        own = self.named_parameters(module)
         return {name: _like(own.get(name), value) for name, value in state.items()}
 
     def divided_optimizer_state(self, optimizer: Any, state: dict[str, Any]) -> dict[str, Any]:

@@ -109,6 +109,10 @@ class Strategy:
         """Prepare a module for training; what its steps run through: the module."""
         return module
 
+    def named_parameters(self, module: Any) -> dict[str, Any]:
+        """A module's parameters by the names that they have in its state dict."""
+        return dict(module.named_parameters())
+
     def setup_optimizer(self, optimizer: Any, replaced: dict[Any, Any]) -> Any:
         """An optimizer of what `setup_module` made of a module; `replaced` has the parameters
         before and after."""

@@ -1,0 +1,152 @@
+"""What the arguments of FSDPStrategy mean: policies of parts, precisions, activations."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+from lightning_lite.messages import warn
+from rushlight.distributed.algorithms._checkpoint.checkpoint_wrapper import (
+    CheckpointWrapper,
+    apply_activation_checkpointing,
+)
+from rushlight.distributed.fsdp import (
+    FSDPModule,
+    MixedPrecision,
+    MixedPrecisionPolicy,
+    ShardingStrategy,
+    fully_shard,
+)
+from rushlight.distributed.fsdp.wrap import ModuleWrapPolicy, lambda_auto_wrap_policy
+
+# What stands in the name of a parameter for the wrapper that keeps no activations.
+_PREFIX = "_checkpoint_wrapped_module."
+_RESHARDS = {ShardingStrategy.FULL_SHARD: None, ShardingStrategy.SHARD_GRAD_OP: False}
+
+
+def policy_of(given: Any, name: str) -> Any:
+    """A policy of `rushlight.distributed.fsdp.wrap`, from what an argument `name` was given.
+
+    TypeError for what is neither classes nor a policy.
+    """
+    if given is None:
+        return None
+    if isinstance(given, set | frozenset | tuple | list):
+        if not all(isinstance(each, type) for each in given):
+            raise TypeError(f"FSDPStrategy({name}={given!r}): expected classes of modules")
+        return ModuleWrapPolicy(given)
+    if not callable(given):
+        if hasattr(given, "_run_policy"):
+            return given
+        raise TypeError(
+            f"FSDPStrategy({name}={given!r}): expected a set of classes, a policy of "
+            "rushlight.distributed.fsdp.wrap, or a function of a module"
+        )
+    return given if _asks(given) else functools.partial(lambda_auto_wrap_policy, lambda_fn=given)
+
+
+def _asks(policy: Any) -> bool:
+    """Whether a function takes `recurse`, as policies do."""
+    try:
+        inspect.signature(policy).bind(module=None, recurse=True, nonwrapped_numel=0)
+    except TypeError:
+        return False
+    return True
+
+
+def checkpointing_policy(classes: Any, policy: Any) -> Any:
+    """Which parts keep no activations. ValueError where both arguments are given."""
+    if classes is not None and policy is not None:
+        raise ValueError(
+            "FSDPStrategy: give one of activation_checkpointing and activation_checkpointing_policy"
+        )
+    if classes is not None:
+        policy = classes if isinstance(classes, list | tuple | set) else [classes]
+        return policy_of(policy, "activation_checkpointing")
+    return policy_of(policy, "activation_checkpointing_policy")
+
+
+def reshards(given: Any) -> bool | None:
+    """Whether parameters are given up after forward, as `fully_shard` takes it.
+
+    ValueError for no strategy, NotImplementedError for one that is not there.
+    """
+    strategy = given
+    if isinstance(given, str):
+        strategy = ShardingStrategy.__members__.get(given.upper())
+    if not isinstance(strategy, ShardingStrategy):
+        raise ValueError(
+            f"FSDPStrategy(sharding_strategy={given!r}): expected 'FULL_SHARD' or 'SHARD_GRAD_OP'"
+        )
+    if strategy not in _RESHARDS:
+        instead = "strategy='ddp'" if strategy is ShardingStrategy.NO_SHARD else "'FULL_SHARD'"
+        raise NotImplementedError(
+            f"FSDPStrategy(sharding_strategy={given!r}): not available; use {instead}"
+        )
+    return _RESHARDS[strategy]
+
+
+def offloads(given: Any) -> bool:
+    """Whether parameters are to be kept in memory of the CPU."""
+    return bool(getattr(given, "offload_params", given))
+
+
+def precisions(given: Any) -> tuple[Any, Any]:
+    """Policies of the whole model and of its parts.
+
+    TypeError for no precision, NotImplementedError for dtypes of buffers and gradients.
+    """
+    if given is None or isinstance(given, MixedPrecisionPolicy):
+        return given, given
+    if not isinstance(given, MixedPrecision):
+        raise TypeError(
+            f"FSDPStrategy(mixed_precision={given!r}): expected a MixedPrecisionPolicy or "
+            "MixedPrecision of rushlight.distributed.fsdp"
+        )
+    if given.buffer_dtype is not None or given.keep_low_precision_grads:
+        raise NotImplementedError(
+            "FSDPStrategy(mixed_precision=): buffer_dtype and keep_low_precision_grads are not "
+            "available; buffers and gradients keep the dtype of the model"
+        )
+    dtypes = given.param_dtype, given.reduce_dtype
+    inside = given.cast_forward_inputs
+    root = inside or given.cast_root_forward_inputs
+    return tuple(
+        MixedPrecisionPolicy(*dtypes, cast_forward_inputs=casts) for casts in (root, inside)
+    )  # type: ignore[return-value]
+
+
+def divide_parts(module: Any, policy: Any, options: dict[str, Any]) -> None:
+    """Divide the parts of a module that a policy chooses, inner ones first, each by itself."""
+    if policy is None:
+        return
+
+    def divide(part: Any, **other: Any) -> Any:
+        if other:
+            raise NotImplementedError(
+                f"FSDPStrategy(auto_wrap_policy=): options of a part, {sorted(other)}, are not "
+                "available; return True or False"
+            )
+        return part if isinstance(part, FSDPModule) else fully_shard(part, **options)
+
+    apply_activation_checkpointing(module, checkpoint_wrapper_fn=divide, auto_wrap_policy=policy)
+
+
+def checkpoint_activations(module: Any, policy: Any) -> None:
+    """Let the parts of a module that a policy chooses compute their activations again in backward.
+    Warns, and changes nothing, where the module has such parts already."""
+    if policy is None:
+        return
+    if any(isinstance(each, CheckpointWrapper) for each in module.modules()):
+        warn(
+            "FSDPStrategy(activation_checkpointing_policy=): the model has parts that keep no "
+            "activations already; the policy is not used"
+        )
+        return
+    apply_activation_checkpointing(module, auto_wrap_policy=policy)
+
+
+def named_parameters(module: Any) -> dict[str, Any]:
+    """A module's parameters, by names without the wrapper of activations."""
+    return {name.replace(_PREFIX, ""): each for name, each in module.named_parameters()}
