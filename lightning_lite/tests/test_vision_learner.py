@@ -8,7 +8,7 @@ import pytest
 
 import rushlight as rl
 from lightning_lite import easy
-from lightning_lite.easy import vision
+from lightning_lite.easy import heads, vision
 from rushlight import nn
 from rushlight.utils.data import DataLoader, TensorDataset
 
@@ -50,7 +50,7 @@ def test_parts_of_the_network(tmp_path):
     assert needed == [False, False, True, True], "batch normalization goes on learning"
     assert all(each.requires_grad for each in head.parameters())
     x = rl.rand(2, 3, 5, 5)
-    pooled = vision.AdaptiveConcatPool2d()(x).flatten(1)
+    pooled = heads.AdaptiveConcatPool2d()(x).flatten(1)
     assert rl.allclose(pooled, rl.cat([x.amax((2, 3)), x.mean((2, 3))], 1))
     with pytest.raises(ValueError, match="no pooling"):
         vision.create_body(nn.Sequential(nn.Linear(1, 1)))

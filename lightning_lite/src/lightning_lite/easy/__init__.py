@@ -81,6 +81,13 @@ from lightning_lite.easy.data import (
     parent_label,
     setup_aug_tfms,
 )
+from lightning_lite.easy.heads import (
+    add_head,
+    create_body,
+    create_head,
+    cut_model,
+    has_pool_type,
+)
 from lightning_lite.easy.interpretation import ClassificationInterpretation
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.loading import load_learner
@@ -171,7 +178,7 @@ from lightning_lite.easy.text import (
     text_classifier_learner,
 )
 from lightning_lite.easy.unet import DynamicUnet, unet_learner
-from lightning_lite.easy.vision import vision_learner
+from lightning_lite.easy.vision import create_vision_model, vision_learner
 
 __all__ = [
     "APScoreBinary",
@@ -336,4 +343,10 @@ __all__ = [
     "tabular_learner",
     "top_k_accuracy",
     "vision_learner",
+    "add_head",
+    "create_body",
+    "create_head",
+    "create_vision_model",
+    "cut_model",
+    "has_pool_type",
 ]

@@ -11,9 +11,10 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite.easy.architectures import architecture
+from lightning_lite.easy.heads import create_body
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.tabular import in_range
-from lightning_lite.easy.vision import create_body, network, recipe_of, target_of
+from lightning_lite.easy.vision import network, recipe_of, target_of
 from rushlight import nn
 
 F = nn.functional

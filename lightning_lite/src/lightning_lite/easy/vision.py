@@ -7,90 +7,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import rushlight as rl
 from lightning_lite.easy.architectures import Recipe, architecture
 from lightning_lite.easy.data.blocks import TransformBlock
 from lightning_lite.easy.data.loaders import DataLoaders
+from lightning_lite.easy.heads import add_head, channels_of, create_body, create_head
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.losses import MSELossFlat
 from rushlight import nn
 
-
-class AdaptiveConcatPool2d(nn.Module):
-    """Largest and mean value of every channel: `(N, C, H, W)` gives `(N, 2 C, size, size)`."""
-
-    def __init__(self, size: int = 1) -> None:
-        super().__init__()
-        self.ap, self.mp = nn.AdaptiveAvgPool2d(size), nn.AdaptiveMaxPool2d(size)
-
-    def forward(self, x: Any) -> Any:
-        """See the class."""
-        return rl.cat([self.mp(x), self.ap(x)], 1)
-
-
-class SigmoidRange(nn.Module):
-    """Numbers brought between `low` and `high` by a sigmoid."""
-
-    def __init__(self, low: float, high: float) -> None:
-        super().__init__()
-        self.low, self.high = low, high
-
-    def forward(self, x: Any) -> Any:
-        """Any shape, as it was given."""
-        return x.sigmoid() * (self.high - self.low) + self.low
-
-
-def create_head(
-    nf: int,
-    n_out: int,
-    hidden: int = 512,
-    ps: float = 0.5,
-    y_range: tuple[float, float] | None = None,
-) -> nn.Sequential:
-    """Two linear layers with batch normalization and dropout over pooled `nf` channels; outputs
-    between the numbers of `y_range`, if given."""
-    return nn.Sequential(
-        AdaptiveConcatPool2d(),
-        nn.Flatten(),
-        nn.BatchNorm1d(2 * nf),
-        nn.Dropout(ps / 2),
-        nn.Linear(2 * nf, hidden, bias=False),
-        nn.ReLU(),
-        nn.BatchNorm1d(hidden),
-        nn.Dropout(ps),
-        nn.Linear(hidden, n_out, bias=False),
-        *([] if y_range is None else [SigmoidRange(*y_range)]),
-    )
-
-
-def create_body(model: nn.Module) -> nn.Sequential:
-    """A network without its classifier: its children up to the first that pools.
-
-    ValueError for a network whose children do not pool.
-    """
-    children = list(model.children())
-    pools = [number for number, each in enumerate(children) if _pools(each)]
-    if not pools:
-        raise ValueError(
-            f"create_body: {type(model).__name__} has no pooling before its classifier"
-        )
-    return nn.Sequential(*children[: pools[-1]])
-
-
-def _pools(layer: nn.Module) -> bool:
-    kinds = (nn.AdaptiveAvgPool2d, nn.AdaptiveMaxPool2d)
-    return isinstance(layer, kinds)
-
-
-def channels_of(body: nn.Module) -> int:
-    """How many channels a body gives for pictures of three."""
-    modes = {each: each.training for each in body.modules()}
-    body.eval()
-    with rl.no_grad():
-        found = body(rl.zeros(1, 3, 64, 64)).shape[1]
-    for each, training in modes.items():
-        each.training = training
-    return int(found)
+# Arguments of `create_head` that `vision_learner` hands on.
+HEAD_OPTIONS = ("pool", "concat_pool", "first_bn", "bn_final", "lin_first")
 
 
 def by_depth(model: nn.Module) -> list[list[Any]]:
@@ -110,10 +36,46 @@ def vision_model(
     ps: float = 0.5,
     weights: Any = None,
     y_range: tuple[float, float] | None = None,
+    n_in: int = 3,
+    cut: Any = None,
+    lin_ftrs: list[int] | None = None,
+    **head: Any,
 ) -> nn.Sequential:
     """The network of `vision_learner`: the body of `arch` and a head for `n_out` outputs."""
-    body = create_body(network(arch, weights))
-    return nn.Sequential(body, create_head(channels_of(body), n_out, hidden, ps, y_range))
+    body = create_body(network(arch, weights), n_in, weights is not None, cut)
+    widths = [hidden] if lin_ftrs is None else lin_ftrs
+    return nn.Sequential(
+        body, create_head(channels_of(body, n_in), n_out, widths, ps, y_range=y_range, **head)
+    )
+
+
+def create_vision_model(
+    arch: str | Callable[..., nn.Module],
+    n_out: int,
+    weights: Any = None,
+    cut: Any = None,
+    n_in: int = 3,
+    custom_head: nn.Module | None = None,
+    init: Callable | None = nn.init.kaiming_normal_,
+    **head: Any,
+) -> nn.Sequential:
+    """The body of a network and a new head, for a `Learner` of one's own.
+
+    `arch`, `weights`: as for :func:`vision_learner`. `n_in`, `cut`: of :func:`create_body`.
+    `custom_head`: in place of the one that :func:`create_head` makes with the options `head`.
+    `init`: what draws the weights of the head, None for those of its layers.
+
+    >>> import rushlight as rl
+    >>> from rushlight import nn
+    >>> def net():
+    ...     return nn.Sequential(nn.Conv2d(3, 8, 3), nn.AdaptiveAvgPool2d(1), nn.Linear(8, 5))
+    >>> model = create_vision_model(net, 2, n_in=1, lin_ftrs=[4])
+    >>> model.eval()(rl.zeros(1, 1, 8, 8)).shape
+    rushlight.Size([1, 2])
+    """
+    body = create_body(network(arch, weights), n_in, weights is not None, cut)
+    nf = 0 if custom_head is not None else channels_of(body, n_in)
+    return add_head(body, nf, n_out, init=init, head=custom_head, **head)
 
 
 def recipe_of(name: str, arch: Any, **config: Any) -> Recipe | None:
@@ -136,6 +98,11 @@ def vision_learner(
     hidden: int = 512,
     ps: float = 0.5,
     y_range: tuple[float, float] | None = None,
+    n_in: int = 3,
+    cut: int | Callable | None = None,
+    lin_ftrs: list[int] | None = None,
+    custom_head: nn.Module | None = None,
+    splitter: Callable | None = None,
     **options: Any,
 ) -> Learner:
     """A Learner whose network is the body of `arch` and a new head for `n_out` classes, with
@@ -146,17 +113,29 @@ def vision_learner(
     nothing is frozen. `n_out`: by default the number of classes of DataLoaders, or of their points'
     coordinates; `loss_func`: cross entropy by default, the binary one for several classes at once,
     the squared difference for numbers and points; `y_range`: outputs are brought between two
-    numbers. `options` go to the Learner.
+    numbers. `n_in`: channels of the pictures, `cut`: where the body ends, both of `create_body`.
+    `lin_ftrs`, and among `options` `pool`, `concat_pool`, `first_bn`, `bn_final`, `lin_first`: of
+    `create_head`; `custom_head` is a head of one's own. `splitter`: groups of parameters, by
+    default three by depth. The other `options` go to the Learner. `export` needs a head and a `cut`
+    that are not the caller's own.
     Raises ModuleNotFoundError for a name without rushlight-vision, and ValueError without `n_out`
     for data without classes.
     """
     kind, n_out = target_of(dls, n_out)
-    model = vision_model(arch, n_out, hidden, ps, weights, y_range)
+    head = {name: options.pop(name) for name in HEAD_OPTIONS if name in options}
+    config = {"n_in": n_in, "cut": cut, "lin_ftrs": lin_ftrs, **head}
+    own = custom_head is not None or callable(cut)
+    if custom_head is not None:
+        body = create_body(network(arch, weights), n_in, weights is not None, cut)
+        model = nn.Sequential(body, custom_head)
+    else:
+        model = vision_model(arch, n_out, hidden, ps, weights, y_range, **config)
     losses = {"categories": nn.BCEWithLogitsLoss, "points": MSELossFlat, "number": MSELossFlat}
     usual: Callable[[], Any] = losses.get(kind, nn.CrossEntropyLoss)
     loss = usual() if loss_func is None else loss_func
-    learn = Learner(dls, model, loss, splitter=by_depth, **options)
-    learn.recipe = recipe_of("vision", arch, n_out=n_out, hidden=hidden, ps=ps, y_range=y_range)
+    learn = Learner(dls, model, loss, splitter=splitter or by_depth, **options)
+    config |= {"n_out": n_out, "hidden": hidden, "ps": ps, "y_range": y_range}
+    learn.recipe = None if own else recipe_of("vision", arch, **config)
     if weights is not None:
         learn.freeze()
     return learn
