@@ -12,7 +12,7 @@ import operator
 
 from rushlight.errors import shape_text
 from rushlight.export.decomposing import decomposed
-from rushlight.export.dynamic import sampling
+from rushlight.export.dynamic import sampling, windows
 from rushlight.export.dynamic.capturing import MOST_SAMPLES, TELLING, apart
 from rushlight.export.dynamic.export import declaration_of, shapes_at
 from rushlight.export.dynamic.expressions import SymInt, simplest
@@ -71,14 +71,7 @@ def _unified(program, declaration, samples, translated, reasons):
         return translated(decomposed(program, {}, shapes))
 
     try:
-        while True:
-            made = [translated_at(sample) for sample in samples]
-            unifier = _Unifier(made, samples, declaration)
-            unifier.write()
-            more = _telling(unifier.quantities.doubts, declaration, samples, translated_at)
-            if more is None or len(samples) >= MOST_SAMPLES:
-                break
-            samples = [*samples, more]
+        made = _told_apart(program, declaration, samples, translated_at)
         _vary(program, made)
     except UnsupportedOperatorError:
         raise
@@ -91,17 +84,41 @@ def _unified(program, declaration, samples, translated, reasons):
     return made[0]
 
 
+def _told_apart(program, declaration, samples, translated_at):
+    """The exporters at so many sizes that it is clear what depends on them, the first rewritten."""
+    lengths = windows.lengths_of(program.graph)
+    samples = [*samples, *_taken(windows.beyond(lengths, declaration, samples), translated_at)]
+    while True:
+        made = [translated_at(sample) for sample in samples]
+        unifier = _Unifier(made, samples, declaration, lengths)
+        unifier.write()
+        more = _telling(unifier.quantities.doubts, declaration, samples, translated_at)
+        if more is None:
+            return made
+        if len(samples) >= MOST_SAMPLES:
+            raise _Differ(f"{MOST_SAMPLES} sizes do not tell what a number depends on")
+        samples = [*samples, more]
+
+
 def _telling(doubts, declaration, samples, translated_at):
     """A sample at which two expressions differ that gave the same numbers so far, if there is one
     that the program takes."""
     for doubt in doubts:
-        for sample in itertools.islice(apart(doubt, declaration, samples), TELLING):
-            try:
-                translated_at(sample)
-            except (RuntimeError, ValueError, IndexError):
-                continue
-            return sample
+        several = itertools.islice(apart(doubt, declaration, samples), TELLING)
+        found = next(_taken(several, translated_at), None)
+        if found is not None:
+            return found
     return None
+
+
+def _taken(samples, translated_at):
+    """Those samples that the program takes."""
+    for sample in samples:
+        try:
+            translated_at(sample)
+        except (RuntimeError, ValueError, IndexError):
+            continue
+        yield sample
 
 
 def _vary(program, made):
@@ -131,10 +148,10 @@ def _describe(exporter, program):
 class _Unifier:
     """Makes the first of several models compute what differs between them."""
 
-    def __init__(self, exporters, samples, declaration):
+    def __init__(self, exporters, samples, declaration, lengths):
         self.exporters, self.declaration = exporters, declaration
         self.builder = exporters[0].builder
-        self.quantities = Quantities(samples)
+        self.quantities = Quantities(samples, lengths)
         self.made: dict = {}
         self.nodes: list = []
 

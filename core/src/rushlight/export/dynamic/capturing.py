@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from dataclasses import replace
 
-from rushlight.export.dynamic import sampling
+from rushlight.export.dynamic import sampling, windows
 from rushlight.export.dynamic.declared import Declaration
 from rushlight.export.dynamic.expressions import ValueRanges
 from rushlight.export.dynamic.unifying import DifferentProgramsError, Unified
@@ -16,9 +17,10 @@ from rushlight.fx.experimental.symbolic_shapes import (
     GuardOnDataDependentSymNode,
 )
 
-MOST_SAMPLES = 12
+MOST_SAMPLES = 24
 LOOKED_AT = 4096  # sizes tried to tell two expressions apart
 TELLING = 6  # captures tried for that
+FAR = 1 << 13  # the largest size that is tried because a size may be as large
 
 
 class Captures:
@@ -30,6 +32,7 @@ class Captures:
         self.known: dict = {}
         self.rows = (sampling.wide, sampling.near, *more)
         self.values, self._draws = Values(declaration.free), {}
+        self.lengths: frozenset[int] = frozenset()
 
     def at(self, sizes, sample, turn=0):
         """The capture at a sample; where the program reads numbers, with others in each turn."""
@@ -56,14 +59,33 @@ class Captures:
     def unified(self, declaration, samples) -> Unified:
         """The program that the captures at these samples are; more samples where they are needed
         to tell expressions apart."""
+        samples = self._with_longer(declaration, samples)
         while True:
             found = self._at_all(declaration, samples)
             several = (apart(doubt, declaration, found.samples) for doubt in found.doubts)
             taken = (self._first_taken(declaration, each) for each in several)
             more = next(filter(None, taken), None)
-            if more is None or len(samples) >= MOST_SAMPLES:
+            if more is None:
                 return found
+            if len(samples) >= MOST_SAMPLES:
+                raise DifferentProgramsError(
+                    f"{MOST_SAMPLES} captures do not tell what a size of the program is: "
+                    f"{' or '.join(map(str, found.doubts[0]))}"
+                )
             samples = [*samples, more]
+
+    def _with_longer(self, declaration, samples):
+        """The samples, and those beyond lengths of the program that it takes and that are the same
+        program."""
+        first = self.at(declaration.sizes, samples[0])
+        self.lengths = windows.lengths_of(first.graph)
+        for sample in windows.beyond(self.lengths, declaration, samples):
+            if self._first_taken(declaration, [sample]) is not None:
+                pair = [samples[0], sample]
+                with contextlib.suppress(DifferentProgramsError):  # `bounded` sees to these
+                    self._at_all(declaration, pair)
+                    samples = [*samples, sample]
+        return samples
 
     def _first_taken(self, declaration, samples):
         """The first of some samples that the program takes; None without one."""
@@ -78,7 +100,7 @@ class Captures:
     def _at_all(self, declaration, samples):
         captures, samples = self.all(declaration.sizes, samples)
         draws = [self.draws(capture) for capture in captures]
-        return Unified([capture.graph for capture in captures], samples, draws)
+        return Unified([capture.graph for capture in captures], samples, draws, self.lengths)
 
     def settled(self) -> tuple[Declaration, Unified]:
         """The declaration that the program keeps to, and the program."""
@@ -154,30 +176,53 @@ class Captures:
         return declaration.without(name)
 
     def bounded(self, declaration, found):
-        """The declaration without small sizes at which the program is another."""
+        """The declaration without small sizes at which the program is another, nor those above a
+        length of the program at which it is."""
         for name, one in list(declaration.free.items()):
-            low = max(one.range.lower, sampling.LEAST)
-            if low >= one.example or self._same(declaration, found, name, low):
-                continue
-            least = self._least(declaration, found, name, low, one.example)
-            if not one.inferred:
-                raise ConstraintViolationError(
-                    f"Constraints violated ({name})! At {low} for {declaration.labels[name]} the "
-                    f"program is another than at {one.example}; suggested fix: "
-                    f"{name} = Dim('{name}', min={least})"
-                )
-            limits = ValueRanges(least, one.range.upper)
-            declaration.free[name] = replace(one, range=limits)
+            low, high = max(one.range.lower, sampling.LEAST), one.range.upper
+            if low < one.example and not self._same(declaration, found, name, low):
+                low = self._limited(declaration, found, name, low, "min")
+            for size in self._large(declaration, found, name):
+                if not self._same(declaration, found, name, size):
+                    high = self._limited(declaration, found, name, size, "max")
+                    break
+            if (low, high) != (max(one.range.lower, sampling.LEAST), one.range.upper):
+                declaration.free[name] = replace(one, range=ValueRanges(low, high))
         return declaration
 
-    def _least(self, declaration, found, name, low, high):
-        while low + 1 < high:
-            middle = (low + high) // 2
+    def _large(self, declaration, found, name):
+        """Sizes at which a length of the program or a branch on the size may tell. Without an
+        upper limit a large size is not tried: tables of it may not fit in memory."""
+        several = windows.beyond(self.lengths, declaration, found.samples)
+        sizes = {sample[name] for sample in several}
+        upper = declaration.free[name].range.upper
+        if upper != math.inf:
+            sizes.add(int(min(upper, FAR)))
+        tried = max(sample[name] for sample in found.samples)
+        return sorted(size for size in sizes if size > tried)
+
+    def _limited(self, declaration, found, name, size, word):
+        """The size next to `size` at which the program is the same as at the example's; an error
+        that names it where the size's range is the user's."""
+        one = declaration.free[name]
+        limit = self._last(declaration, found, name, one.example, size)
+        if not one.inferred:
+            raise ConstraintViolationError(
+                f"Constraints violated ({name})! At {size} for {declaration.labels[name]} the "
+                f"program is another than at {one.example}; suggested fix: "
+                f"{name} = Dim('{name}', {word}={limit})"
+            )
+        return limit
+
+    def _last(self, declaration, found, name, same, other):
+        """Between two sizes the last at which the program is the same as at the first."""
+        while abs(same - other) > 1:
+            middle = (same + other) // 2
             if self._same(declaration, found, name, middle):
-                high = middle
+                same = middle
             else:
-                low = middle
-        return high
+                other = middle
+        return same
 
     def _same(self, declaration, found, name, size):
         """Whether the program is the same at one other size, or refuses that itself."""
@@ -188,7 +233,7 @@ class Captures:
             return True
         try:
             samples = [*found.samples, sample | self.draws(other).values]
-            Unified([*found.graphs, other.graph], samples)
+            Unified([*found.graphs, other.graph], samples, lengths=self.lengths)
         except DifferentProgramsError:
             return False
         return True
@@ -209,15 +254,28 @@ def _alike(declaration, names):
 
 
 def apart(doubt, declaration, samples):
-    """Samples at which two expressions differ that agree in all so far."""
+    """Samples at which two expressions differ that agree in all so far: first those in the middle
+    of sizes that follow each other, by which most numbers are told from each other."""
     first, second = doubt
-    start = samples[0]
+    start, looked_at = samples[0], max(LOOKED_AT, 4 * first.largest())
     for name in sorted(first.symbols() & declaration.free.keys()):
         one = declaration.free[name]
         low, high = max(one.range.lower, sampling.LEAST), one.range.upper
-        for size in itertools.islice(itertools.count(low), LOOKED_AT):
-            if size > high:
-                break
-            sample = dict(start, **{name: size})
-            if first.value(sample) != second.value(sample) and math.isfinite(size):
-                yield sample
+        rows = (dict(start, **{name: size}) for size in itertools.count(low))
+        end = int(min(looked_at, max(0, high + 1 - low)))
+        told = (row for row in itertools.islice(rows, end) if first.value(row) != second.value(row))
+        run = list(itertools.islice(_following(told, name), windows.MOST))
+        if run:
+            yield run[len(run) // 2]
+            yield from (run[0], run[-1])
+            yield from told
+
+
+def _following(rows, name):
+    """Of rows those at the beginning of which each has a size one above the one before."""
+    before = None
+    for row in rows:
+        if before is not None and row[name] != before + 1:
+            return
+        before = row[name]
+        yield row

@@ -48,6 +48,12 @@ class Expression:
         offset, next_one = (self.value({name: n}) for n in (0, 1))
         return name, next_one - offset, offset
 
+    def largest(self) -> int:
+        """The largest number in it, without its sign; 0 without one."""
+        if self.kind in ("number", "symbol"):
+            return abs(self.parts[0]) if self.kind == "number" else 0
+        return max(part.largest() for part in self.parts)
+
     def length(self) -> int:
         """How many symbols, numbers and operations it has."""
         if self.kind in ("number", "symbol"):

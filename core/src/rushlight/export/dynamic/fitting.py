@@ -36,10 +36,11 @@ class Quantities:
     """What is known to depend on the sizes: the symbols, then sizes of values in their order.
 
     `samples` are the sizes of the captures, by symbol; a *row* is a number's values in these.
+    `lengths` are what the program may divide sizes by.
     """
 
-    def __init__(self, samples):
-        self.samples = samples
+    def __init__(self, samples, lengths=()):
+        self.samples, self.lengths = samples, sorted(lengths)
         self.known: dict[tuple, Expression] = {}
         self.doubts: list[tuple[Expression, Expression]] = []
         for name in samples[0]:
@@ -73,7 +74,7 @@ class Quantities:
         """The simplest expression that gives a row."""
         row = tuple(row)
         if row not in self.known:
-            for way in (_linear, _rounded, _products, _of_two):
+            for way in (_linear, self._divided, _products, _of_two):
                 found = way(row, self.known)
                 if found:
                     best = min(found, key=lambda pair: pair[0].length())
@@ -82,6 +83,9 @@ class Quantities:
                     self.known[row] = best[0]
                     break
         return self.known.get(row)
+
+    def _divided(self, row, known):
+        return _rounded(row, known, self.lengths)
 
 
 def _whole(back, value):
@@ -125,10 +129,12 @@ def _apart(row):
     return 0, next((i for i, value in enumerate(row) if value != row[0]), None)
 
 
-def _rounded(row, known):
-    """``(a * known + b) // d``; where several b do, the least and the greatest."""
+def _rounded(row, known, lengths):
+    """``(a * known + b) // d``; where several b do, one that is likely and one beside it. The
+    program's `lengths` are tried before other divisors."""
     found = []
-    for divisor, factor in itertools.product(DIVISORS, FACTORS):
+    several = itertools.product(DIVISORS, FACTORS)
+    for divisor, factor in (*((n, 1) for n in lengths if n > 1), *several):
         if math.gcd(divisor, factor) > 1:
             continue
         for other, expression in known.items():
@@ -136,14 +142,21 @@ def _rounded(row, known):
             low = max(divisor * v - factor * k for k, v in pairs)
             high = min(divisor * v - factor * k + divisor - 1 for k, v in pairs)
             if low <= high:
-                first = next((b for b in (0, divisor - 1) if low <= b <= high), low)
+                first = _likely(low, high, divisor, lengths)
                 whole = times(factor, expression)
-                rest = high if first != high else low
+                rest = first - 1 if first > low else high
                 doubt = None if low == high else over(add(whole, rest), divisor)
                 found.append((over(add(whole, first), divisor), doubt))
         if found:
             return found
     return _rounded_more(row, known)
+
+
+def _likely(low, high, divisor, lengths):
+    """Of the numbers from `low` to `high` the one of a division rounded down or up, or of windows
+    of a length that are `divisor` apart; else the least."""
+    usual = (0, divisor - 1, *(divisor - n for n in lengths), *(-n for n in lengths))
+    return next((b for b in usual if low <= b <= high), low)
 
 
 def _rounded_more(row, known):
@@ -213,6 +226,11 @@ def _differences(row, near):
         if all(v == x - y + offset for v, x, y in values):
             found.append((add(add(a, times(number(-1), b)), offset), None))
     for other, expression in near:
+        least = min(row)
+        offset = max((v - k for k, v in zip(other, row, strict=True) if v > least), default=0)
+        if all(v == max(k + offset, least) for k, v in zip(other, row, strict=True)):
+            longer = add(expression, offset)
+            found.append((Expression(max, (longer, number(least))), None))
         for kind, limit in ((min, max(row)), (max, min(row))):
             if all(v == kind(k, limit) for k, v in zip(other, row, strict=True)):
                 found.append((Expression(kind, (expression, number(limit))), None))

@@ -26,13 +26,13 @@ class Unified:
     `doubts` are pairs of expressions that these samples do not tell apart.
     """
 
-    def __init__(self, graphs, samples, draws=()):
+    def __init__(self, graphs, samples, draws=(), lengths=()):
         self.graphs, self.samples, self.draws = graphs, samples, draws
         self.graph, self.sample = graphs[0], samples[0]
         rows = list(zip(*(graph.nodes for graph in graphs), strict=False))
         if len({len(graph.nodes) for graph in graphs}) > 1:
             raise DifferentProgramsError(*_first_difference(rows))
-        quantities = Quantities(samples)
+        quantities = Quantities(samples, lengths)
         places = [{node: i for i, node in enumerate(graph.nodes)} for graph in graphs]
         self.changed: list = [_unify_node(row, quantities, places) for row in rows]
         self.sizes: list = [_sizes_of(row, quantities) for row in rows]
