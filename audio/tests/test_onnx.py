@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
+import rushlight_audio as rl_audio
 import rushlight_audio.transforms as T  # noqa: N812 - the package's usual name
 
 pytest.importorskip("onnx")
@@ -20,8 +21,14 @@ MODELS = {
     "decibels": lambda: rl.nn.Sequential(T.MelSpectrogram(**MEL), T.AmplitudeToDB()),
     "mfcc": lambda: T.MFCC(n_mfcc=10, melkwargs=MEL),
     "lfcc": lambda: T.LFCC(),
+    "convolution": lambda: _Convolved(),
     "centroid": lambda: T.SpectralCentroid(16000, n_fft=256),
 }
+
+
+class _Convolved(rl.nn.Module):
+    def forward(self, x):
+        return rl_audio.functional.fftconvolve(x, x[:, :700])
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -46,3 +53,25 @@ def test_mel_spectrograms_of_any_length():
         np.testing.assert_allclose(
             program(wave)[0].numpy(), expected.numpy(), rtol=0, atol=1e-5 * scale
         )
+
+
+def test_another_pitch():
+    rl.manual_seed(0)
+    model, wave = T.PitchShift(16000, 2, n_fft=256), rl.randn(2, 4000)
+    expected = model(wave)
+    (found,) = rl.onnx.export(model, (wave,))(wave)
+    # phases are sums over frames: what is rounded adds up
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=3e-3)
+
+
+def test_phases_are_found_for_any_number_of_frames():
+    rl.manual_seed(0)
+    model = T.GriffinLim(n_fft=64, n_iter=3, rand_init=False)
+    shapes = {"specgram": {2: rl.export.Dim("frames", min=8, max=4000)}}
+    program = rl.onnx.export(model, (rl.rand(2, 33, 20),), dynamic_shapes=shapes)
+    for frames in (20, 21, 300):
+        magnitudes = rl.rand(2, 33, frames)
+        expected = model(magnitudes)
+        (found,) = program(magnitudes)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=1e-4)

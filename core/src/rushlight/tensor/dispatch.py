@@ -164,7 +164,7 @@ def readable(tensor) -> bool:
         if tensor._level.size is not None:
             return False
         tensor = tensor._inner
-    return True
+    return tensor._device.type == "cpu"
 
 
 def innermost(value):

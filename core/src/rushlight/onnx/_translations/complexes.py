@@ -10,6 +10,7 @@ import functools
 import rushlight
 from rushlight.onnx._builder import Complex, Value
 from rushlight.onnx._registry import aten, called, table
+from rushlight.onnx._translations.creating import filled
 
 # What only moves elements does to both parts what it does to one.
 _MOVING = (
@@ -134,6 +135,17 @@ def resolve_conj(g, self):
 def absolute(g, self):
     squares = (g.op("Mul", v, v) for v in (self.real, self.imag))
     return g.op("Sqrt", g.op("Add", *squares))
+
+
+@aten("ones", "new_ones", "full", "new_full", of_complex=True)
+def full(g, size, fill_value=1):
+    number, real = complex(fill_value), g.dtype.to_real()
+    return Complex(filled(g, size, number.real, real), filled(g, size, number.imag, real))
+
+
+@aten("zeros", "new_zeros", of_complex=True)
+def zeros(g, size):
+    return full(g, size, 0)
 
 
 @aten("view_as_real", "view_as_real_copy", of_complex=True)

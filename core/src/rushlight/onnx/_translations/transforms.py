@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
+import rushlight
 from rushlight.machine import np
 from rushlight.onnx._builder import Complex, Value
 from rushlight.onnx._registry import aten
 
-# Points up to which a transform is written: a matrix of 2048 points has 16 MB in float32, and there
-# are two.
+# Points up to which a transform is one product: a matrix of 2048 points has 16 MB in float32, and
+# there are two. Larger transforms are made of two smaller ones.
 _LARGEST_MATRIX = 2048
 
 
@@ -20,15 +23,21 @@ def _scale(norm, size, back):
 
 
 def _known(size):
-    """A number of points, which a constant matrix needs to be known and not too large."""
+    """A number of points, which constant matrices need to be known."""
     if type(size) is not int:
         raise NotImplementedError("a Fourier transform of sizes that may differ")
-    if size > _LARGEST_MATRIX:
-        raise NotImplementedError(
-            f"a Fourier transform of {size} points (at most {_LARGEST_MATRIX}: take frames, as "
-            "stft does)"
-        )
     return size
+
+
+def _factors(size):
+    """Two numbers of points whose transforms make that of `size`, as equal as can be."""
+    low = next(n for n in range(math.isqrt(size), 0, -1) if size % n == 0)
+    if size // low > _LARGEST_MATRIX:
+        raise NotImplementedError(
+            f"a Fourier transform of {size} points, {low} times {size // low}: expected a product "
+            f"of two numbers up to {_LARGEST_MATRIX}"
+        )
+    return low, size // low
 
 
 def _size(value, dim, n=None):
@@ -57,10 +66,15 @@ def _resized(g, value, dim, size):
     if known == size:
         return value
     sizes = list(value.shape)
-    # A matrix of zeros and ones does both, whatever the rank.
+    if known > size:
+        sizes[dim] = size
+        cut = g.slice(value, dim, 0, size)
+        return Value(cut.name, value.dtype, tuple(sizes))
+    sizes[dim] = size - known
+    zeros = g.op("Expand", g.constant(0.0, value.dtype), g.sizes(sizes))
     sizes[dim] = size
-    found = _product(g, value, np.eye(known, size), dim)
-    return Value(found.name, found.dtype, tuple(sizes))
+    found = g.op("Concat", value, zeros, axis=dim)
+    return Value(found.name, value.dtype, tuple(sizes))
 
 
 def _both(value, function):
@@ -72,6 +86,9 @@ def _both(value, function):
 def transformed(g, value, dim, norm, back, count=None):
     """The transform of real or complex values along `dim`; `count`: so many frequencies."""
     size = _size(value, dim)
+    if size > _LARGEST_MATRIX:
+        found = _in_two_steps(g, value, dim, norm, back)
+        return _both(found, lambda part: _resized(g, part, dim, count or size))
     angles, scale = _angles(size, count or size, size), _scale(norm, size, back)
     cosine, sine = np.cos(angles) * scale, np.sin(angles) * (scale if back else -scale)
     if not isinstance(value, Complex):
@@ -85,10 +102,53 @@ def transformed(g, value, dim, norm, back, count=None):
     )  # fmt: skip
 
 
+def _in_two_steps(g, value, dim, norm, back):
+    """A transform of p * q points by transforms of p and of q points (Cooley and Tukey, 1965)."""
+    p, q = _factors(value.shape[dim])
+    before, after = list(value.shape[:dim]), list(value.shape[dim + 1 :])
+    value = _both(value, lambda part: g.reshape(part, [*before, p, q, *after]))
+    value = transformed(g, value, dim, norm, back)
+    angles = np.outer(np.arange(p), np.arange(q)) * (2 * np.pi / (p * q))
+    angles = angles.reshape(p, q, *[1] * len(after))
+    turn = (np.cos(angles), np.sin(angles) if back else -np.sin(angles))
+    real, imag = (g.constant(part, value.real.dtype) for part in turn)
+    value = Complex(
+        g.op("Sub", g.op("Mul", value.real, real), g.op("Mul", value.imag, imag),
+             shape=value.real.shape),
+        g.op("Add", g.op("Mul", value.real, imag), g.op("Mul", value.imag, real),
+             shape=value.real.shape),
+    )  # fmt: skip
+    value = transformed(g, value, dim + 1, norm, back)
+    order = [*range(dim), dim + 1, dim, *range(dim + 2, len(before) + len(after) + 2)]
+    return _both(value, lambda part: g.reshape(g.transpose(part, order), [*before, p * q, *after]))
+
+
+def _whole(g, value, dim, size):
+    """All frequencies of real numbers, of the first half of them."""
+    half = value.real.shape[dim]
+    back = g.constant(np.arange(size - half, 0, -1), rushlight.int64)
+    mirrored = Complex(
+        g.op("Gather", value.real, back, axis=dim),
+        g.op("Neg", g.op("Gather", value.imag, back, axis=dim)),
+    )
+    sizes = (*value.real.shape[:dim], size, *value.real.shape[dim + 1 :])
+    # the imaginary parts of the first and of the middle frequency do not count
+    counted = np.ones(half)
+    counted[:: half - 1 if size % 2 == 0 else half] = 0
+    counted = g.constant(counted.reshape(half, *[1] * (len(sizes) - dim - 1)), value.imag.dtype)
+    imag = g.op("Mul", value.imag, counted)
+    return Complex(
+        g.op("Concat", value.real, mirrored.real, axis=dim, shape=sizes),
+        g.op("Concat", imag, mirrored.imag, axis=dim, shape=sizes),
+    )
+
+
 def to_real(g, value, dim, norm, size):
     """Real numbers of the first half of their frequencies, each other one counted twice."""
     half = _known(size) // 2 + 1
     value = _both(value, lambda part: _resized(g, part, dim, half))
+    if size > _LARGEST_MATRIX:
+        return _in_two_steps(g, _whole(g, value, dim, size), dim, norm, True).real
     angles, scale = _angles(half, size, size), _scale(norm, size, True)
     times = np.full((half, 1), 2.0)
     times[0] = 1

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import rushlight
+from rushlight.machine import np
 from rushlight.onnx._registry import aten
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -81,3 +84,17 @@ def im2col(g, self, kernel_size, dilation, padding, stride):
     size = channels * len(places[0]) * len(places[1])
     found = g.reshape(turned, [n, size, len(places[0][0]) * len(places[1][0])])
     return g.squeeze(found, 0) if single else found
+
+
+@aten("_overlap_add")
+def overlap_add(g, frames, hop, length):
+    count, size = frames.shape[-2:]
+    if length != (count - 1) * hop + size:
+        raise NotImplementedError("frames that are added up to another length than theirs")
+    turned = g.transpose(frames, [*range(frames.rank - 2), frames.rank - 1, frames.rank - 2])
+    several = math.prod(frames.shape[:-2])
+    # a transposed convolution whose kernel has a one for each sample of a frame
+    kernel = g.constant(np.eye(size)[:, None], frames.dtype)
+    summed = g.op("ConvTranspose", g.reshape(turned, [several, size, count]), kernel,
+                  kernel_shape=[size], strides=[hop])  # fmt: skip
+    return g.reshape(summed, [*frames.shape[:-2], length])
