@@ -195,6 +195,62 @@ def tensors_are_divided(torch, dist, rank, size):
     )  # fmt: skip
 
 
+def block_of(torch):
+    """A class of layers some of whose forward may run a second time."""
+
+    class Block(torch.nn.Module):
+        def __init__(self, repeats=0, reentrant=None):
+            super().__init__()
+            self.inner = torch.nn.Linear(5, 5)
+            self.repeats, self.reentrant = repeats, reentrant
+
+        def once(self, x):
+            return torch.tanh(self.inner(x))
+
+        def forward(self, x):
+            if not self.repeats:
+                return x + self.once(x)
+            checkpoint = part(torch, "utils.checkpoint").checkpoint
+            for _ in range(self.repeats):  # the same parameters in each
+                x = x + checkpoint(self.once, x, use_reentrant=self.reentrant)
+            return x
+
+    return Block
+
+
+@case
+def recomputed_forwards(torch, dist, rank, size):
+    """Activation checkpoints inside of sharded parts, and around them."""
+    shard, mesh = part(torch, "distributed.fsdp").fully_shard, mesh_of(torch, size)
+    wrappers = part(torch, "distributed.algorithms._checkpoint.checkpoint_wrapper")
+    block, kinds = block_of(torch), wrappers.CheckpointImpl
+    ways = {
+        "plain": lambda: block(),
+        "wrapped": lambda: wrappers.checkpoint_wrapper(block()),
+        "wrapped, reentrant": lambda: wrappers.checkpoint_wrapper(
+            block(), checkpoint_impl=kinds.REENTRANT
+        ),
+        "inside": lambda: block(1, False),
+        "inside, reentrant": lambda: block(1, True),
+        "twice": lambda: block(2, False),
+        "twice, reentrant": lambda: block(2, True),
+    }
+    found = {}
+    for name, make in ways.items():
+        model = filled(torch, torch.nn.Sequential(make(), make()))
+        for layer in model:
+            shard(layer, mesh=mesh)
+        shard(model, mesh=mesh)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for step in range(3):
+            x = (torch.arange(15.0).reshape(3, 5) * 0.1 + rank + step).requires_grad_()
+            model(x).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        found[name] = [p.full_tensor().detach() for p in model.parameters()]
+    return found
+
+
 def folder_of(dist, rank):
     """A folder that all ranks know."""
     made = [tempfile.mkdtemp() if rank == 0 else None]

@@ -162,16 +162,24 @@ def checkpoint(
     return part.run(args, first)
 
 
+# Functions that the second run of a call under way calls first: modules whose parameters are not
+# always there have them brought back.
+BEFORE_SECOND_RUN: list = []
+
+
 class _Surroundings:
-    """What a call depends on beside its arguments: random numbers and autocast."""
+    """What a call depends on beside its arguments: random numbers, autocast, parameters."""
 
     def __init__(self, keep_random):
         self.random = get_rng_state() if keep_random else None
         self.autocast = autocast_snapshot()
+        self.before = tuple(BEFORE_SECOND_RUN)
 
     @contextlib.contextmanager
     def again(self):
         """Inside, everything is as it was when this was made."""
+        for begin in self.before:
+            begin()
         with fork_rng(enabled=self.random is not None), restore_autocast(self.autocast):
             if self.random is not None:
                 set_rng_state(self.random)

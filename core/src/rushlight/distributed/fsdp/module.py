@@ -14,6 +14,7 @@ from rushlight.distributed.tensor.dtensor import DTensor
 from rushlight.dtypes import dtype
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_map
+from rushlight.utils.checkpoint import BEFORE_SECOND_RUN
 
 __all__ = ["FSDPModule", "MixedPrecisionPolicy", "fully_shard"]
 
@@ -91,10 +92,12 @@ def computed_whole(state, reshards, forward, args, kwargs):
     this is the outermost module."""
     state.unshard()
     _depth[0] += 1
+    BEFORE_SECOND_RUN.append(state.unshard_again)
     try:
         with saved_tensors_hooks(state.pack, state.unpack):
             output = forward(*args, **kwargs)
     finally:
+        BEFORE_SECOND_RUN.pop()
         _depth[0] -= 1
     outermost = is_outermost() and reshards is None
     if reshards is not False and not (outermost and is_grad_enabled()):

@@ -147,6 +147,11 @@ class ShardedParameters:
             each.show(each.shard)
         self.is_whole = False
 
+    def unshard_again(self) -> None:
+        """Make the parameters whole for a second run of a part of forward, until backward ends."""
+        self.unshard()
+        engine.queue_callback(self.reshard)
+
     # -- what graphs keep -------------------------------------------------------------------------
 
     def pack(self, tensor: Tensor):
@@ -180,6 +185,9 @@ class ShardedParameters:
             engine.queue_callback(self.reshard)
             return
         each = self.by_id[id(whole)]
+        if each in self.reducing:  # of a pass inside of the pass, such as a reentrant checkpoint's
+            each.take_gradient()
+            self.reducing.remove(each)
         with no_grad():
             each.scatter_gradient(self.group, self.policy.reduce_dtype)
         if not self.reducing:
