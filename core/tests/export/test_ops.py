@@ -21,7 +21,7 @@ from rushlight.utils import _pytree as pytree
 READ = frozenset(
     """
 allclose as_strided as_strided_copy as_strided_scatter equal frexp histogram
-histogramdd isin segment_reduce unique_consecutive
+histogramdd
 """.split()
 )
 # Drawn from the generator of NumPy, or signs of vectors that are free.

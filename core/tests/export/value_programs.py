@@ -45,6 +45,11 @@ def programs(torch):
             found = torch.unique(x, return_counts=True, return_inverse=True)
             return found, torch.bincount(x, minlength=4)
 
+    class Runs(nn.Module):
+        def forward(self, x):
+            found = torch.unique_consecutive(x, return_counts=True, return_inverse=True)
+            return found, torch.unique_consecutive(x) + 1, torch.unique_consecutive(x[None], dim=1)
+
     class Repeated(nn.Module):
         def forward(self, x, repeats):
             return x.repeat_interleave(repeats, 0).sum(1), torch.argwhere(x)
@@ -73,6 +78,7 @@ def programs(torch):
         "sliced": (Sliced(), (rows, t(2)), [(rows, t(0)), (rows, t(4))]),
         "number": (Number(), (x, t(2)), [(x, t(-7)), (x, t(0))]),
         "counted": (Counted(), (t([1, 2, 2]),), [(t([7, 0, 7]),), (t([3, 3, 3]),)]),
+        "runs": (Runs(), (t([1, 2, 2]),), [(t([7, 7, 0]),), (t([3, 3, 3]),)]),
         "repeated": (Repeated(), (rows, t([1, 2, 0, 3, 1])), [(rows * 0, t([0, 0, 1, 0, 0]))]),
         "arranged": (Arranged(), (torch.ones(3), t(3)), [(torch.ones(3), t(1)), (x, t(8))]),
         "pointed": (Pointed(), (t([[1.0, 2, 3], [0, -1, 0]]),), [(torch.ones(2, 3),)]),

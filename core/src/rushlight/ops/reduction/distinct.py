@@ -35,6 +35,13 @@ def _slice_sizes(draw, self, dim, sorted=True, return_inverse=False, return_coun
     )
 
 
+def _run_sizes(draw, self, return_inverse=False, return_counts=False, dim=None):
+    """The first of each run of equal elements or slices, the run of each, the runs' lengths."""
+    if dim is not None:
+        return _slice_sizes(draw, self, dim, True, return_inverse, return_counts)
+    return _sizes(draw, self, True, return_inverse, return_counts)
+
+
 def _three(results, inverse, counts, like):
     """What `unique` gives, as ATen has it."""
     results = list(results) if isinstance(results, tuple) else [results]
@@ -72,9 +79,31 @@ def of_slices(self, dim, sorted=True, return_inverse=False, return_counts=False)
     return _three(found, return_inverse, return_counts, self)
 
 
+@value_sized(_run_sizes)
+@in_aten(
+    "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, "
+    "int? dim=None) -> (Tensor, Tensor, Tensor)"
+)
+@overridable(as_given=True)
+def of_runs(self, return_inverse=False, return_counts=False, dim=None):
+    """The first of each run of equal elements or slices of a tensor."""
+    membership = importlib.import_module("rushlight.ops.reduction.membership")
+    found = membership.unique_consecutive(self, return_inverse, return_counts, dim)
+    return _three(found, return_inverse, return_counts, self)
+
+
+def captured_runs(input, inverse, counts, dim):
+    """`unique_consecutive` in a program that is captured: the results that are asked for."""
+    return _wanted(of_runs(input, inverse, counts, dim), inverse, counts)
+
+
 def captured_unique(input, sorted, inverse, counts, dim):
     """`unique` in a program that is captured: the results that are asked for."""
     function, given = (of_elements, (input,)) if dim is None else (of_slices, (input, dim))
     found = function(*given, sorted, inverse, counts)
+    return _wanted(found, inverse, counts)
+
+
+def _wanted(found, inverse, counts):
     wanted = [r for r, there in zip(found, (True, inverse, counts), strict=True) if there]
     return wanted[0] if len(wanted) == 1 else tuple(wanted)

@@ -14,18 +14,17 @@ from rushlight.machine.arrays import cast
 from rushlight.ops._calls.direct import on_cpu, tensor_of, unrecorded
 from rushlight.ops._table.op import TensorList, composite
 from rushlight.ops._table.rules import number_dtype, result_type
+from rushlight.ops.reduction.distinct import captured_runs
 from rushlight.ops.shape.joining import stack, variadic
 from rushlight.tensor import construction
-from rushlight.tensor.dispatch import STATE, readable
+from rushlight.tensor.dispatch import STATE, captured_part, readable
+from rushlight.tensor.dispatch import stack as interpreters
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
 @composite(
-    schemas=(
-        "unique_consecutive(Tensor self, bool return_inverse=False, bool "
-        "return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
-    ),
+    in_aten=False,
     limited="unsigned",
     samples=lambda make: [
         (make.mask(8).to(make.dtype),),
@@ -40,6 +39,8 @@ def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False,
     >>> rushlight.unique_consecutive(rushlight.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
+    if interpreters.levels and captured_part(input) is not None:
+        return captured_runs(input, return_inverse, return_counts, dim)
     if input.is_meta:
         raise NotImplementedError(
             "unique_consecutive: the size of the result depends on values, which meta tensors do "
