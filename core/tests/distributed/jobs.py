@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import socket
 import subprocess
 import sys
@@ -11,6 +12,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 LIMIT = 240  # seconds: machines that test are busy
+
+
+def interruptible() -> None:
+    """Called in a process before its program: Ctrl-C ends it, which jobs in the background of a
+    shell are told to ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def free_port() -> int:

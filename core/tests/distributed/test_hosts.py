@@ -127,6 +127,7 @@ def _faulty(tmp_path, fault, names=f"{A},{B}"):
         [*LAUNCH, "--hosts", names, "--no-python", sys.executable, "-u", tmp_path / "faulty.py",
          fault, note],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=jobs.interruptible,
     )  # fmt: skip
     pids = []
     for rank in range(2):

@@ -104,6 +104,7 @@ def test_no_rank_outlives_the_launcher(cluster, number, tmp_path):
     launcher = subprocess.Popen(
         [*LAUNCH, "--ray", "--nnodes", "2", "--no-python", "sh", "-c", text, note],
         env=cluster, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        preexec_fn=jobs.interruptible,
     )  # fmt: skip
     files = [tmp_path / f"note.{rank}" for rank in range(2)]
     _wait_for(lambda: all(file.exists() for file in files), 90)

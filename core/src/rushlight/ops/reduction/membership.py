@@ -48,10 +48,7 @@ def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False,
         )
     array = input._array
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, wrap_dim(dim, array.ndim), 0)
-    fresh = np.ones_like(rows, bool, shape=(len(rows),))
-    if len(rows) > 1:
-        changed = rows[1:] != rows[:-1]
-        fresh[1:] = changed.reshape(len(rows) - 1, -1).any(1)
+    fresh = _begins_run(rows)
     values = rows[fresh]
     if dim is not None:
         values = np.moveaxis(values, 0, wrap_dim(dim, array.ndim))
@@ -64,6 +61,15 @@ def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False,
         starts = np.append(np.flatnonzero(fresh), len(rows))
         found.append(make_tensor(np.diff(starts), dtypes.int64))
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def _begins_run(rows):
+    """Whether each row differs from the one before; the first does."""
+    fresh = np.ones_like(rows, bool, shape=(len(rows),))
+    if len(rows) > 1:
+        changed = rows[1:] != rows[:-1]
+        fresh[1:] = changed.reshape(len(rows) - 1, -1).any(1)
+    return fresh
 
 
 def _check_isin(elements, test_elements):
