@@ -119,6 +119,20 @@ def test_a_job_starts_again_after_a_failure():
     assert len(found.stdout.splitlines()) == 4
 
 
+STARTED: list = []
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left():
+    """A launcher that a failed test has left is killed, and closes its pipes."""
+    yield
+    while STARTED:
+        launcher = STARTED.pop()
+        if launcher.poll() is None:
+            launcher.kill()
+        launcher.communicate()
+
+
 def _faulty(tmp_path, fault, names=f"{A},{B}"):
     """A job of two ranks that run until they are ended; with their pids and their agents'."""
     (tmp_path / "faulty.py").write_text(FAULTY)
@@ -129,6 +143,7 @@ def _faulty(tmp_path, fault, names=f"{A},{B}"):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=jobs.interruptible,
     )  # fmt: skip
+    STARTED.append(launcher)
     pids = []
     for rank in range(2):
         path = tmp_path / f"note.{rank}"
