@@ -72,6 +72,12 @@ def _asks_by(name, value) -> bool:
     return method and not hasattr(value, "op") and name not in _UNASKED
 
 
+def _asked(named, function, args, kwargs):
+    """What the classes of the arguments answer about `named`, else the result of `function`."""
+    found = overriding(args, kwargs) if stack.overrides else ()
+    return call_overrides(named, found, args, kwargs) if found else function(*args, **kwargs)
+
+
 def _method(base, name):
     """The method `name`, looked up at each call: those of rare families are loaded late."""
     named = _NAMED.get(name, name)
@@ -82,10 +88,7 @@ def _method(base, name):
     def method(*args, **kwargs):
         if forward is not None and isinstance(args[1], base):
             return getattr(type(args[0]), forward)(args[1], args[0])
-        found = overriding(args, kwargs) if stack.overrides else ()
-        if found:
-            return call_overrides(getattr(base, named), found, args, kwargs)
-        return getattr(base, name)(*args, **kwargs)
+        return _asked(getattr(base, named), getattr(base, name), args, kwargs)
 
     method.__name__ = name
     return method
@@ -94,15 +97,9 @@ def _method(base, name):
 def _property(plain):
     get, put, remove = plain.__get__, plain.__set__, plain.__delete__
 
-    def asked(self, function, *value):
-        found = overriding((self, *value), {}) if stack.overrides else ()
-        if found:
-            return call_overrides(function, found, (self, *value), {})
-        return function(self, *value)
-
     return property(
-        lambda self: asked(self, get),
-        None if plain.fset is None else lambda self, value: asked(self, put, value),
-        None if plain.fdel is None else lambda self: asked(self, remove),
+        lambda self: _asked(get, get, (self,), {}),
+        None if plain.fset is None else lambda self, value: _asked(put, put, (self, value), {}),
+        None if plain.fdel is None else lambda self: _asked(remove, remove, (self,), {}),
         plain.__doc__,
     )

@@ -19,9 +19,8 @@ from rushlight.distributed.fsdp import (
     fully_shard,
 )
 from rushlight.distributed.fsdp.wrap import ModuleWrapPolicy, lambda_auto_wrap_policy
+from rushlight.distributed.wrappers import clean_name
 
-# What stands in the name of a parameter for the wrapper that keeps no activations.
-_PREFIX = "_checkpoint_wrapped_module."
 _RESHARDS = {ShardingStrategy.FULL_SHARD: None, ShardingStrategy.SHARD_GRAD_OP: False}
 
 
@@ -149,4 +148,4 @@ def checkpoint_activations(module: Any, policy: Any) -> None:
 
 def named_parameters(module: Any) -> dict[str, Any]:
     """A module's parameters, by names without the wrapper of activations."""
-    return {name.replace(_PREFIX, ""): each for name, each in module.named_parameters()}
+    return {clean_name(name): each for name, each in module.named_parameters()}

@@ -15,7 +15,7 @@ from rushlight.distributed.launching import lsf, pbs, slurm
 from rushlight.machine.mpi import startup
 
 # Below 32768, where Linux begins to give out ports by itself.
-_FIRST_PORT, _PORTS = 20000, 12000
+FIRST_PORT, PORTS = 20000, 12000
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _port(found):
     numbers = re.findall(r"\d+", os.environ.get(found.job, "").partition(".")[0])
     step = os.environ.get(found.step, "") if found.step else ""
     number = 16 * int("".join(numbers) or 0) + int(step if step.isdigit() else 0)
-    return str(_FIRST_PORT + number % _PORTS)
+    return str(FIRST_PORT + number % PORTS)
 
 
 def _text(source):

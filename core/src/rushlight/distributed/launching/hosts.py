@@ -8,6 +8,7 @@ import shlex
 import sys
 from dataclasses import dataclass
 
+from rushlight.distributed.launching.environments import FIRST_PORT, PORTS
 from rushlight.distributed.launching.reports import STARTED
 
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15"
@@ -22,8 +23,6 @@ _PASSED_ON = (
     "max_restarts", "monitor_interval", "role", "rdzv_id", "rdzv_conf", "shutdown_timeout",
 )  # fmt: skip
 _NOT_BESIDE = {"nnodes": "1", "node_rank": None, "standalone": False, "rdzv_endpoint": ""}
-# Below 32768, where Linux begins to give out ports by itself.
-_FIRST_PORT, _PORTS = 20000, 12000
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def commands(options, hosts: list[Host]) -> list[str]:
                 "which hosts there are; expected one of them"
             )
     _check_names(options)
-    port = options.master_port or _FIRST_PORT + secrets.randbelow(_PORTS)
+    port = options.master_port or FIRST_PORT + secrets.randbelow(PORTS)
     address = options.master_addr or hosts[0].address
     return [
         _command(options, host, ["--nnodes", len(hosts), "--node-rank", number,
