@@ -66,9 +66,15 @@ def exporter_of(program, *options, prepare=lambda exporter: None) -> Exporter:
 def _unified(program, declaration, samples, translated, reasons):
     """The exporter of the program by its models at some sizes, or None and a reason."""
 
+    known: dict = {}
+
     def translated_at(sample):
-        shapes = shapes_at(program, declaration.sizes, sample)
-        return translated(decomposed(program, {}, shapes))
+        key = tuple(sample.items())
+        if key not in known:
+            shapes = shapes_at(program, declaration.sizes, sample)
+            known[key] = translated(decomposed(program, {}, shapes))
+        # that of the first sample is rewritten, and so made anew each time
+        return known.pop(key) if sample == samples[0] else known[key]
 
     try:
         made = _told_apart(program, declaration, samples, translated_at)

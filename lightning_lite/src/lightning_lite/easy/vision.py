@@ -10,7 +10,7 @@ from typing import Any
 from lightning_lite.easy.architectures import Recipe, architecture
 from lightning_lite.easy.data.blocks import TransformBlock
 from lightning_lite.easy.data.loaders import DataLoaders
-from lightning_lite.easy.heads import add_head, channels_of, create_body, create_head
+from lightning_lite.easy.heads import add_head, channels_of, create_body
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.losses import MSELossFlat
 from rushlight import nn
@@ -42,11 +42,9 @@ def vision_model(
     **head: Any,
 ) -> nn.Sequential:
     """The network of `vision_learner`: the body of `arch` and a head for `n_out` outputs."""
-    body = create_body(network(arch, weights), n_in, weights is not None, cut)
     widths = [hidden] if lin_ftrs is None else lin_ftrs
-    return nn.Sequential(
-        body, create_head(channels_of(body, n_in), n_out, widths, ps, y_range=y_range, **head)
-    )
+    head |= {"lin_ftrs": widths, "ps": ps, "y_range": y_range}
+    return create_vision_model(arch, n_out, weights, cut, n_in, init=None, **head)
 
 
 def create_vision_model(
@@ -126,8 +124,7 @@ def vision_learner(
     config = {"n_in": n_in, "cut": cut, "lin_ftrs": lin_ftrs, **head}
     own = custom_head is not None or callable(cut)
     if custom_head is not None:
-        body = create_body(network(arch, weights), n_in, weights is not None, cut)
-        model = nn.Sequential(body, custom_head)
+        model = create_vision_model(arch, n_out, weights, cut, n_in, custom_head, init=None)
     else:
         model = vision_model(arch, n_out, hidden, ps, weights, y_range, **config)
     losses = {"categories": nn.BCEWithLogitsLoss, "points": MSELossFlat, "number": MSELossFlat}
