@@ -158,13 +158,25 @@ def call_overrides(function, found, args, kwargs):
 def readable(tensor) -> bool:
     """Whether the elements can be looked at: not on the meta device, nor on a GPU, which would
     have to be waited for, nor inside of `vmap`, where there are many for each."""
+    below = _of_one_example(tensor)
+    return below is not None and below._device.type == "cpu"
+
+
+def ends_capture(tensor) -> bool:
+    """As :func:`readable`, and True inside of a capture as well, which reading then ends: for
+    checks that the captured program would lose."""
+    return _of_one_example(tensor) is not None
+
+
+def _of_one_example(tensor):
+    """The tensor below all function transforms; None off the CPU and inside of `vmap`."""
     if tensor._device.type != "cpu":
-        return False
+        return None
     while stack.levels and getattr(tensor, "_level", None) is not None:
         if tensor._level.size is not None:
-            return False
+            return None
         tensor = tensor._inner
-    return tensor._device.type == "cpu"
+    return tensor
 
 
 def innermost(value):

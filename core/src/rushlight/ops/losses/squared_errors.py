@@ -21,7 +21,7 @@ from rushlight.ops.losses.pointwise_losses import (
     reduction_of,
 )
 from rushlight.tensor import construction
-from rushlight.tensor.dispatch import STATE, readable
+from rushlight.tensor.dispatch import STATE, ends_capture
 from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -145,7 +145,7 @@ def _variance_like(input, var):
                 f"var is of incorrect size: {shape_text(var.shape)} for input of shape "
                 f"{shape_text(input.shape)}"
             )
-    if readable(var) and bool((var < 0).any()):
+    if ends_capture(var) and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     return var
 
