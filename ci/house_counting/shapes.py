@@ -80,5 +80,5 @@ def own_words(source: Source, words: dict[str, str]) -> Iterator[Found]:
     texts += [(node.lineno, node.value) for node in source.docstrings.values()]
     for word, pattern in words.items():
         for line, text in texts:
-            for _ in re.findall(rf"\b(?:{pattern})\b", text, re.IGNORECASE):
+            for _ in re.findall(rf"\b(?:{pattern})\b", " ".join(text.split()), re.IGNORECASE):
                 yield Found("word", source.name, line, word)

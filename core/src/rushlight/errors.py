@@ -1,4 +1,4 @@
-"""The few places where error messages are built."""
+"""Where error messages are built."""
 
 from __future__ import annotations
 

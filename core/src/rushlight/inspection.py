@@ -256,7 +256,7 @@ def is_storage(obj) -> bool:
 
 
 def get_device(input) -> int:
-    """The number of the GPU a tensor lies on, -1 for the CPU."""
+    """The number of the GPU a tensor is on, -1 for the CPU."""
     return input.get_device()
 
 

@@ -60,7 +60,7 @@ def flip(x, /, *, axis=None):
 
 
 def moveaxis(x, source, destination, /):
-    """`x` with axes moved to other places."""
+    """`x` with axes moved to other positions."""
     return rushlight.movedim(x, source, destination)
 
 

@@ -1,4 +1,4 @@
-"""Functions of the elements at the same place."""
+"""Functions of the elements at the same position."""
 
 from __future__ import annotations
 

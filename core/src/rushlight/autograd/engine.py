@@ -174,7 +174,7 @@ def _transformed(outputs, inputs, gradients, rows, **options):
 
 
 def _by_elements(outputs, inputs, gradients, **options):
-    """Gradients of sparse inputs: those of their elements, in the same places."""
+    """Gradients of sparse inputs: those of their elements, in the same positions."""
     dense = [t if t._node is not None else getattr(t, "_elements", t) for t in inputs]
     found = grad(outputs, dense, gradients, **options)
     return tuple(

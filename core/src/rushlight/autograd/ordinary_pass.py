@@ -1,6 +1,6 @@
 """The backward pass of one root in which nothing is unusual: most passes of most programs.
 
-Nobody watches, no hook waits at any node or leaf, the pass is not recorded and it is leaves that
+No mode is active, no hook waits at any node or leaf, the pass is not recorded and it is leaves that
 get gradients: all of them, or those that are asked for. What the general pass of
 :mod:`rushlight.autograd.engine` keeps in an object, for hooks to look at, are local variables here.
 """

@@ -1,4 +1,4 @@
-"""PyTorch's place for the former profiler; see :mod:`rushlight.profiler`."""
+"""PyTorch's path of the former profiler; see :mod:`rushlight.profiler`."""
 
 from rushlight.autograd.later import later as _later
 

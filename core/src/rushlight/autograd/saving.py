@@ -123,7 +123,7 @@ def _plain(item):
 
 
 def pack(node, pair=None, places=None) -> None:
-    """Give what a node saved to this thread's hooks (or to `pair`), all of it or some places."""
+    """Give what a node saved to this thread's hooks (or to `pair`), all of it or some positions."""
     pair = current() if pair is None else pair
     if pair is None or not node.saved:
         return

@@ -47,7 +47,7 @@ class Distribution(importlib.metadata.Distribution):
         return f"Metadata-Version: 2.1\nName: {name}\nVersion: {version.VERSIONS[self._name]}\n"
 
     def locate_file(self, path):
-        """Where a file of the package would lie."""
+        """Where a file of the package would be."""
         return Path(STARTUP).parent / path
 
 

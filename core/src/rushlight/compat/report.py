@@ -17,7 +17,7 @@ _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages"}
 
 @dataclass
 class Finding:
-    """A name that is used: its verdict and the places, as (file, line)."""
+    """A name that is used: its verdict and the positions, as (file, line)."""
 
     verdict: Verdict
     places: list[tuple[str, int]] = field(default_factory=list)

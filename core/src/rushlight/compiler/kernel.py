@@ -137,7 +137,7 @@ class Kernel(_Executor):
         """Built-in ``f(*arrays, *scalars)`` for same-shape, C-contiguous, aligned arrays.
 
         It gives NotImplemented for everything else and for more elements than one thread should
-        do. None when the program has several outputs or no inputs, or built-in doors are off.
+        do. None when the program has several outputs or no inputs, or native calls are off.
         """
         return self._fast(0, False)
 
@@ -148,7 +148,7 @@ class Kernel(_Executor):
 
     @lazy
     def short(self):
-        """Like :attr:`fast`, but layouts that were met a short while ago are taken too: operands
+        """Like :attr:`fast`, but layouts that were seen a short while ago are taken too: operands
         that broadcast, strided ones, large ones."""
         return self._fast(0, True)
 
@@ -185,7 +185,7 @@ class Kernel(_Executor):
 
     @lazy
     def _recent(self):
-        """The layouts that the two fast doors pass on by themselves."""
+        """The layouts that the two fast paths pass on by themselves."""
         from rushlight.machine.native_functions import Recent
 
         return [Recent(len(self.inputs) + given) for given in (0, 1)]
@@ -257,7 +257,7 @@ class Kernel(_Executor):
                 self._recent[1].note(call, [*arrays, *outs])
 
     def _general(self, args, key):
-        """The first call of a layout, and every call without built-in doors."""
+        """The first call of a layout, and every call without native calls."""
         arrays, values = self.split(args)
         if not arrays:
             raise TypeError(f"{self!r}: without input arrays only `into` knows the shape")
@@ -318,7 +318,8 @@ class Kernel(_Executor):
             doors[key] = call
 
     def _allocating(self, call, outs, order):
-        """A door that is given its outputs, behind their allocation (several, or large ones)."""
+        """A native call that is given its outputs, behind their allocation (several, or large
+        ones)."""
         shape, dtypes, single = outs[0].shape, self.outputs, len(outs) == 1
 
         def allocate(*args):
@@ -331,7 +332,7 @@ class Kernel(_Executor):
         return allocate
 
     def _layout_door(self, found, outs, arrays, given, fresh=False):
-        """A built-in function for one layout, or None where doors are off or it is too large.
+        """A built-in function for one layout, or None where these are off or it is too large.
 
         `given`: how many outputs are passed in, after the scalars.
         """

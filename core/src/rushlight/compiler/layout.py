@@ -102,7 +102,7 @@ def _vote(first, second, shape, strides):
 
 
 def ordered_strides(shape, order, itemsize):
-    """Strides of a dense array whose dimensions lie in `order`, slowest first."""
+    """Strides of a dense array whose dimensions are in `order`, slowest first."""
     inner = contiguous_strides([shape[d] for d in order], itemsize)
     strides = [0] * len(shape)
     for d, step in zip(order, inner, strict=True):
@@ -110,13 +110,13 @@ def ordered_strides(shape, order, itemsize):
     return tuple(strides)
 
 
-# Bytes from which the built-in doors leave it to Python to make the result: NumPy asks for huge
+# Bytes from which the native calls leave it to Python to make the result: NumPy asks for huge
 # pages then.
 HUGE_FROM = 1 << 22
 
 
 def empty(shape, dtype, order=None):
-    """A new array whose dimensions lie in `order`, slowest first."""
+    """A new array whose dimensions are in `order`, slowest first."""
     if order is not None:
         return empty(tuple(shape[d] for d in order), dtype).transpose(np.argsort(order))
     return memory.empty(shape, dtype)
@@ -294,7 +294,7 @@ def bounds(shape, strides, itemsize):
 
 
 def overlaps(x, out):
-    """Whether writing `out` would change elements of `x` other than those in the same place."""
+    """Whether writing `out` would change elements of `x` other than those in the same position."""
     if x.__array_interface__["data"] == out.__array_interface__["data"]:
         if x.shape == out.shape and x.strides == out.strides and x.itemsize == out.itemsize:
             return False

@@ -108,7 +108,7 @@ def make_graphed_callables(
     """Functions or modules whose forward and backward passes are replayed graphs.
 
     Arguments must be tensors of the shapes of `sample_args`; parameters of modules are used where
-    they lie. Each call copies its arguments into the graph's tensors.
+    they are. Each call copies its arguments into the graph's tensors.
     """
     single = not isinstance(callables, tuple)
     functions = (callables,) if single else callables

@@ -1,6 +1,6 @@
 """Constraints: the sets that parameters and samples of distributions belong to.
 
-A constraint tells with ``check(value)`` which elements lie in it: a bool tensor of the shape of
+A constraint tells with ``check(value)`` which elements are in it: a bool tensor of the shape of
 `value` less its last `event_dim` dimensions.
 """
 
@@ -68,7 +68,7 @@ class Constraint:
     event_dim = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Which values lie in the set: a bool tensor without the last `event_dim` dimensions."""
+        """Which values are in the set: a bool tensor without the last `event_dim` dimensions."""
         raise NotImplementedError(f"{type(self).__name__} does not define check")
 
     def __repr__(self):
@@ -251,7 +251,7 @@ class _Interval(_Bounded):
     _bounds = ("lower_bound", "upper_bound")
 
     def check(self, value):
-        """Which elements lie between."""
+        """Which elements are between."""
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
@@ -261,7 +261,7 @@ class _HalfOpenInterval(_Bounded):
     _bounds = ("lower_bound", "upper_bound")
 
     def check(self, value):
-        """Which elements lie between."""
+        """Which elements are between."""
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
@@ -284,7 +284,7 @@ class _Simplex(Constraint):
     event_dim = 1
 
     def check(self, value):
-        """Which vectors lie on the simplex."""
+        """Which vectors are on the simplex."""
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 

@@ -177,7 +177,7 @@ class Distribution:
         return Size(tuple(sample_shape) + tuple(self._batch_shape) + tuple(self._event_shape))
 
     def _validate_sample(self, value):
-        """Raise ValueError where `value` is no tensor, does not fit, or lies out of the support."""
+        """Raise ValueError where `value` is no tensor, does not fit, or is out of the support."""
         if not isinstance(value, Tensor):
             raise ValueError(f"the value of log_prob is a Tensor; got a {type(value).__name__}")
         event = tuple(self._event_shape)

@@ -18,7 +18,7 @@ class ExpRelaxedCategorical(Distribution):
     """The logarithm of a :class:`RelaxedOneHotCategorical`."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.real_vector  # its samples lie on a surface in it
+    support = constraints.real_vector  # its samples are on a surface in it
     has_rsample = True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):

@@ -15,7 +15,7 @@ from rushlight.fastpath import tensors as words
 from rushlight.machine.native_functions import CONTIGUOUS, FLAGS_AT, NDIM_AT, SHAPE_AT, TYPE_AT
 
 NAMES = ("below", "fits", "handed")
-SIZE_AT, ITEMS_AT = 16, 24  # of a tuple; of a list, where the address of the items lies
+SIZE_AT, ITEMS_AT = 16, 24  # of a tuple; of a list, where the address of the items is
 
 
 def _items(f, row):

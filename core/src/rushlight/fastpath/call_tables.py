@@ -1,4 +1,4 @@
-"""Functions over a table of calls that were met before: what their machine code shares, and the
+"""Functions over a table of calls that were seen before: what their machine code shares, and the
 table itself, in Python.
 
 Such a function has a plan of its own: first the words named here, then its own. An entry of the

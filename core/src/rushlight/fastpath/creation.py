@@ -2,7 +2,7 @@
 
 ``rl_shared``  (array): around a view of an array of NumPy's own
 ``rl_fresh``   (sizes, NumPy dtype, dtype, unit[, every]): of new memory
-``rl_alike``   (source, unit): the same with the sizes and the dtype of a plain tensor that lies row
+``rl_alike``   (source, unit): the same with the sizes and the dtype of a plain tensor that is row
                by row
 
 A `unit` of None or Ellipsis leaves the memory as it is, False makes it zeros, and an array has all

@@ -1,4 +1,4 @@
-"""Calls of layouts that were met before, by machine code: from tensors to the tensor of the result.
+"""Calls of layouts that were seen before, by machine code: from tensors to the result.
 
 ``rl_known(*tensors, *attributes)`` looks for the shapes, strides and dtypes of the tensors' arrays,
 and for the attributes themselves, among the entries of a table. What it finds there is a function

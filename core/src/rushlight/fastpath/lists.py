@@ -16,7 +16,7 @@ from rushlight.fastpath import tensors as words
 from rushlight.machine.native_functions import DATA_AT, FLAGS_AT, NDIM_AT, TYPE_AT, WRITEABLE
 
 NAMES = ("arrays", "written", "counted")
-SIZE_AT, ITEMS_AT = 16, 24  # of a list; at the second lies where the items are
+SIZE_AT, ITEMS_AT = 16, 24  # of a list; at the second is where the items are
 MOST_LISTS = 8
 
 
@@ -120,7 +120,7 @@ def _counted(maker):
 
 
 def _number(f, state, name, dtype):
-    """Where the number of a state lies."""
+    """Where the number of a state is."""
     x = f.call("ptr", "@PyDict_GetItemWithError", f"ptr {state}, ptr {name}")
     f.exit_if(f.compare("eq", x, "null", "ptr"), "unknown")
     _check_tensor(f, x)

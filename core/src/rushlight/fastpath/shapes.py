@@ -1,7 +1,7 @@
-"""What needs no kernel, by machine code: shapes, whether memory lies in order, zeros.
+"""What needs no kernel, by machine code: shapes, whether memory is in order, zeros.
 
 ``rl_sized``  (tensor): its shape as a `Size`; of arrays that are not NumPy's own Python says it
-``rl_dense``  (tensor): the tensor itself where it lies row by row already and nobody watches
+``rl_dense``  (tensor): the tensor itself where it is row-major already and no mode is active
 ``rl_cleared``  (array): zeros into a small row-major array
 
 METH_FASTCALL functions over the plan of :mod:`rushlight.fastpath.tensors`.

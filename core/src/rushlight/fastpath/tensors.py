@@ -1,8 +1,8 @@
 """Tensor objects made by machine code: what wrapping a kernel's result costs, three times less.
 
-Like the doors of :mod:`rushlight.machine.native_functions` these are METH_FASTCALL functions in
-LLVM IR whose ``self`` is a plan, an int64 array. They make an instance by ``object.__new__`` and
-set its slots, whose places the class itself tells.
+Like the native calls of :mod:`rushlight.machine.native_functions` these are METH_FASTCALL functions
+in LLVM IR whose ``self`` is a plan, an int64 array. They make an instance by ``object.__new__`` and
+set its slots, whose positions the class itself tells.
 
 ``rl_made``    (array, dtype): a tensor around an array
 ``rl_result``  (array, source): the same; the dtype is the source's, or found by the array's
@@ -334,13 +334,13 @@ def module(key: str) -> str:
 
 # ------------------------------------------------------------------------------------ Python's side
 def slot_offset(cls, name) -> int:
-    """Where in an instance a slot lies: from its descriptor's member definition."""
+    """Where in an instance a slot is: from its descriptor's member definition."""
     word = ctypes.c_int64.from_address
     return word(word(id(cls.__dict__[name]) + 40).value + 16).value
 
 
 def _offsets_are_right(cls, names, probe):
-    """Whether the slots of an instance lie where the descriptors say."""
+    """Whether the slots of an instance are where the descriptors say."""
     word = ctypes.c_int64.from_address
     for name in names:
         offset = slot_offset(cls, name)

@@ -7,7 +7,7 @@
 ``rl_swapped``   (source, dim, dim, step)
 ``rl_expanded``  (source, sizes, step)
 ``rl_windowed``  (source, sizes, strides, offset, step): anywhere in the source's memory, in bytes;
-                 the caller knows that it lies there
+                 the caller knows that it is there
 ``rl_parts``     (source, dim, sizes or None, reason): a tuple, cut along a dimension or, with None,
                  one for each of its indices; `reason` refuses writes through them
 

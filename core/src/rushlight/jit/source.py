@@ -19,7 +19,7 @@ class Source:
         return self.lines[index] if 0 <= index < len(self.lines) else ""
 
     def highlight(self, at):
-        """The lines around a place, and a mark under it."""
+        """The lines around a position, and a mark under it."""
         line, column, end = at
         shown = [self.line(n) for n in range(max(line - 3, self.first), line + 1)]
         text = shown[-1]
@@ -39,7 +39,7 @@ class NotSupportedError(CompileError):
 
 
 def fault(source, at, message, kind=CompileError):
-    """The error for a place in a source."""
+    """The error for a position in a source."""
     return kind(f"\n{message}:\n{source.highlight(at)}\n" if at else f"\n{message}\n")
 
 

@@ -93,7 +93,7 @@ def _padded(operator, found, expected):
 
 @contextlib.contextmanager
 def _needs(ctx, layout):
-    """Inside, `needs_input_grad` lies as the positional arguments do: a list for a list."""
+    """Inside, `needs_input_grad` is laid out as the positional arguments are: a list for a list."""
     flat = ctx.needs_input_grad
     ctx.needs_input_grad = tuple(layout.values(flat, ctx._lengths)[: layout.positional])
     try:
@@ -103,7 +103,7 @@ def _needs(ctx, layout):
 
 
 class Layout:
-    """How the arguments of a schema lie in a flat tuple: the lengths of its lists go last."""
+    """How the arguments of a schema are in a flat tuple: the lengths of its lists go last."""
 
     def __init__(self, schema):
         self.lists = [a.is_tensor_list for a in schema.arguments]
@@ -143,7 +143,7 @@ class Layout:
         return list(result) if self.returns == ("Tensor[]",) else result
 
     def flat_gradients(self, operator, found, lengths):
-        """One gradient for each place of the flat tuple."""
+        """One gradient for each position of the flat tuple."""
         flat, lengths = [], iter(lengths)
         for position, many in enumerate(self.lists):
             grad = found[position] if position < len(found) else None

@@ -342,7 +342,7 @@ def _hints(function, signature):
 
 
 def _type(hint):
-    """``(type, what follows)`` of an annotation; None if it has no place in a schema."""
+    """``(type, what follows)`` of an annotation; None if it has none in a schema."""
     if hint in _NAMES:
         return _NAMES[hint], ""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)

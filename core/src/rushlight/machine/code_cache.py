@@ -1,7 +1,7 @@
 """Machine code on disk: one file per key, in a folder for each version of what shapes it.
 
-The place is ``RUSHLIGHT_CACHE_DIR``, else ``rushlight`` in ``XDG_CACHE_HOME`` or ``~/.cache``; what
-lies in it is executed, so it is used only where nobody else can have written there
+The folder is ``RUSHLIGHT_CACHE_DIR``, else ``rushlight`` in ``XDG_CACHE_HOME`` or ``~/.cache``;
+what is in it is executed, so it is used only where nobody else can have written there
 (:mod:`rushlight.machine.owned_folders`). One that can be read but not written is read. What cannot
 be kept there is kept in ``rushlight-NUMBER`` of the system's temporary folder, by the same rule, or
 not at all; one warning says so. Versions that no process has started with for a month are removed.
@@ -123,7 +123,7 @@ def places():
 
 
 def place() -> pathlib.Path | None:
-    """Where the folders of all versions lie that this process can add to."""
+    """Where the folders of all versions are that this process can add to."""
     return places()[-1]
 
 

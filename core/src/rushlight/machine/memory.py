@@ -72,7 +72,7 @@ address = _address_in_object if _readable else _address_by_name  # 0.14 us again
 
 
 def room(shape, dtype, itemsize):
-    """In place of the built-in function that :func:`empty` calls, until machine code is in use."""
+    """Instead of the built-in function that :func:`empty` calls, until machine code is in use."""
     return NotImplemented
 
 

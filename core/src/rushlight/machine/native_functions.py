@@ -508,7 +508,7 @@ def _layout_is_known():
 
 @functools.cache
 def is_available() -> bool:
-    """Whether the doors may be used: not with ``RUSHLIGHT_FAST_PATH=off``, nor where objects
+    """Whether the native calls may be used: not with ``RUSHLIGHT_FAST_PATH=off``, nor where objects
     have other headers (free-threaded or unknown interpreters)."""
     if not fast_path_is_on() or sys.implementation.name != "cpython":
         return False
@@ -577,7 +577,7 @@ class Doors:
 
 @functools.cache
 def doors() -> Doors:
-    """The process's doors, made at first need."""
+    """The process's native calls, made at first need."""
     from rushlight.machine.elementwise_engine import engine
 
     return Doors(engine())

@@ -1,4 +1,4 @@
-"""Folders that nobody else can have written to: what lies in them may be run as machine code.
+"""Folders that nobody else can have written to: what is in them may be run as machine code.
 
 A path is walked from the root, each step through the open folder above it, so that nothing can be
 exchanged meanwhile: every folder on the way belongs to this user or to the system's, and others can

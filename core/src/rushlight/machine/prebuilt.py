@@ -3,7 +3,7 @@
 A pack holds what LLVM made of modules' texts, found by the text itself: whatever a kernel becomes
 by a change of source, shape or version, it is either the very text that was compiled, or it is not
 there and LLVM compiles it. So packs can be incomplete or old, never wrong. They are made by
-``nox -s prebuild`` (``ci/prebuild.py``) and lie in ``rushlight/prebuilt``, one for each of LEVELS.
+``nox -s prebuild`` (``ci/prebuild.py``) and are in ``rushlight/prebuilt``, one for each of LEVELS.
 ``RUSHLIGHT_PREBUILT`` names another folder, or none when it is empty.
 
 A pack is one xz stream: the number of entries, for each its 16-byte name and its length, then the
@@ -77,7 +77,7 @@ def level(processor) -> str | None:
 
 
 def folder() -> pathlib.Path | None:
-    """Where packs lie."""
+    """Where packs are."""
     chosen = os.environ.get("RUSHLIGHT_PREBUILT")
     if chosen is None:
         return pathlib.Path(__file__).parents[1] / "prebuilt"

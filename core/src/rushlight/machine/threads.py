@@ -67,7 +67,8 @@ _pool: _Pool | None = None
 
 
 class _Pool:
-    """The state array, the compiled entry points, and the doors through which Python calls."""
+    """The state array, the compiled entry points, and the native calls through which Python
+    calls."""
 
     def __init__(self, threads):
         from rushlight.machine import worker_pool as native
@@ -137,7 +138,7 @@ class _Pool:
         forking.STOPPED.append(stop)
         forking.RESUMED.append(resume)
 
-    # ---- doors
+    # ---- native calls
 
     def _door(self, name, code):
         """A built-in function over machine code; ``self`` of the function is the state array."""
@@ -177,7 +178,7 @@ class _Pool:
 
 
 def _door_is_safe():
-    """Whether objects lie in memory as the compiled door reads them."""
+    """Whether objects are in memory as the native call reads them."""
     if not fast_path_is_on() or sys.implementation.name != "cpython":
         return False
     if not getattr(sys, "_is_gil_enabled", lambda: True)() or object.__basicsize__ != 16:
@@ -208,7 +209,7 @@ def is_cold() -> bool:
     return _pool is None
 
 
-# Until the pool exists these three build it; afterwards the module's names are the compiled doors.
+# Until the pool exists these three build it; afterwards the module's names are the native calls.
 
 
 def launch(function_address: int, args_address: int, n: int, grain: int) -> None:

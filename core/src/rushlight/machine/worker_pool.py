@@ -1,4 +1,4 @@
-"""The compiled half of the worker pool: workers, jobs, per-thread scratch, and the Python door.
+"""The compiled half of the worker pool: workers, jobs, scratch of threads, the call from Python.
 
 All functions here are kernels (:mod:`rushlight.machine.language.functions`) over one array of int64
 words, the pool state; :mod:`rushlight.machine.threads` owns that array. Workers are plain
@@ -25,7 +25,7 @@ from rushlight.machine.language.functions import (
     store_release,
 )
 
-# ---- layout of the pool state (byte offsets; words that threads write lie on their own lines) ----
+# ---- layout of the pool state (byte offsets; words that threads write are on their own lines) ----
 
 MAX_WORKERS, MAX_CHUNKS = 64, 64
 BUSY, DONE = 64, 128  # a job is running; chunks finished
@@ -347,7 +347,7 @@ def launch(pool, fn, args, n, grain):
     atomic_swap(pool + BUSY, 0)
 
 
-# ---- the Python door: METH_FASTCALL functions ----------------------------------------------------
+# ---- the call from Python: METH_FASTCALL functions ----------------------------------------
 
 
 @function

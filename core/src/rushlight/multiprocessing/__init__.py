@@ -1,7 +1,7 @@
 """Python's own multiprocessing, with tensors sent through shared memory and processes started
 together by :func:`spawn`.
 
-A tensor that is put into a queue or a pipe moves to shared memory; the receiver's tensor lies in
+A tensor that is put into a queue or a pipe moves to shared memory; the receiver's tensor is in
 the same memory. It has no name in any file system: the kernel frees it when the last process that
 uses it is gone, however that one ended.
 """

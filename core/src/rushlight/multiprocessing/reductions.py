@@ -1,4 +1,4 @@
-"""How tensors are pickled for another process: by handing on the memory they lie in.
+"""How tensors are pickled for another process: by handing on the memory they are in.
 
 Every tensor that is sent moves to shared memory first, as PyTorch does it, so that sender and
 receiver see the same elements from then on. Tensors of one storage arrive with one storage.

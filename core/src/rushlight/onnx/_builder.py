@@ -233,7 +233,7 @@ class Builder:
         )
 
     def unsqueeze(self, value, *dims):
-        """A value with dimensions of size 1 at places of the result."""
+        """A value with dimensions of size 1 at positions of the result."""
         return self._add("Unsqueeze", [value, self.integers(dims)], 1, value.dtype, None, "", {})
 
     def squeeze(self, value, *dims):

@@ -108,7 +108,7 @@ class FormulaOptimizer(Optimizer):
         return count_steps(states)
 
     def _numbers_there(self, group, states):
-        """Count steps that lie on a GPU and give what depends on them, an array there."""
+        """Count steps that are on a GPU and give what depends on them, an array there."""
         scalars = [name for name in self._scalars if name != "step"]
         return count_and_number(self._numbers, states, scalars, self._number_settings(group))
 

@@ -12,7 +12,7 @@ from rushlight.tensor.tensor import Tensor
 def swap_in_optimizer_params_and_state(optimizer, swapin_parameters, swapin_optim_state):
     """Give an optimizer other parameters and state within a ``with`` block.
 
-    `swapin_parameters` is a dict whose values take the places of the optimizer's parameters, in
+    `swapin_parameters` is a dict whose values replace the optimizer's parameters, in
     order; `swapin_optim_state` has the form of ``optimizer.state_dict()``. Steps inside change the
     given tensors in place; afterwards the optimizer has its own parameters, options and state
     again. Raises RuntimeError for what does not fit the optimizer.

@@ -1,6 +1,6 @@
 """The recorder: an interpreter that notes when every op began and ended, and what it was given.
 
-It sees forward ops through the slow door and nodes of the backward pass through the engine's
+It sees forward ops through the slow path and nodes of the backward pass through the engine's
 observer. It sits below all other interpreters, so that it sees what really runs; while an op runs
 the count of modes is as if it were not there, so that ops and gradients take the ways they take
 without it.

@@ -127,6 +127,6 @@ def _scrambled(state, matrices):
     dimension one), modulo 2."""
     bits = state.shape[1]
     lower = np.tril(matrices, -1) + np.eye(bits, dtype=np.int64)
-    digits = state[:, :, None] >> np.arange(bits - 1, -1, -1) & 1  # (D, numbers, places)
+    digits = state[:, :, None] >> np.arange(bits - 1, -1, -1) & 1  # (D, numbers, positions)
     product = digits @ lower.transpose(0, 2, 1) & 1
     return product @ (1 << np.arange(bits - 1, -1, -1, dtype=np.int64))

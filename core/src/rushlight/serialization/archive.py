@@ -159,7 +159,7 @@ class Archive:
 
     # ---------------------------------------------------------------------------------- contents
     def read_into(self, offset, target):
-        """Fill a memoryview from a place in the file."""
+        """Fill a memoryview from a position in the file."""
         done = 0
         if self.descriptor is not None:
             while done < len(target):

@@ -187,7 +187,7 @@ class _Public:
         return found
 
 
-# ------------------------------------------------------------------------------------------ places
+# ----------------------------------------------------------------------------------- positions
 class _Restore:
     """What `map_location` says of storages: their device, or a function that replaces them."""
 

@@ -58,7 +58,7 @@ def location_tag(storage: Storage) -> str:
 
 def default_restore_location(storage: Storage, location: str) -> Storage:
     """The storage for one that was saved at `location`, by the first kind that knows it: what
-    `map_location` functions call for places they leave alone.
+    `map_location` functions call for locations they leave alone.
 
     >>> rushlight.load(path, map_location=lambda storage, location: (
     ...     rushlight.serialization.default_restore_location(storage, "cpu")

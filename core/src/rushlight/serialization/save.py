@@ -268,7 +268,7 @@ def _write(obj, file, name, protocol):
 
 
 def _write_old(obj, file, name, protocol):
-    """The format from before version 1.6, which has no place for the file's name."""
+    """The format from before version 1.6, which has no room for the file's name."""
     stream = io.BytesIO()
     pickler = _Pickler(stream, protocol, (None,))  # no view of another storage
     pickler.dump(obj)

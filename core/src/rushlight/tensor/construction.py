@@ -79,7 +79,7 @@ def link(out, base, step):
 
 
 class Refusal:
-    """In place of the steps of a view that may not be written to, after a write to its base: to
+    """Instead of the steps of a view that may not be written to, after a write to its base: to
     take them again is an error, for the reason why it may not."""
 
     __slots__ = ("message",)
@@ -131,7 +131,7 @@ in_python = types.SimpleNamespace(made=made, result=result, view=view, seen=seen
 
 
 def _not_compiled(*args):
-    """In place of a function that only machine code has."""
+    """Instead of a function that only machine code has."""
     return NotImplemented
 
 

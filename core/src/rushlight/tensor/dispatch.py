@@ -1,4 +1,4 @@
-"""The slow door: a thread-local stack of interpreters that see every op while they are active.
+"""The slow path: a thread-local stack of interpreters that see every op while they are active.
 
 `STATE.modes` counts the active modes of all threads. An op's fast path compares it with zero; only
 when it is not does the op ask this thread's stack. An interpreter is an object with
@@ -187,7 +187,7 @@ def innermost(value):
 
 
 def through_levels(function, values, args, kwargs):
-    """The result of a call that reaches an array without passing the slow door, where one of
+    """The result of a call that reaches an array without passing the slow path, where one of
     `values` is a wrapper of a function transform; NotImplemented otherwise. Callers look at
     ``stack.levels`` first."""
     for value in values:

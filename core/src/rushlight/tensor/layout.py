@@ -1,4 +1,4 @@
-"""Layouts: how the elements of a tensor lie in memory."""
+"""Layouts: how the elements of a tensor are laid out in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory formats: in which order the dimensions of an image batch lie in memory."""
+"""Memory formats: in which order the dimensions of an image batch are laid out in memory."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _check_rank(chosen, ndim):
 
 
 def is_laid_out(array, chosen):
-    """Whether an array lies in memory without gaps in a format's order."""
+    """Whether an array is in memory without gaps in a format's order."""
     if chosen.order is None:
         return array.flags.c_contiguous
     return array.ndim == len(chosen.order) and array.transpose(chosen.order).flags.c_contiguous
@@ -112,7 +112,7 @@ def same_order(array):
 
 
 def same_strides(array):
-    """A copy of an array with its strides, gaps included; :func:`same_order` where elements lie
+    """A copy of an array with its strides, gaps included; :func:`same_order` where elements are
     close together or over one another."""
     if type(array) is not np.ndarray or array.flags.c_contiguous or not array.size:
         return same_order(array)
@@ -130,7 +130,7 @@ def same_strides(array):
 
 
 def by_columns(array):
-    """Matrices ``(*, m, n)`` that lie column by column, as LAPACK and PyTorch leave them."""
+    """Matrices ``(*, m, n)`` that are column-major, as LAPACK and PyTorch leave them."""
     if type(array) is not np.ndarray or array.ndim < 2:
         return array
     return np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
@@ -204,7 +204,7 @@ def iterated(shape, operands):
 
 
 def _compared(shape, operands, inner, outer):
-    """1 if the dimension `inner` ought to lie outside of `outer`, -1 if not, 0 if all is one."""
+    """1 if the dimension `inner` ought to be outside of `outer`, -1 if not, 0 if all is one."""
     for strides in operands:
         a, b = strides[inner], strides[outer]
         if a and b:
@@ -223,13 +223,13 @@ def empty_iterated(shape, dtype, operands):
 
 
 def goes_by_rows(input):
-    """Whether a copy of an array that is not contiguous lies row by row."""
+    """Whether a copy of an array that is not contiguous is row-major."""
     steps = dense_strides(input.shape, input.strides, input.itemsize, 1)
     return steps == contiguous_strides(input.shape)
 
 
 def as_input(array, result):
-    """A result of the input's shape, copied to where it lies as a dense input does."""
+    """A result of the input's shape, copied to where a dense input's would be."""
     if array.flags.c_contiguous and result.flags.c_contiguous and 1 not in array.shape:
         return result
     if type(array) is np.ndarray and array.size:

@@ -195,7 +195,7 @@ def _identity(descriptor):
 
 
 def block_of(array) -> SharedBlock | None:
-    """The shared block that an array's memory lies in, or None."""
+    """The shared block that an array's memory is in, or None."""
     while isinstance(array, np.ndarray):
         array = array.base
     return array if type(array) is SharedBlock else None

@@ -41,7 +41,7 @@ class Storage:
 
     @property
     def device(self):
-        """Where the memory lies."""
+        """Where the memory is."""
         return getattr(self.array, "home", devices.cpu)
 
     is_cuda = property(lambda self: self.device.type == "cuda", doc="True on a GPU.")

@@ -1,4 +1,4 @@
-"""Tensor: an array with a dtype, a device, and a place in the recorded graph.
+"""Tensor: an array with a dtype, a device, and a position in the recorded graph.
 
 The class knows no operation by name: every declaration in :mod:`rushlight.ops` binds its methods
 and operators here. On the CPU ``_array`` is a NumPy view with the tensor's shape and strides.
@@ -31,7 +31,7 @@ _engine: Any = None  # the engine module, which needs this one: it puts itself h
 
 
 def sized(tensor) -> Size:
-    """The shape of a tensor; machine code takes this function's place."""
+    """The shape of a tensor; machine code replaces this function."""
     return Size(tensor._array.shape)
 
 
@@ -380,7 +380,7 @@ class Tensor:
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:
-        """Where the first element lies in its storage, in elements."""
+        """Where the first element is in its storage, in elements."""
         owner = storage_of(self)
         return (self._array.ctypes.data - owner.data_ptr()) // self._dtype.itemsize
 

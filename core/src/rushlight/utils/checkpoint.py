@@ -1,8 +1,8 @@
 """Trading time for memory: a part of a model whose intermediate values are computed again in
 backward instead of being kept (Chen et al., 2016, "Training deep nets with sublinear memory cost").
 
-Without reentrance the part runs recorded, but of what its graph saves only the places are kept; see
-:mod:`rushlight.utils.recomputation`. So closures, keywords, nested structures, hooks and second
+Without reentrance the part runs recorded, but of what its graph saves only the positions are kept;
+see :mod:`rushlight.utils.recomputation`. So closures, keywords, nested structures, hooks and second
 derivatives work. Inside of function transforms, which know no hooks on saved tensors, the graph is
 dropped instead, and backward differentiates a second run by what the first one read from outside.
 With reentrance the first run is not recorded and backward runs a whole backward pass of its own.

@@ -1,8 +1,8 @@
 """Recomputing what a part of a model saved for backward, the first time backward asks for it.
 
-The part runs recorded, but of every tensor that its graph saves only a place is kept. The first
-place that backward opens has the part run again: the second run saves the same tensors in the same
-order, and their places are filled. With `early_stop` it ends when the last one is there.
+The part runs recorded, but of every tensor that its graph saves only a position is kept. The first
+position that backward opens has the part run again: the second run saves the same tensors in the
+same order, and their positions are filled. With `early_stop` it ends when the last one is there.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Part:
         return place
 
     def opened(self, place):
-        """The tensor of a place; the part runs again if it is not there."""
+        """The tensor of a position; the part runs again if it is not there."""
         if place.tensor is None:
             self._run_again()
         if place.tensor is None:

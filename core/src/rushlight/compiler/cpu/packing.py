@@ -141,7 +141,7 @@ def copy_rows() -> str:
 def copy_block() -> str:
     """Elements start..start+count of a strided operand to (or from) a buffer.
 
-    As many whole runs at once as lie along the dimension outside of them, then the odometer.
+    As many whole runs at once as are along the dimension outside of them, then the odometer.
     """
     f = Function(
         "void",

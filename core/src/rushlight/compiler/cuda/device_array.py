@@ -45,7 +45,7 @@ class _Flags:
 
     @property
     def c_contiguous(self):
-        """Whether the elements lie in row-major order without gaps."""
+        """Whether the elements are in row-major order without gaps."""
         array = self.array
         return is_contiguous(array.shape, array.strides, array.itemsize)
 

@@ -148,7 +148,7 @@ class DeviceKernel:
         counts["generated"] += 1
 
     def _by_elements(self, plan):
-        """The plan for arrays that lie alike but not on multiples of 16 bytes."""
+        """The plan for arrays that are laid out alike but not on multiples of 16 bytes."""
         steps = [(d.itemsize,) for d in (*self.outputs, *self.inputs)]
         return Plan(plan.shape, plan.outs, "strided", _words((plan.size,), steps), 1)
 

@@ -1,11 +1,10 @@
 """Programs to CUDA C++ text: the same lowered graph that becomes LLVM IR on the CPU.
 
 A program gives one device function of scalars and, around it, kernels in two forms. ``flat`` takes
-arrays that lie in memory alike, 16 bytes at a time; ``strided`` takes any strides, with 32-bit
-division of the index, or 64-bit where there are 2**31 elements or more. Numbers are arguments of
-the kernel, never part of its text. The text needs no header and is the same for a GPU's compiler
-and for the emulator.
-"""
+arrays that are laid out alike in memory, 16 bytes at a time; ``strided`` takes any strides, with
+32-bit division of the index, or 64-bit where there are 2**31 elements or more. Numbers are
+arguments of the kernel, never part of its text. The text needs no header and is the same for a
+GPU's compiler and for the emulator."""
 
 from __future__ import annotations
 
@@ -347,7 +346,7 @@ class Printer:
         return max(1, min(most, 16 // widest))
 
     def flat(self):
-        """The kernel for arrays that lie in memory alike."""
+        """The kernel for arrays that are laid out alike in memory."""
         width = self.width()
         outs, ins = range(len(self.outputs)), range(len(self.inputs))
         head = ["long long n"]
@@ -408,7 +407,7 @@ class Printer:
 
 
 def _offsets(count, kind):
-    """Where an index lies in every array, by divisions of that type of integers."""
+    """Where an index is in every array, by divisions of that type of integers."""
     steps = "".join(
         f"      o{j} += (long long)at * layout.step[d * {count} + {j}];\n" for j in range(count)
     )

@@ -2,7 +2,7 @@
 
 The body of an op and the references of its kernels are written for NumPy. The same text runs on a
 device when the names it looks up mean something else there: ``np`` is a namespace whose new arrays
-lie on the device, a kernel is the handwritten one in the files `cuda` of the kernels' families or
+are on the device, a kernel is the handwritten one in the files `cuda` of the kernels' families or
 else the CPU kernel's reference. `on_device` makes a function with the code of another and such
 names, translated when they are first looked up. The functions of the CPU are left as they are.
 """

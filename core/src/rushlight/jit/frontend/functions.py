@@ -42,7 +42,7 @@ class FunctionCompiler(Statements, Blocks, Expressions, Conditions, Containers, 
         return place(node)
 
     def fault(self, node, message, kind=None):
-        """Raise the error for a place."""
+        """Raise the error for a position."""
         error = fault(self.source, place(node) if node is not None else None, message)
         if kind is not None:
             error = kind(*error.args)

@@ -38,7 +38,7 @@ MAX_BLOCK = 84  # query rows that go together
 
 @function
 def address(g, base, strides, batch, head):
-    """Where the first row of a head lies."""
+    """Where the first row of a head is."""
     return g[base] + batch * g[strides] + head * g[strides + 1]
 
 

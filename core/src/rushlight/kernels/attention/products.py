@@ -89,7 +89,7 @@ def _full_mask(mask, query, key):
 
 
 def _result(like, heads, width):
-    """Memory (B, heads, L, width) for a result: its dims lie as those of ``like``."""
+    """Memory (B, heads, L, width) for a result: its dims are laid out as those of ``like``."""
     batch, _, length, _ = like.shape
     sizes = (batch, heads, length)
     order = sorted(range(3), key=lambda dim: -like.strides[dim] if sizes[dim] > 1 else 0)

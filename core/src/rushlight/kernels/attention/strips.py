@@ -102,7 +102,7 @@ def pack_columns_of_b(source, stride, lines, depth, to):
 
 @function
 def pack_strip_of_a(source, stride, transposed, rows, depth, to):
-    """32 rows of A, or columns (`transposed`) of what lies there. Gives the largest magnitude."""
+    """32 rows of A, or columns (`transposed`) of what is there. Gives the largest magnitude."""
     peaks = stack(8)
     clear_peaks(peaks)
     pack_blocks(source, stride, 1 - transposed, transposed, rows, depth, to, peaks)

@@ -51,7 +51,7 @@ _WINOGRAD_PIXELS = 64  # output maps below this are quicker by products on matri
 _WINOGRAD_CHANNELS = 32
 _DEPTHWISE_TAPS = 64  # more taps than these are not worth unrolled code
 _plans: dict = {}
-_ready = Remembered()  # by shapes that were met before: the result's, and what runs them
+_ready = Remembered()  # by shapes that were seen before: the result's, and what runs them
 
 
 def forget_plans():

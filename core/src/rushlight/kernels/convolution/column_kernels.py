@@ -26,8 +26,8 @@ size = Parameter("size")  # bytes of an element
 
 @function
 def meeting(g, kx):
-    """First and last (exclusive) window whose tap `kx` lies in the image; where the tap of the
-    first one lies."""
+    """First and last (exclusive) window whose tap `kx` is in the image; where the tap of the
+    first one is."""
     shift = kx * g[DX] - g[PX]
     first = min(g[OW], max(0, (step - 1 - shift) // step))
     last = max(first, min(g[OW], (g[WIDTH] - 1 - shift) // step + 1))

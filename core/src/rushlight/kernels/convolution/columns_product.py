@@ -1,6 +1,6 @@
 """Convolution by columns: windows gathered, then products of matrices. Any dtype and settings.
 
-Also the sizes and places of windows, which all ways of convolution share.
+Also the sizes and positions of windows, which all ways of convolution share.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def _launch(name, dtype, items, arguments, device):
 
 
 def _launch_planes(name, dtype, places, rows, samples, arguments, device):
-    """Blocks over (places, rows, samples)."""
+    """Blocks over (positions, rows, samples)."""
     kernel = sources.kernel("convolution", name, T=dtype)
     grid = (-(-places // 256), min(rows, GRID_LIMIT), min(samples, GRID_LIMIT))
     launch(kernel, grid, 256, arguments, device)
@@ -86,7 +86,7 @@ def _multiply(dtype, m, n, k, a, b, out, device, batch=1, beta=0.0, out_dtype=No
 
 
 def _columns(x, g, start, count, group, out):
-    """Columns of some samples and one group: [inside * taps][count][places]; for 1 x 1 windows
+    """Columns of some samples and one group: [inside * taps][count][positions]; for 1 x 1 windows
     the images themselves serve where there is no memory for columns."""
     image = x.address + (start * g.channels + group * g.inside) * g.plane * x.itemsize
     if out is None:
@@ -208,7 +208,7 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
     for start in range(0, g.samples, chunk):
         count = min(chunk, g.samples - start)
         part = dy[start : start + count].reshape(count, g.outputs, g.places)
-        turned = part.transpose(1, 0, 2).contiguous()  # (O, count * places)
+        turned = part.transpose(1, 0, 2).contiguous()  # (O, count * positions)
         length = count * g.places
         for group in range(groups):
             columns = _columns(x, g, start, count, group, space)

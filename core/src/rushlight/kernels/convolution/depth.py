@@ -2,7 +2,7 @@
 
 The taps along the depth become channels: image z of the lowered input holds, for every channel c
 and tap k, plane ``z * stride - padding + k * dilation`` of channel c, and the weight
-(O, C / groups, KD, KH, KW) is that of a convolution of C * KD channels as it lies in memory. So all
+(O, C / groups, KD, KH, KW) is that of a convolution of C * KD channels as it is in memory. So all
 passes run on the plans of :mod:`convolution`, with copies of planes before and after. Where every
 channel is a group, each tap along the depth is an output of its own instead, for every plane of the
 input, and the taps' outputs are added up. Dims along which nothing but a product over channels
@@ -106,7 +106,7 @@ def _is_depthwise(c, taps, groups):
 
 def _outputs_of_taps(settings):
     """Settings of copies between results, as "planes", and outputs of taps, for each plane of the
-    input: the places of one are those of the other turned round."""
+    input: the positions of one are those of the other reversed."""
     step, padding, dilation, _ = settings
     return 1, -padding, -dilation, step
 

@@ -78,7 +78,7 @@ def split_plane(g, source, target, pitch, plane):
 
 @function
 def tap_offset(ky, kx, pitch, plane):
-    """Where a tap reads, from where its output lies."""
+    """Where a tap reads, from where its output is."""
     y, x = ky * apart_y, kx * apart_x
     return (y % step_y * step_x + x % step_x) * plane + y // step_y * pitch + x // step_x
 

@@ -1,7 +1,7 @@
 """Small planes of a depthwise convolution of stride 1 as runs of their elements.
 
 Where the result has the size of the plane, a tap reads at a constant distance from its output, so a
-plane of 7 x 7 is four vectors instead of seven rows of them; constant masks leave out what lies
+plane of 7 x 7 is four vectors instead of seven rows of them; constant masks leave out what is
 beside the image. Code is emitted for one size of planes and one window.
 """
 

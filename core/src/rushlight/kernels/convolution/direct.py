@@ -329,7 +329,7 @@ def reduce_kernel(args, lo, hi, tid):
 
 @function
 def class_segments(g, table_address, row_bytes):
-    """Segments of class (py, px) from table[class * taps]; their number lies behind the tables."""
+    """Segments of class (py, px) from table[class * taps]; their number is behind the tables."""
     table = array(i64, table_address)
     sy, sx, taps = g[SY], g[SX], g[KH] * g[KW]
     for py in range(sy):

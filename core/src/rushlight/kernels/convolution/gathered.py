@@ -1,6 +1,6 @@
 """float32 convolution on matrix units: products whose operands are gathered while they are packed.
 
-The element (line, step of k) of every operand lies at ``line offset + step offset`` from its array:
+The element (line, step of k) of every operand is at ``line offset + step offset`` from its array:
 a line of the image operand is an output pixel and a step a (channel, tap); in the weight gradient
 lines are (channel, tap) and steps are pixels. Two tables of offsets replace a matrix of windows.
 Gathering takes about as long as splitting, so this pays where a packed value meets many others:

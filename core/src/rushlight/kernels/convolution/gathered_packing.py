@@ -1,4 +1,4 @@
-"""Packing of operands whose elements lie anywhere: offsets of lines plus offsets of steps of k."""
+"""Packing of operands whose elements are anywhere: offsets of lines plus offsets of steps of k."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def cut(args, lo, hi, tid):
 
 @range_kernel
 def paste(args, lo, hi, tid):
-    """The inverse of :func:`cut`, with zeros where no patch lies. Items are (n, row of HO or after
+    """The inverse of :func:`cut`, with zeros where no patch is. Items are (n, row of HO or after
     the last)."""
     g = array(i64, args)
     channels, height, width, wo, high = g[C], g[H], g[WIDTH], g[WO], g[KH]

@@ -1,4 +1,4 @@
-"""Convolution of patches that lie side by side: float32, two spatial dims, stride as the kernel.
+"""Convolution of patches that are side by side: float32, two spatial dims, stride as the kernel.
 
 Every input belongs to one window at most, so the windows are a permutation of the image: one copy
 gives the rows of one product for the whole batch, however small the maps of results are, in all

@@ -123,7 +123,7 @@ def _apply_folded(builder, matrix, vectors, paired):
 
 
 def _sandwich(name, matrix, watched=False):
-    """target = M source M' for ``vectors`` vectors of channels; elements lie at byte strides.
+    """target = M source M' for ``vectors`` vectors of channels; elements are at byte strides.
 
     ``watched``: one more argument, the address of a vector that becomes NaN in the lanes where what
     is stored is not finite.

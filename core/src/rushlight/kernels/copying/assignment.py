@@ -1,6 +1,6 @@
 """Elements written to arrays of any strides, and converted on the way, by all threads.
 
-What is small, or of other dtypes than kernels know, or lies in more than four runs, is left to
+What is small, or of other dtypes than kernels know, or is in more than four runs, is left to
 NumPy, whose one thread took up to forty times as long for what is large.
 """
 
@@ -46,7 +46,7 @@ def _types(source, target):
 def _runs(target, source):
     """(extent, step of the target, step of the source) of each run of dimensions that both arrays
     walk through evenly, in bytes, from the widest steps of the target to the narrowest; None where
-    elements of the target lie over one another."""
+    elements of the target overlap."""
     triples = zip(target.shape, target.strides, source.strides, strict=True)
     triples = sorted((t for t in triples if t[0] != 1), key=lambda t: -abs(t[1]))
     found, reach = [], 0
@@ -103,7 +103,7 @@ def _plan(target, source):
 
 
 def converted(input, dtype):
-    """``f(input)``: a copy that lies row by row, in a dtype, by one call (see :mod:`.prepared`)."""
+    """``f(input)``: a copy that is row-major, in a dtype, by one call (see :mod:`.prepared`)."""
     if REFERENCE or not input.size or input.ndim > 8:
         return None
     found = _job(np.empty(input.shape, dtype), input)
@@ -114,7 +114,7 @@ def converted(input, dtype):
 
 
 def copied(input):
-    """``f(input)``: a copy that lies row by row, by one call; or None."""
+    """``f(input)``: a copy that is row-major, by one call; or None."""
     found = moving.copied(input, input.shape, input.strides, 0, input.shape)
     return converted(input, input.dtype) if found is None else found
 
@@ -152,7 +152,7 @@ def written(target, source):
 
 
 def by_rows(array):
-    """The array (or None), copied where its elements do not lie row by row: results of NumPy follow
+    """The array (or None), copied where its elements are not row-major: results of NumPy follow
     the order of their inputs' memory, those of PyTorch's reductions do not."""
     if type(array) is not np.ndarray or array.flags.c_contiguous:
         return array

@@ -67,7 +67,7 @@ def write_rows(args, lo, hi, tid):
     g = array(i64, args)
     n, to, step, last, pieces = g[COUNT], g[TO], g[FROM], g[LAST], g[PIECES]
     item = lo
-    while item < hi:  # as many as lie one after the other
+    while item < hi:  # as many as are one after the other
         line, piece = item // pieces, item % pieces
         rest, place = line // last, line % last
         outer, second = rest // g[MIDDLE], rest % g[MIDDLE]

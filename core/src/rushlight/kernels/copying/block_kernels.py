@@ -1,6 +1,6 @@
 """Compiled fills and copies of dense memory, behind :mod:`rushlight.kernels.copying.blocks`.
 
-Items are blocks of bytes. Those that lie side by side go through one loop: processors foresee what
+Items are blocks of bytes. Those that are side by side go through one loop: processors foresee what
 the same instruction will touch, and learn it anew for every copy of it that the optimiser makes.
 Import at first need: it imports the compiler.
 """

@@ -1,6 +1,6 @@
 """Dense memory filled with a number or copied, by one compiled call.
 
-From 32 KB a call of the compiled doors takes a third of the time that NumPy takes into aligned
+From 32 KB a call of the native calls takes a third of the time that NumPy takes into aligned
 memory, and threads share what is larger. What the caches cannot hold is stored past them.
 Before the first kernel has run, NumPy does it all: compiling would cost more (0.2 s, 45 MiB).
 """

@@ -52,7 +52,7 @@ def copy_rows(args, lo, hi, tid):
     g = array(i64, args)
     n, step, next_row = g[4], g[5], g[11]
     row = lo
-    while row < hi:  # as many rows as lie one after the other
+    while row < hi:  # as many rows as are one after the other
         rest, column = row // g[8], row % g[8]
         count = min(g[8] - column, hi - row)
         start = g[X] + g[3] + (rest // g[7]) * g[9] + (rest % g[7]) * g[10] + column * next_row

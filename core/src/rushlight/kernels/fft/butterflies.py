@@ -162,7 +162,7 @@ def _emit_stage(radix):
 
 
 # By radix: (source, target, roots, m, done, swap). With 4 * VL as `swap` real and imaginary parts
-# lie in each other's place, which makes it the transform back.
+# are in each other's position, which makes it the transform back.
 stages = {r: Emitted(f"stage_{r}", None, (i64,) * 6, _emit_stage(r)) for r in RADICES}
 
 
@@ -184,7 +184,7 @@ def _shuffled(b, x, y, places):
 
 
 def _load_pairs(b, at, back=False):
-    """VL complex numbers that lie side by side; `back`: in reverse."""
+    """VL complex numbers that are side by side; `back`: in reverse."""
     pair = load_vector(b, at), load_vector(b, b.add(at, I64(4 * VL)))
     order = [range(first, 2 * VL, 2) for first in (0, 1)]
     return [_shuffled(b, *pair, places[::-1] if back else places) for places in order]
@@ -339,7 +339,7 @@ def _emit_conjugates(b, values):
         _store_pairs(b, value, b.add(address, b.mul(back, I64(8))), True)
 
 
-# The same for one row whose complex numbers lie side by side: (source, target, roots, count), all
+# The same for one row whose complex numbers are side by side: (source, target, roots, count), all
 # values but the first and the last, if they are 2 * VL at least, and (address, count), if they are
 # more than VL.
 pairs_to_halves = Emitted("pairs_to_halves", None, (i64,) * 4, _emit_pairs(_half_of_real))

@@ -1,9 +1,8 @@
 """Compiled fast Fourier transforms of rows or columns, VL of them at once. Import at first need.
 
-Rows are turned into columns of vectors, columns lie so but for their imaginary parts; stages go
-from one buffer to the other, and results are turned back. Real rows are complex ones of half their
-size, neighbours as real and imaginary part.
-"""
+Rows are turned into columns of vectors, columns are laid out so but for their imaginary parts;
+stages go from one buffer to the other, and results are turned back. Real rows are complex ones of
+half their size, neighbours as real and imaginary part."""
 
 from __future__ import annotations
 

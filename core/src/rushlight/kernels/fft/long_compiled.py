@@ -25,8 +25,8 @@ def put_product(x, roots, out, k, step, sign):
 
 @range_kernel
 def twist(args, lo, hi, tid):
-    """Complex matrices (FIRST, SECOND), transposed, times the roots of the table, which lie as the
-    result does. Items are TILE columns of one."""
+    """Complex matrices (FIRST, SECOND), transposed, times the roots of the table, which are laid
+    out as the result does. Items are TILE columns of one."""
     g = array(i64, args)
     first, second = g[FIRST], g[SECOND]
     tiles = (second + TILE - 1) // TILE

@@ -257,8 +257,8 @@ def _rows(kind, x, n, forward, factor, whole=False, ends=1.0):
 
 def _of_layout(kind, forward, real=None):
     """What :func:`rushlight.kernels.launch.prepared.by_layout` takes, of a dimension and a norm's
-    place in `NORMS`: None but for dense rows of sizes that kernels take. `real`: the kind of real
-    rows."""
+    position in `NORMS`: None but for dense rows of sizes that kernels take. `real`: the kind of
+    real rows."""
 
     def prepare(x, dim, norm):
         if not x.ndim or not _is_last(x, dim):

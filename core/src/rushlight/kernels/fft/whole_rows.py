@@ -123,7 +123,7 @@ def _is_few(rows, n):
     first, second = _sides(n)
     alone = rows * (-(-second // VL) * first + -(-first // VL) * second + 8)
     blocks = -(-rows // VL)
-    # One block is one thread's; values of VL rows lie far apart in memory.
+    # One block is one thread's; values of VL rows are far apart in memory.
     full = first % VL == 0 and second % VL == 0
     far = n >= 512 and blocks == 1 or n >= 256 and VL == 16 and full
     return alone <= 2 * n * blocks * (1.25 if far else 1.0)

@@ -38,7 +38,7 @@ from rushlight.machine.worker_pool import scratch
 HEAD, OUT, SOURCE, N, TABLE, FACTOR, SWAP, SPACE, ROOTS, WHOLE, ENDS = range(11)
 
 # Words of a table: sizes and number of columns, address and number of the stages of their
-# transforms, and of the next ones; address of roots of unity in the order in which values lie.
+# transforms, and of the next ones; address of roots of unity in the order in which values are.
 FIRST, SECOND, STAGES, COUNT, NEXT_STAGES, NEXT_COUNT, TWISTS = range(7)
 
 

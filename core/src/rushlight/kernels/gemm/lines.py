@@ -1,6 +1,6 @@
 """Products of one row, or of one column, with a matrix, which each output reads once.
 
-The matrix is multiplied where it lies: packing or copying it would cost more than the product.
+The matrix is multiplied where it is: packing or copying it would cost more than the product.
 Items are outputs; the parts depend on shapes only. Import at first need: it imports the compiler.
 """
 
@@ -110,7 +110,7 @@ def line_kernel(args, lo, hi, tid):
 
 @range_kernel
 def batch_of_lines(args, lo, hi, tid):
-    """Items are whole products; the operands lie at byte offsets from two tables."""
+    """Items are whole products; the operands are at byte offsets from two tables."""
     g, words = array(i64, args), stack(OUTPUTS)
     offsets_a, offsets_b = array(i64, g[OFFSETS_A]), array(i64, g[OFFSETS_B])
     p = array(i64, words)
@@ -137,7 +137,7 @@ def batch_words(outputs, inner, row, vector_is_b, by_dots, tables, words):
 
 
 def plan(outputs, inner, row, vector_is_b, by_dots, accumulate, one_bias, dtype, words):
-    """A launch plan: ``row`` is the distance in bytes of rows of the matrix as it lies, which are
+    """A launch plan: ``row`` is the distance in bytes of rows of the matrix as it is, which are
     multiplied with the vector (``by_dots``) or have an element for each output. The vector is
     dense. ``words``: how many argument words the plan shall have."""
     own = [0] * words

@@ -256,7 +256,7 @@ def _gather(builder, base, offsets, mask):
 
 
 def _emit_pack_gathered(builder, values, planes, paired):
-    """One tile for each plane of values that lie at source + line offset + step offset.
+    """One tile for each plane of values that are at source + line offset + step offset.
 
     Arguments: source, offsets of the lines (int32, bytes), offsets of the steps of k, target,
     address of the largest magnitudes, and how many of 16 lines and of 32 steps exist. ``paired``:
@@ -335,7 +335,7 @@ round_row = Emitted("round_row", None, (i64,) * 3, _emit_round_row)
 
 
 def _emit_transpose(builder, values):
-    """A tile as 16 x 16 words, transposed where it lies."""
+    """A tile as 16 x 16 words, transposed where it is."""
     places = [
         _word_pointer(builder, builder.add(values[0], I64(64 * line))) for line in range(LANES)
     ]

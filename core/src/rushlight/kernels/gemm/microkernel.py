@@ -16,7 +16,7 @@ columns.
 Modes: "rows" (A_K is 4 bytes, A_ROW free: NN and NT products, convolution, Winograd), "columns"
 (A_ROW is 4 bytes, A_K free: TN products, weight gradients), "groups" ("rows" for two groups of
 GROUP rows, GROUP_STRIDE apart: two rows of a 7-wide image) and "offsets" ("rows", but row k of B
-lies B_OFFSETS[k] bytes behind B: planes of images as they are; float64, too, with half as many
+is B_OFFSETS[k] bytes behind B: planes of images as they are; float64, too, with half as many
 columns). Each number of rows is compiled
 when a shape first needs it. The tile reaches the peak of the multiply-add units (measured 117 of
 117 GFLOP/s per core, 14 x 32 with 16 lanes), which OpenBLAS does not.
@@ -412,7 +412,7 @@ ROWS_OF_SEVERAL = TileTable("rows", several=True)
 
 
 def most_rows(a_row):
-    """Rows of a tile whose rows of A lie so many bytes apart: those that are multiples of 4096
+    """Rows of a tile whose rows of A are so many bytes apart: those that are multiples of 4096
     apart share one set of the first cache."""
     return min(MAX_ROWS, ways_of_first_cache()) if a_row % CROWDED == 0 else MAX_ROWS
 

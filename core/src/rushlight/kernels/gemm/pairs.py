@@ -1,7 +1,7 @@
 """bfloat16 products of matrices by instructions that add pairs of products.
 
 As in :mod:`rushlight.kernels.gemm.plans` an item is a group of B panels times a range of rows of A,
-of one matrix of a batch. Rows of A are read where they lie, two neighbours in k as one word; a
+of one matrix of a batch. Rows of A are read where they are, two neighbours in k as one word; a
 transposed A is first copied in such words, and so are the panels of B. Sums are float32, results
 are rounded once. This module imports the compiler: import it at first need.
 """

@@ -1,7 +1,7 @@
 """Large matrix products: an item of work is a group of B panels times a range of rows of A.
 
 The item packs its panels (PANEL * 4 bytes of each row of B) into L2 and reads A by broadcast from
-where it lies. Columns of a transposed A lie on a page of their own each: where two units multiply
+where it is. Columns of a transposed A are on a page of their own each: where two units multiply
 and add at a time, they are gathered by all threads before. Where rows of A are multiples of 4096
 bytes apart, all of a tile share one set of the first cache, so tiles have fewer of them; a panel
 with half of its columns or fewer takes the narrow tile. Import at first need: it imports the
@@ -87,7 +87,7 @@ GATHER_PANELS = 8  # and panels
 @function
 def pack_panels(g, b, k, depth, first, last, panel_bytes, target):
     """Rows k..k+depth of panels of op(B), zeros behind its columns; by a few rows at a time of all
-    panels where rows lie side by side in memory."""
+    panels where rows are side by side in memory."""
     size = real.bits // 8
     lanes = PANEL * 4 // size
     row = g[B_ROW]

@@ -44,7 +44,7 @@ BLAS_TILE = 8  # rows or columns of a part that OpenBLAS computes are a multiple
 BLAS_BLOCK = 32  # rows and columns of a block of such a part
 BLAS_SMALL = 950_000  # multiply-adds of a block up to which OpenBLAS packs nothing
 BLOCKED = mk.VL < 16  # tiles are so low that panels have to stay in the first cache
-# rows from which that is so, by bytes of an element: OpenBLAS takes some of float64 as they lie
+# rows from which that is so, by bytes of an element: OpenBLAS takes some of float64 as they are
 LOWEST = {4: 2, 8: 12}
 READS_IN_PLACE = mk.VL == 16  # OpenBLAS has kernels that pack nothing for AVX-512 alone
 BLAS_BLOCKS = 1 << 28  # multiply-adds of a product from which packing pays
@@ -94,7 +94,7 @@ def blas_kernel(args, lo, hi, tid):
 
 @range_kernel
 def batch_kernel(args, lo, hi, tid):
-    """Items are whole products; the operands lie at byte offsets from two tables."""
+    """Items are whole products; the operands are at byte offsets from two tables."""
     g = array(i64, args)
     size = 4 if real is f32 else 8
     offsets_a, offsets_b = array(i64, g[OFFSETS_A]), array(i64, g[OFFSETS_B])
@@ -173,7 +173,7 @@ def bfloat16_batch(a_shape, a_strides, b_shape, b_strides, batch, by_rows=False)
 
 def _blas_blocks(m, n, k):
     """Rows and columns of C that one call of OpenBLAS computes: so few, where they are not so few
-    that packing them costs more, that it reads the matrices where they lie."""
+    that packing them costs more, that it reads the matrices where they are."""
     rows, columns = min(m, BLAS_BLOCK), min(n, BLAS_BLOCK)
     if not READS_IN_PLACE or rows * columns * k > BLAS_SMALL or m * n * k > BLAS_BLOCKS:
         return m, n
@@ -291,7 +291,7 @@ class Product:
 
 
 def images_plan(m, n, k, transposed, images):
-    """How to multiply one float32 matrix (m, k), or its transpose that lies row by row, with each
+    """How to multiply one float32 matrix (m, k), or its transpose that is row-major, with each
     of dense (images, k, n), by one launch; None where each is to be a product of its own."""
     if BLOCKED or n < PANEL or fit_matrix_units(m, n, k):
         return None
@@ -314,7 +314,7 @@ class BatchProduct:
         a = layout(a_shape[-2:], a_strides[-2:], size)
         b = layout(b_shape[-2:], b_strides[-2:], size)
         m, n, k = a_shape[-2], b_shape[-1], a_shape[-1]
-        # for AVX-512 OpenBLAS takes short ones as they lie
+        # for AVX-512 OpenBLAS takes short ones as they are
         are_lines = min(m, n) == 1 and (BLOCKED or m == n)
         if are_lines and m == 1 and a is not None and a[1] and a[0] != size:
             a = None  # a vector has to be dense
@@ -334,7 +334,7 @@ class BatchProduct:
             from rushlight.kernels.gemm import lines
 
             row, by_dots = (b[0], b[1]) if m == 1 else (a[0], not a[1])
-            by_dots |= m == n and row == size  # a column that lies like a row
+            by_dots |= m == n and row == size  # a column that is like a row
             words = lines.batch_words(max(m, n), k, row, m > 1, by_dots, tables, WORDS)
             code = lines.batch_of_lines.address(real=kind)
         else:

@@ -1,4 +1,4 @@
-"""Products inside of kernels: pieces that put tile kernels to work on what lies in a cache.
+"""Products inside of kernels: pieces that put tile kernels to work on what is in a cache.
 
 A kernel packs one operand into panels, prepares a parameter block and multiplies; nothing here runs
 on more than the calling thread. Import at first need: it imports the compiler.

@@ -35,7 +35,7 @@ def _within_lanes(builder, rows, lane):
     width = rows[0].type.count
 
     def joined(a, b, places):
-        """Of each lane these places of a, or of b if they are not below `lane`."""
+        """Of each lane these positions of a, or of b if they are not below `lane`."""
         places = [place if place < lane else place - lane + width for place in places]
         order = [place + base for base in range(0, width, lane) for place in places]
         return _shuffled(builder, a, b, order)

@@ -130,7 +130,7 @@ def read_at(array, axis, index):
 
 def scattered_at(out, axis, index, source):
     """Write ``source`` (as large as the index, or larger) into ``out`` along an axis; which of
-    equal places wins is not defined."""
+    equal positions wins is not defined."""
     _checked_ndim(out)
     index, source = index.astype(_INT64, copy=False), source.astype(out.dtype, copy=False)
     if index.size:
@@ -273,7 +273,7 @@ def _numbered(mask):
 
 
 def nonzero(array, flat=False):
-    """Coordinates (count, ndim) of elements that are not zero, or their flat places (count,).
+    """Coordinates (count, ndim) of elements that are not zero, or their flat positions (count,).
     Waits for the device: the count is data."""
     mask, numbers = _numbered(array)
     n, device = mask.size, mask.device

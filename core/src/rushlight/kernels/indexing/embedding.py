@@ -54,7 +54,7 @@ def gather_rows(args, lo, hi, tid):
 
 @range_kernel
 def count_rows(args, lo, hi, tid):
-    """One item: STARTS[r] = first place of row r in the sorted ORDER of the indices (stable)."""
+    """One item: STARTS[r] = first position of row r in the sorted ORDER of the indices (stable)."""
     g = array(i64, args)
     indices, starts, order = array(i64, g[INDICES]), array(i64, g[STARTS]), array(i64, g[ORDER])
     rows, items = g[ROWS], g[ITEMS]
@@ -431,10 +431,9 @@ def embedding_bag_forward(weight, indices, offsets, mode, per_sample_weights, in
                           padding_idx):  # fmt: skip
     """Sum, mean or maximum of the rows of every bag; empty bags give zeros.
 
-    ``indices`` is (B, L), or flat with ``offsets``. Rows equal to ``padding_idx`` (-1: none) do
-    not count. Returns (out, saved) where saved = (flat indices, bag starts, counts, places of the
-    maxima, none in other modes) is what :func:`embedding_bag_backward` needs.
-    """
+    ``indices`` is (B, L), or flat with ``offsets``. Rows equal to ``padding_idx`` (-1: none) do not
+    count. Returns (out, saved) where saved = (flat indices, bag starts, counts, positions of the
+    maxima, none in other modes) is what :func:`embedding_bag_backward` needs."""
     _check_table(weight)
     flat, starts = _bags(indices, offsets, include_last_offset)
     _check_bag(mode, per_sample_weights, flat)

@@ -41,7 +41,7 @@ LOOKED_AT = 1024  # indices
 size = Parameter("size")  # bytes of an element
 wrap = Parameter("wrap")
 way = Parameter("way")  # how a value and what was there combine: one of `places.WAYS`
-single = Parameter("single")  # 1: the source is one element, for all places
+single = Parameter("single")  # 1: the source is one element, for all positions
 upper = Parameter("upper")
 width = Parameter("width")  # bytes of a row that is one of `SHORT_ROWS`, else 0
 copied = Chosen(width, {count: few_bytes(count) for count in SHORT_ROWS})
@@ -175,7 +175,7 @@ def take_along(args, lo, hi, tid):
 
 @function
 def combined(old, new):
-    """What stands at a place after a value came there."""
+    """What stands at a position after a value came there."""
     if way == ADD:
         return old + new
     if way == MULTIPLY:
@@ -205,7 +205,7 @@ def put_one_each(g, n, lo, hi):
 
 @function
 def put_inside(index, m, source, out):
-    """A row's values at places that are all in range."""
+    """A row's values at positions that are all in range."""
     for i in range(m):
         place = i64(index[i])
         out[place] = combined(out[place], source[i64(0) if single == 1 else i])

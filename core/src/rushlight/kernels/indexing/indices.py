@@ -135,7 +135,7 @@ def take_along(input, index, dim, wrap=False):
 
 
 def take_flat(input, index):
-    """``f(input, index)``: elements of the flattened input; negative places from the end."""
+    """``f(input, index)``: elements of the flattened input; negative positions from the end."""
     code = _kernel("take_along", input.dtype, wrap=1) if _fits(input, index) else None
     if code is None:
         return None
@@ -390,7 +390,7 @@ def _meet(target, other):
 
 
 def put_flat(input, index, source, adding):
-    """``f(input, index, source)``: a copy of `input` with `source` written or added at places of
+    """``f(input, index, source)``: a copy of `input` with `source` written or added at positions of
     the flattened input; negative ones from the end."""
     if not _fits(input, index) or source.size != index.size:
         return None

@@ -26,7 +26,7 @@ REFERENCE = _read_mode() == "reference"
 
 
 def referenced_by(reference):
-    """Decorator: with ``RUSHLIGHT_KERNELS=reference`` the reference takes the function's place.
+    """Decorator: with ``RUSHLIGHT_KERNELS=reference`` the reference replaces the function.
 
     It is as quiet as what it stands for: nothing is said of infinities and NaN.
     """

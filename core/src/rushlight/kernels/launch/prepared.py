@@ -32,7 +32,7 @@ __all__ = [
 
 LIMIT = 1024  # layouts remembered by one function
 _HUGE = 1 << 22  # bytes from which NumPy makes the result: it asks for huge pages then
-_dtypes: set = set()  # the doors hold bare addresses of these
+_dtypes: set = set()  # the native calls hold bare addresses of these
 _BY_ADDRESS = {id(dtype): found for dtype, found in BY_ARRAY_DTYPE.items()}
 
 
@@ -71,8 +71,8 @@ def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0, 
 
 
 def _plan(code, items, grain, inputs, outputs, words, numbers, head, given, scratch, extents=()):
-    """The words of a door's plan. `extents`: where operands begin and end, the results first, and
-    for each result a mask of the inputs that may be the very same."""
+    """The words of a native call's plan. `extents`: where operands begin and end, the results
+    first, and for each result a mask of the inputs that may be the very same."""
     from rushlight.machine import native_functions as door
 
     plan = [0] * door.LAYOUT_DTYPES
@@ -91,14 +91,14 @@ def _plan(code, items, grain, inputs, outputs, words, numbers, head, given, scra
     plan[door.TAIL] = len(words)
     plan[door.BYTES] = math.prod(shape) * dtype.itemsize
     passed = [d for _, d in outputs[:given]] + [x.dtype for x in inputs]
-    # Where results are new no input can lie across them: their extents need not be known.
+    # Where results are new no input can overlap them: their extents need not be known.
     return [*plan, *map(id, passed), *(extents or [0] * (2 * len(passed) + given)), *words]
 
 
 def prepared_into(code, items, grain, inputs, words=()):
     """``f(*inputs, target)`` that runs the kernel at `code` on dense arrays and writes into the
     target, which is what it gives; that may be the first input and shares no memory with others,
-    or the answer is NotImplemented. None where there are no built-in doors."""
+    or the answer is NotImplemented. None where there are no native calls."""
     from rushlight.machine import native_functions as door
 
     if not door.is_available() or max(x.ndim for x in inputs) > 8:
@@ -118,7 +118,7 @@ def _dense(shape, size):
 
 
 def _allocating(call, outputs):
-    """A door that is given its results, behind their allocation."""
+    """A native call that is given its results, behind their allocation."""
     if len(outputs) == 1:
         ((shape, dtype),) = outputs
         return lambda *arguments: call(*arguments, empty(shape, dtype))
@@ -131,7 +131,7 @@ def _allocating(call, outputs):
 
 
 def _by_launch(code, items, grain, inputs, outputs, words, numbers, head):
-    """The same without built-in doors."""
+    """The same without native calls."""
     count = 1 + len(outputs) + len(inputs) + numbers
     plan = threads.plan(code, items, grain, [0] * count + list(words))
     dtypes = [x.dtype for x in inputs]
@@ -201,8 +201,9 @@ def nothing(*arguments):
 
 
 class Short:
-    """The way of an op's door past its kernel: ``call(*tensors, *attributes)`` gives the tensor of
-    the result where machine code knows the layouts and the very attributes, else NotImplemented.
+    """The way of an op's native call past its kernel: ``call(*tensors, *attributes)`` gives the
+    tensor of the result where machine code knows the layouts and the very attributes, else
+    NotImplemented.
 
     `count` is how many arguments of the op that is (None: all of them), `whole` whether a call must
     give all of these; `listed` says that the tensors come as a list."""
@@ -224,7 +225,7 @@ class Short:
             self.known.forget()
 
     def miss(self, found, arrays, attributes=()):
-        """A call that has been met before came the long way: now and then it is learned again."""
+        """A call that has been seen before came the long way: now and then it is learned again."""
         self.missed += 1
         if self.missed <= self.first or not self.missed % _EVERY:
             self.learn(found, arrays, attributes)

@@ -1,6 +1,6 @@
 """Compiled factorizations of batches of small real matrices: items are matrices.
 
-Argument words follow :mod:`rushlight.kernels.launch.prepared`. Factors lie by columns. Import at
+Argument words follow :mod:`rushlight.kernels.launch.prepared`. Factors are column-major. Import at
 first need.
 """
 

@@ -120,7 +120,7 @@ def _keep_size(key, answer):
 
 @functools.lru_cache(256)
 def _outside(rows, columns, above):
-    """The places strictly above, or strictly below, the diagonal."""
+    """The positions strictly above, or strictly below, the diagonal."""
     i, j = np.ogrid[:rows, :columns]
     return np.flatnonzero(j > i if above else j < i)
 
@@ -321,7 +321,7 @@ def solve_triangular(input, other, upper, left=True, unitriangular=False):
     work, batch, (m, n) = _columns(other), other.shape[:-2], other.shape[-2:]
     if work.size:
         factors, by_rows = _stored(input)
-        # What lies by rows is the transpose to Fortran, triangles swapped.
+        # What is row-major is the transpose to Fortran, triangles swapped.
         _call(_letter(other) + "trsm", len(work), "L" if left else "R",
               "U" if upper != by_rows else "L", "T" if by_rows else "N",
               "U" if unitriangular else "N", m, n, _one(other.dtype), factors,

@@ -2,7 +2,7 @@
 
 Probabilities are ``mantissa * 2 ** exponent``, both float64: no sequence is so long that they
 underflow, and sums and products take neither exponentials nor logarithms. An item is a sample.
-Blanks and labels lie apart: blank j stands before label j, the last one after all labels.
+Blanks and labels are apart: blank j stands before label j, the last one after all labels.
 """
 
 from __future__ import annotations

@@ -310,7 +310,7 @@ def _plan(kernel, rows, classes, dtype, inner=0):
             _plans.clear()
         code = kernel.address(real=language_type(dtype))
         items, work, words = rows, classes, [0] * C + [classes]
-        if inner:  # rows are samples of an image there, which lie side by side
+        if inner:  # rows are samples of an image there, which are side by side
             blocks = -(-inner // plane_losses.COLUMNS)
             items, work = rows // inner * blocks, classes * min(inner, plane_losses.COLUMNS)
             words += [inner, blocks]

@@ -1,7 +1,7 @@
-"""Cross-entropy of class numbers where the classes of a sample lie a plane apart, (N, C, L).
+"""Cross-entropy of class numbers where the classes of a sample are a plane apart, (N, C, L).
 
 Samples are columns; those of a block are worked on together, class after class, so everything is
-read as it lies. :mod:`rushlight.kernels.losses.cross_entropy` has the formulas and says when this
+read as it is. :mod:`rushlight.kernels.losses.cross_entropy` has the formulas and says when this
 is used.
 """
 

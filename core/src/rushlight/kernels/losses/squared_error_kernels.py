@@ -64,7 +64,7 @@ def squares(args, lo, hi, tid):
 
 @range_kernel
 def squares_of_rows(args, lo, hi, tid):
-    """The same of rows that lie apart; items are blocks of rows. Constants: elements of a row,
+    """The same of rows that are apart; items are blocks of rows. Constants: elements of a row,
     divisor, rows, rows of a block, bytes from row to row of each array."""
     g = array(i64, args)
     for item in range(lo, hi):

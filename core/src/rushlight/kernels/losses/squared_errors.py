@@ -14,8 +14,8 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 def _places(input, target):
-    """Rows that lie evenly in both arrays, their elements next to each other: (how many, elements
-    of one, steps from row to row in both, in bytes); None where they lie in another way."""
+    """Rows evenly spaced in both arrays, their elements next to each other: (how many, elements
+    of one, steps from row to row in both, in bytes); None where they are laid out otherwise."""
     extents, steps = collapse(input.shape, (input.strides, target.strides))
     if len(extents) > 2 or any(s and s[-1] != input.itemsize for s in steps):
         return None

@@ -24,7 +24,7 @@ _calls = Remembered()
 @range_kernel
 def fold_rows(args, lo, hi, tid):
     """Items are outputs. Words: a number; weight and bias; WEIGHT, MEAN, VAR, GAMMA, BETA, BIAS (or
-    any vector in their places); eps, weights of an output, which vectors there are."""
+    any vector in their positions); eps, weights of an output, which vectors there are."""
     g = array(i64, args)
     eps, n, given, size = array(f64, args)[9], g[10], g[11], real.bits // 8
     means, variances = array(real, g[4]), array(real, g[5])

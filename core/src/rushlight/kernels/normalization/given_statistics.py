@@ -170,7 +170,7 @@ def columns_backward(args, lo, hi, tid):
 
 
 def _rows_of_channels(array):
-    """Memory with the channels last as rows (N * S, C); None where it lies otherwise."""
+    """Memory with the channels last as rows (N * S, C); None where it is laid out otherwise."""
     if array.flags.c_contiguous or array.ndim not in (4, 5):
         return None
     moved = np.moveaxis(array, 1, -1)

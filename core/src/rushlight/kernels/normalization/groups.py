@@ -121,7 +121,7 @@ def group_rows_backward(args, lo, hi, tid):
     is), GRAD, X, WEIGHT, MEAN, RSTD. PARTIAL: [2][image][channel], each image's part of the
     gradients of weight and of bias."""
     g, size, at = array(i64, args), stored.bits // 8, 3 if wanted == ALL else 2
-    sizes = at - 3  # how far they lie before those of the forward pass
+    sizes = at - 3  # how far they are before those of the forward pass
     given, groups, per = g[_GIVEN + sizes], g[_GROUPS + sizes], g[_PER + sizes]
     n, s, images, channels = g[_N + sizes], g[_S + sizes], g[_S + sizes + 1], groups * per
     weight = array(scales, g[at + 2])
@@ -242,7 +242,7 @@ def _prepare_forward(x, groups, weight, bias, rows):
 
 
 def known(input, groups, weight, bias, eps):
-    """What :func:`group_norm_forward` gives where it has met these layouts before; else None."""
+    """What :func:`group_norm_forward` gives where it has seen these layouts before; else None."""
     rows = dtype_of_rows(input, weight, bias)
     call = _forward.get((input.shape, input.dtype, rows, groups, weight is None, bias is None))
     if call is None or not input.flags.c_contiguous:

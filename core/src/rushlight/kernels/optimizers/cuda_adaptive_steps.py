@@ -3,7 +3,7 @@
 A step is that of :mod:`rushlight.kernels.optimizers.adaptive_steps`, arguments and all; its kernel
 is printed
 from the same formula, for each element type and choice of lists. Numbers come by value; where
-arrays differ in numbers (parameters that joined later), they lie in a table, one more launch.
+arrays differ in numbers (parameters that joined later), they are in a table, one more launch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Optimizer steps, norms and scaling over lists of device arrays: one launch for all of them.
 
-Addresses lie in a table in device memory, written by a kernel (so that it can be captured) and
+Addresses are in a table in device memory, written by a kernel (so that it can be captured) and
 kept while the addresses stay the same. Steps, learning rates, scales and found infinities may be
 float32 scalars on the device. Low precision computes in float32.
 """

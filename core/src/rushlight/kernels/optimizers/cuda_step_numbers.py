@@ -1,6 +1,6 @@
 """Steps counted on the device, and the numbers that follow from them: one launch for all of them.
 
-With ``capturable`` the counters (and scalars such as NAdam's product of momenta) lie on the device,
+With ``capturable`` the counters (and scalars such as NAdam's product of momenta) are on the device,
 so that a captured step counts too. One thread per parameter adds one and evaluates the formulas of
 :mod:`rushlight.kernels.optimizers.step_formulas`, printed in double precision.
 """
@@ -126,7 +126,7 @@ class OwnNumbers:
         return self.rows
 
     def address(self, device):
-        """Where the rows lie on a device; only those of its own parameters are filled."""
+        """Where the rows are on a device; only those of its own parameters are filled."""
         if device not in self.arrays:
             shape = (self.rows, self.count)
             self.arrays[device] = empty(shape, np.dtype(np.float64), device)

@@ -1,6 +1,6 @@
 """Optimizer steps, norms and scaling over lists of arrays: one launch for all of them.
 
-The addresses of all arrays are gathered into a table by the compiled door (5 ns an array); items
+The addresses of all arrays are gathered into a table by the native call (5 ns an array); items
 are blocks of 4096 elements across the whole list. Formulas are those of PyTorch's single-tensor
 optimizers. Arrays are updated in place; float16 and bfloat16 are computed in float32 and rounded as
 they are written; strided arrays go through dense copies.

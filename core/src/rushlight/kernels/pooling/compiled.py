@@ -30,7 +30,7 @@ STRIP = 128  # columns of an image whose maxima over rows are kept at once
 stride = Parameter("stride")  # of the last dim
 taps = Parameter("taps")  # along the last dim
 high = Parameter("high")  # rows of windows that are gone through at once
-places = Parameter("places")  # whether maxima are asked for with their places: 1 or 0
+places = Parameter("places")  # whether maxima are asked for with their positions: 1 or 0
 
 
 @range_kernel
@@ -123,7 +123,7 @@ def largest_of_window(x, c, place, apart, more):
 def maxima_of_rows(x, y, index, count, place, apart, more, fresh):
     """Maxima of some rows of windows, and of what is in ``y`` unless it is ``fresh``: what is there
     is left out by a loop of its own then, as LLVM makes partial stores of a choice between a value
-    and what a place has already, which are slow on some processors."""
+    and what a position has already, which are slow on some processors."""
     if fresh != 0:
         for c in range(count):
             best, at = largest_of_window(x, c, place, apart, more)
@@ -311,7 +311,7 @@ def max_forward_pairs(args, lo, hi, tid):
 
 @range_kernel
 def max_backward(args, lo, hi, tid):
-    """Gradients go to the places of the maxima. Items are planes."""
+    """Gradients go to the positions of the maxima. Items are planes."""
     g = array(i64, args)
     inside, outside = g[D] * g[H] * g[W], g[OD] * g[OH] * g[OW]
     size = 4 if real is f32 else 8

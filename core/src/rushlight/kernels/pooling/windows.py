@@ -61,7 +61,7 @@ __all__ = [
 
 _INT64 = np.dtype(np.int64)
 _FEW_TAPS = 4  # in a row, unrolled
-_LANES = 8  # places in a vector
+_LANES = 8  # positions in a vector
 _JOINED = 16  # rows
 _LONG_ROW = 24  # results of a row from which vectors pay: 28 x 28 -> 14: x0.85, 56 -> 28: x1.8
 
@@ -362,7 +362,7 @@ def max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode, p
     short = kernel_size[-1] <= _FEW_TAPS and dilation[-1] == 1 and stride[-1] <= _FEW_TAPS
     short = short and not _may_miss(input.shape[2:], out, settings)
     y, index = np.empty((*x.shape[:2], *out), x.dtype), None
-    if places or not short:  # the other kernels find places in any case
+    if places or not short:  # the other kernels find positions in any case
         index = np.empty(y.shape, np.int64)
     if y.size:
         shape, inside = x.shape, out
@@ -375,7 +375,7 @@ def max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode, p
 
 
 def _may_miss(size, out, settings):
-    """Whether all taps of some window lie beside the image: dilation steps over a few rows."""
+    """Whether all taps of some window are beside the image: dilation steps over a few rows."""
     return any(
         d > 1 and p > 0 and (np.subtract(*_max_windows(n, o, k, s, p, d)) >= 0).any()
         for n, o, k, s, p, d in zip(size, out, *settings, strict=True)
@@ -384,7 +384,7 @@ def _may_miss(size, out, settings):
 
 def _joined_rows(shape, settings, out):
     """Shapes of (N, C, L) and its maxima with some rows as one, where windows divide all of them
-    and no place in a row is asked for."""
+    and no position in a row is asked for."""
     kernel_size, stride, padding, _ = settings
     planes = shape[0] * shape[1]
     several = math.gcd(planes, _JOINED) if kernel_size == stride and not padding[0] else 1

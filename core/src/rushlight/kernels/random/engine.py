@@ -176,7 +176,7 @@ class MersenneTwister:
         return (draws % np.uint64(span)).astype(np.int64) + low
 
     def swap_steps(self, count: int):
-        """How far ahead the place is that each of `count` places swaps with to be shuffled; the
+        """How far ahead the one is that each of `count` positions swaps with to be shuffled; the
         last place has none."""
         spans = np.arange(count, 1, -1, dtype=np.uint64)
         return (self.raw(count - 1) % spans).astype(np.int64) if count > 1 else spans[:0]

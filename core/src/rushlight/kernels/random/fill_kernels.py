@@ -74,7 +74,8 @@ def normals(args, lo, hi, tid):
 
 @range_kernel
 def shuffled(args, lo, hi, tid):
-    """The one item: the numbers below COUNT; each place in turn changes with one not before it."""
+    """The one item: the numbers below COUNT; each position in turn changes with one not before
+    it."""
     g = array(i64, args)
     drawn = stack(256)
     order, words = array(i64, g[OUT]), array(i64, drawn)

@@ -1,6 +1,6 @@
 """Random numbers on a device: Philox 4x32-10 (Salmon et al., 2011), counter-based.
 
-The state, a seed and an offset, lies in device memory and is advanced by a kernel: drawing waits
+The state, a seed and an offset, is in device memory and is advanced by a kernel: drawing waits
 for nothing, and a captured graph draws new numbers at every replay.
 """
 

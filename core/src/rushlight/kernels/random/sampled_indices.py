@@ -41,7 +41,7 @@ def with_replacement(engine, rows, count):
         found = search.places(cumulative, draws, False)
         if found is not None:
             return found
-    if type(rows) is not np.ndarray:  # how many of the running sums lie below a draw
+    if type(rows) is not np.ndarray:  # how many of the running sums are below a draw
         return (cumulative[:, None] < draws[..., None]).sum(2)
     found = [np.searchsorted(c, d) for c, d in zip(cumulative, draws, strict=True)]
     return np.stack(found) if found else np.empty((0, count), np.int64)

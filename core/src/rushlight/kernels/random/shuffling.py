@@ -1,4 +1,4 @@
-"""Shuffling by swaps: each place with one of those that are not fixed yet (Fisher and Yates)."""
+"""Shuffling by swaps: each position with one of those that are not fixed yet (Fisher and Yates)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def _reference(steps):
 
 @referenced_by(_reference)
 def permutation(steps):
-    """The order that the numbers 0 .. len(steps) come to by swapping place i with i + steps[i]."""
+    """The order that the numbers 0 .. len(steps) come to by swapping position i with i +
+    steps[i]."""
     count = len(steps)
     if count < COMPILED_FROM:
         return _reference(steps)

@@ -140,7 +140,7 @@ def step_at(g, i):
 
 @function
 def before(g, i, first):
-    """Where the hidden states before step number i lie: in the results, or the initial ones."""
+    """Where the hidden states before step number i are: in the results, or the initial ones."""
     size = real.bits // 8
     if i == 0:
         return g[FIRST] + size * first * g[H]

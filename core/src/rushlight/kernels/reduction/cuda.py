@@ -139,7 +139,7 @@ def reduced(array, axes, keepdims, kind, dtype=None):
 
 
 def argreduced(array, axis, keepdims, largest, with_values=True):
-    """(values or None, int64 places) of the largest or smallest along an axis (None: of all,
+    """(values or None, int64 positions) of the largest or smallest along an axis (None: of all,
     counted in row-major order). The first of equal ones; NaN counts as both."""
     if axis is None:
         flat = array.contiguous().reshape(-1)

@@ -82,7 +82,7 @@ def place_in_row(address, n, value):
 
 @function
 def few_extremes(x, step, n, across, count, best):
-    """The extremes of `count` columns of n elements a `step` apart; columns lie `across` apart."""
+    """The extremes of `count` columns of n elements a `step` apart; columns are `across` apart."""
     for j in independent(count):
         best[j] = x[j * across]
     for i in range(1, n):
@@ -119,7 +119,7 @@ def write(values, places, at, count, best, where):
 
 @function
 def few_selected(base, size, n, lo, hi, values, places):
-    """Extremes of rows of at most FEW elements and their places."""
+    """Extremes of rows of at most FEW elements and their positions."""
     target = stack(1)
     for row in range(lo, hi):
         if largest == 1:
@@ -132,7 +132,7 @@ def few_selected(base, size, n, lo, hi, values, places):
 
 @function
 def rows_selected(base, size, n, lo, hi, values, places):
-    """Extremes of rows and their places."""
+    """Extremes of rows and their positions."""
     if element is f32 or element is f64:
         if SHORT < n and n <= FEW:
             few_selected(base, size, n, lo, hi, values, places)
@@ -170,7 +170,7 @@ def wide_rows_selected(base, n, lo, hi, values, places, tid):
 
 @function
 def columns_selected(base, size, n, inner, lo, hi, values, places):
-    """Extremes of columns and their places: items are SIDE columns."""
+    """Extremes of columns and their positions: items are SIDE columns."""
     best, where = array(element, stack(SIDE)), array(i32, stack(SIDE))
     segments = (inner + SIDE - 1) // SIDE
     for item in range(lo, hi):
@@ -183,7 +183,7 @@ def columns_selected(base, size, n, inner, lo, hi, values, places):
 
 @function
 def selected(base, size, n, inner, lo, hi, values, places, tid):
-    """Extremes and places of rows or columns; `values` and `places` are addresses."""
+    """Extremes and positions of rows or columns; `values` and `places` are addresses."""
     if stored is not element and inner == 1:
         wide_rows_selected(base, n, lo, hi, values, places, tid)
     elif inner == 1:

@@ -1,9 +1,9 @@
 """Reductions of small arrays as built-in functions: array and dimension in, array out.
 
 ``rl_reduce(array, dim, keepdim)`` follows CPython's METH_FASTCALL protocol over a plan, like the
-doors of :mod:`rushlight.machine.native_functions`. It takes row-major arrays of the plan's dtypes
-up to a size, one dimension or None for all, and gives one or two new arrays, or NotImplemented.
-"""
+native calls of :mod:`rushlight.machine.native_functions`. It takes row-major arrays of the plan's
+dtypes up to a size, one dimension or None for all, and gives one or two new arrays, or
+NotImplemented."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Each function takes ``(array, dim, keepdim)``, `dim` an int or None for all, and answers
 NotImplemented to what it does not take: larger and strided arrays, other dtypes, several
 dimensions, empty arrays, and everything in the reference mode. Sums of float32 are made in float32
-over at most 4096 elements; extremes carry NaN on, and places are those of the first extreme.
+over at most 4096 elements; extremes carry NaN on, and positions are those of the first extreme.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _nothing(array, dim, keepdim):
 
 
 class _Small:
-    """The built-in functions by name; one knows only the dtypes that `learn` has met."""
+    """The built-in functions by name; one knows only the dtypes that `learn` has seen."""
 
     def __init__(self):
         self.calls = {}

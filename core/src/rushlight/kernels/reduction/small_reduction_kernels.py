@@ -104,7 +104,7 @@ def reduce_small(args, lo, hi, tid):
 
 @range_kernel(reassociate=True)
 def select_small(args, lo, hi, tid):
-    """Places of extremes, and for the kinds with values the extremes."""
+    """Positions of extremes, and for the kinds with values the extremes."""
     g = array(i64, args)
     outer, n, inner = g[OUTER], g[N], g[INNER]
     places, values = array(i64, g[PLACES]), array(element, g[OUT])

@@ -38,9 +38,8 @@ from rushlight.machine.language.half_floats import rounded_to_half, to_bfloat16,
 OUT, X, N, INNER, BLOCKS, FOLD, DIVISOR, SIZE = range(1, 9)
 CENTRE, AFTER_CENTRE = 3, 1  # `squares_rows` has one input more
 ITEMS = 10  # and knows how many blocks there are
-# Of an array with gaps: the extent of the dimension before n, bytes from one of its places to the
-# next, and of the dimension before that; bytes from one of the n to the next; elements from one of
-# `inner` to the next.
+# Of an array with gaps: the extent of the dimension before n, its stride in bytes, and that of the
+# dimension before it; the stride of n in bytes; elements from one of `inner` to the next.
 EXTENT, NEAR, FAR, STEP, ACROSS = range(9, 14)
 RUN = 4096  # elements of a row that are added up in the type of `middle`
 SEGMENT = 1024  # columns of an item
@@ -52,7 +51,7 @@ result = Parameter("result")
 # Elements of a row to be summed where they are few, IN_VECTORS for many rows at once, else 0.
 narrow = Parameter("narrow")
 IN_VECTORS = -1
-gaps = Parameter("gaps")  # 1: the array lies as those words say
+gaps = Parameter("gaps")  # 1: the array is laid out as those words say
 spread = Parameter("spread")  # from element to element of a row, 0: as those words say
 half = Parameter("half")  # 1: what has 16 bits is float16, 0: bfloat16
 
@@ -202,7 +201,7 @@ def row_result(address, n, divisor, stride):
 
 @function
 def place_of(g, outer):
-    """Where the elements begin that go to a place of the result."""
+    """Where the elements begin that go to a position of the result."""
     if gaps:
         return g[X] + outer // g[EXTENT] * g[FAR] + outer % g[EXTENT] * g[NEAR]
     return g[X] + g[SIZE] * g[N] * g[INNER] * outer

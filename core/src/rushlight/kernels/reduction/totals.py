@@ -27,7 +27,7 @@ __all__ = ["selected", "totalled", "variance"]
 KINDS = {"sum": 0, "mean": 0, "max": 1, "min": 2}
 ALONE = 1 << 17  # elements up to which rows are not divided
 TOGETHER = 1 << 15  # elements that one thread adds up as fast as two
-SELECTED = 1 << 13  # the same where it finds extremes and their places
+SELECTED = 1 << 13  # the same where it finds extremes and their positions
 LONG_HALF = 1 << 20  # elements of half-width rows that are not widened as a whole
 BLOCK = 1 << 16  # elements of a block of one long row
 ROWS = 256  # rows of a block whose columns are reduced
@@ -85,8 +85,8 @@ def _runs(shape, axes):
 
 def _spaced_runs(input, axes):
     """The runs of an array with gaps between its elements, from the widest step to the narrowest,
-    and where its elements lie: (place of the run to be reduced first, words for the kernel). No
-    runs where it lies in a way that no kernel knows."""
+    and where its elements are: (position of the run to be reduced first, words for the kernel). No
+    runs where no kernel knows its layout."""
     order = [d for d in range(input.ndim) if input.shape[d] > 1]
     order.sort(key=lambda d: -input.strides[d])
     kept = [d for d in order if d not in axes]
@@ -219,7 +219,7 @@ def _passes(kind, source, runs, final, divisor, gaps=None):
 
 def selected(largest, input, axis, keepdim, places_only):
     """``f(input)``: the largest (or smallest) elements along `axis` and where they first are, or
-    these places only; None for what is left to others, as in :func:`totalled`."""
+    these positions only; None for what is left to others, as in :func:`totalled`."""
     half = input.dtype in HALF_DTYPES
     name = "f32" if half else ORDERED_TYPES.get(input.dtype.str[1:])
     if REFERENCE or name is None or not input.size or not input.flags.c_contiguous:

@@ -1,7 +1,7 @@
 """Compiled loops behind :mod:`rushlight.kernels.resampling.taps`. Import at first need.
 
 Items are blocks of rows of the result: a row is a sum of rows of the input, then its elements are
-sums of that one's. Tables hold the places (int32) and weights of one tap after the other.
+sums of that one's. Tables hold the positions (int32) and weights of one tap after the other.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Values of images at given positions, and both gradients: dense float32 and float64 arrays.
 
-Positions of an image are worked on in blocks, whose places and weights all channels share. The
+Positions of an image are worked on in blocks, whose positions and weights all channels share. The
 gradient of the input is added up plane by plane, in the order of the positions, so results do not
 depend on threads. Other arrays are left to the array language of
 :mod:`rushlight.ops.neural.grid_sampling`.
@@ -19,7 +19,7 @@ __all__ = ["grid_gradient", "input_gradient", "is_compiled", "sampled"]
 
 _TAPS = {"nearest": 1, "bilinear": 2, "bicubic": 4}
 _PADDINGS = ("zeros", "border", "reflection")
-_LARGEST = 1 << 31  # elements of a plane: places are int32
+_LARGEST = 1 << 31  # elements of a plane: positions are int32
 _SPREAD = 8  # channels of an item of the input's gradient, where there are many
 
 

@@ -26,7 +26,7 @@ from rushlight.machine.worker_pool import scratch
 
 BLOCK = 128  # positions
 TAPS = 16  # of the widest mode
-TABLES = 8192 + 4 * 8 * BLOCK * TAPS  # bytes: places, then weights and their derivatives
+TABLES = 8192 + 4 * 8 * BLOCK * TAPS  # bytes: positions, then weights and their derivatives
 
 taps = Parameter("taps")  # along a dimension: 1 nearest, 2 bilinear, 4 bicubic
 padding = Parameter("padding")
@@ -97,7 +97,7 @@ def rounded(x):
 
 @_exact
 def placed(place, size):
-    """A whole number as an index, -1 where it lies outside."""
+    """A whole number as an index, -1 where it is outside."""
     known = place if place >= real(0) else real(-1)
     return i32(known if place <= real(size - 1) else real(-1))
 
@@ -128,7 +128,7 @@ def far_slope(x):
 
 @function
 def tap(k, x, low, size):
-    """The place (-1 outside), the weight and its derivative of one tap along a dimension."""
+    """The position (-1 outside), the weight and its derivative of one tap along a dimension."""
     if taps == 1:
         return placed(rounded(x), size), real(1), real(0)
     share = x - low

@@ -58,7 +58,7 @@ def _last(shape, count=_DIMS):
 
 
 def surrounded(input, pad):
-    """``f(input, value)``: a number around an array that lies row by row, gaps or not; negative
+    """``f(input, value)``: a number around an array that is row-major, gaps or not; negative
     amounts crop."""
     steps = [s for s, n in zip(input.strides, input.shape, strict=True) if n > 1]
     rows = input.flags.c_contiguous or input.shape[-1] > 1 and steps == sorted(steps, reverse=True)
@@ -66,7 +66,7 @@ def surrounded(input, pad):
 
 
 def _surrounded(input, pad):
-    """The same around any array whose rows are dense and whose images lie in equal steps."""
+    """The same around any array whose rows are dense and whose images are in equal steps."""
     if not is_compiled(input, pad):
         return None
     images, steps = merged(input.shape[:-_DIMS], input.strides[:-_DIMS])

@@ -1,7 +1,7 @@
 """Linear maps along dimensions, each given by a few taps: what interpolation consists of.
 
 Every mode of ``interpolate`` but ``area`` is separable: along each dimension an output element is
-a weighted sum of a few input elements. :class:`Taps` holds places and weights of one dimension;
+a weighted sum of a few input elements. :class:`Taps` holds positions and weights of one dimension;
 its transpose is the gradient. Source positions follow PyTorch's rules, in the precision it uses
 (float32 for all but float64).
 """
@@ -40,7 +40,7 @@ class Taps:
         return len(self.index)
 
     def tables(self, dtype):
-        """Places and weights as compiled kernels take them: one tap after the other."""
+        """Positions and weights as compiled kernels take them: one tap after the other."""
         found = self._tables.get(dtype)
         if found is None:
             places = np.ascontiguousarray(self.index.T, np.int32)

@@ -70,7 +70,7 @@ def _complex_sums(array, axis):
 
 
 def cumulative_extremes(array, axis, largest):
-    """(values, int64 places) of the largest (smallest) so far; the later of equal ones, and NaN,
+    """(values, int64 positions) of the largest (smallest) so far; the later of equal ones, and NaN,
     count."""
     return _run(array, axis, 2 if largest else 3, array.dtype)
 

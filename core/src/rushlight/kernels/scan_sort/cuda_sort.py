@@ -18,7 +18,7 @@ _INT64, _INT32 = np.dtype(np.int64), np.dtype(np.int32)
 
 
 def sorted_rows(x, descending=False, with_values=True, bits=None):
-    """(values or None, int64 places) of contiguous rows, stably sorted. `bits`: how many of the
+    """(values or None, int64 positions) of contiguous rows, stably sorted. `bits`: how many of the
     lowest bits of nonnegative integer elements can be set."""
     if x.dtype in UNSIGNED:
         signed = reordered(x, np.dtype(f"i{x.itemsize}"))
@@ -81,8 +81,8 @@ def _radix_pass(dtype, keys, at, counts, part, shift, device):
 
 
 def sorted_along(array, axis, descending=False):
-    """(values, int64 places) sorted along an axis; equal elements keep their order, NaN counts as
-    the largest."""
+    """(values, int64 positions) sorted along an axis; equal elements keep their order, NaN counts
+    as the largest."""
     if not array.ndim:
         return array.copy(), _zeros_like(array)
     moved = array.swapaxes(axis, -1).contiguous()

@@ -144,8 +144,8 @@ def takes_over(value, best):
 
 @range_kernel
 def extreme_rows(args, lo, hi, tid):
-    """Running extremes of rows and their places: items are rows. Constants: elements of a row and
-    of what is inside of it (1), bytes of an element."""
+    """Running extremes of rows and their positions: items are rows. Constants: elements of a row
+    and of what is inside of it (1), bytes of an element."""
     g = array(i64, args)
     n, size = g[4], g[6]
     whole = lo + (hi - lo) // ROWS * ROWS
@@ -278,7 +278,8 @@ def at_indices(args, lo, hi, tid):
 @range_kernel
 def differences(args, lo, hi, tid):
     """Those of neighbours, `inner` elements apart; words: a number, OUT, X, the elements of an
-    outer place of OUT, `inner`, blocks of an outer place. Items are blocks of RUN elements."""
+    outer position of OUT, `inner`, blocks of an outer position. Items are blocks of RUN
+    elements."""
     g = array(i64, args)
     count, inner, blocks, size = g[3], g[4], g[5], 4 if real is f32 else 8
     for item in range(lo, hi):
@@ -292,7 +293,7 @@ def differences(args, lo, hi, tid):
 @range_kernel
 def differences_back(args, lo, hi, tid):
     """The transpose: each element less the one behind it, with zeros around. Words: a number, OUT,
-    X, the elements of an outer place of X, `inner`, blocks of an outer place of OUT."""
+    X, the elements of an outer position of X, `inner`, blocks of an outer position of OUT."""
     g = array(i64, args)
     count, inner, blocks, size = g[3], g[4], g[5], 4 if real is f32 else 8
     for item in range(lo, hi):

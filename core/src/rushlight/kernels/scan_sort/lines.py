@@ -174,7 +174,7 @@ def prepare_others(array, grad, axis):
 
 
 def prepare_extreme(array, axis, is_largest):
-    """``f(array)``: running maxima (or minima) along an axis and their places; or None."""
+    """``f(array)``: running maxima (or minima) along an axis and their positions; or None."""
     name = {"f4": "f32", "f8": "f64", "i8": "i64", "i4": "i32"}.get(array.dtype.str[1:])
     if REFERENCE or name is None or not array.size or not array.flags.c_contiguous:
         return None

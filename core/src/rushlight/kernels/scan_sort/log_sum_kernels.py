@@ -4,7 +4,7 @@ Arrays are dense and seen as (outer, n, inner), n being the dimension. Argument 
 :mod:`rushlight.kernels.launch.prepared`. Import at first need.
 
 A block of a row is summed relative to its largest element: all terms are positive, so a sum has
-the relative precision of float64 however small it is. Where numbers lie too far apart for that, or
+the relative precision of float64 however small it is. Where numbers are too far apart for that, or
 are not finite, elements go one by one.
 """
 

@@ -1,9 +1,8 @@
 """Rows in order, with where their elements were.
 
-Short rows of float32: number and place are packed into one int64, which NumPy sorts in vectors
-(x86-simd-sort): eight times as fast as a stable sort of places, and as stable, since no two of them
-are equal. Other rows are sorted by the bytes of their keys (:mod:`radix_kernels`).
-"""
+Short rows of float32: number and position are packed into one int64, which NumPy sorts in vectors
+(x86-simd-sort): eight times as fast as a stable sort of positions, and as stable, since no two of
+them are equal. Other rows are sorted by the bytes of their keys (:mod:`radix_kernels`)."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ _known = Remembered()
 
 
 def _prepare_packed(array, n, descending):
-    """``f(array)``: values and places of short rows of float32."""
+    """``f(array)``: values and positions of short rows of float32."""
     from rushlight.kernels.scan_sort import ordering_kernels as native
 
     rows, shape = array.size // n, array.shape
@@ -51,7 +50,7 @@ def _fits(array):
 
 
 def _prepare_order(array, descending):
-    """A call that gives values and places, by packed keys or by bytes; or None."""
+    """A call that gives values and positions, by packed keys or by bytes; or None."""
     if not _fits(array) or array.shape[-1] < _LEAST[array.dtype.str[1:]]:
         return None
     n, short = array.shape[-1], _SHORT_THERE if compresses_slowly() else _SHORT
@@ -76,7 +75,7 @@ def _prepare_bytes(array, n, descending):
 
 
 def _prepare_choice(array):
-    """A call that gives the elements of some rank and their places, or None."""
+    """A call that gives the elements of some rank and their positions, or None."""
     if not _fits(array):
         return None
     from rushlight.kernels.scan_sort import radix_kernels as native
@@ -111,8 +110,8 @@ _WIDER = {"b1": "i4", "u1": "i4", "i1": "i4", "i2": "i4", "f2": "f4", "V2": "f4"
 
 def ordered(array, descending):
     """The elements of each row of a dense array in order, equal ones as they came and NaN as the
-    largest, and their places (int64); None where that is left to others (64-bit unsigned integers,
-    short rows of most dtypes)."""
+    largest, and their positions (int64); None where that is left to others (64-bit unsigned
+    integers, short rows of most dtypes)."""
     name = array.dtype.str[1:]
     if name in _WIDER:
         found = None

@@ -37,7 +37,7 @@ def pack(args, lo, hi, tid):
 
 @range_kernel
 def unpack(args, lo, hi, tid):
-    """Values and places of sorted rows. Constant: elements of a row."""
+    """Values and positions of sorted rows. Constant: elements of a row."""
     g = array(i64, args)
     n = g[5]
     for row in range(lo, hi):
@@ -51,8 +51,8 @@ def unpack(args, lo, hi, tid):
 
 @range_kernel
 def most_frequent(args, lo, hi, tid):
-    """A number, VALUE, PLACE, values in order, their places; elements of a row. Items are rows: the
-    last of the longest run of equal elements, of several the first."""
+    """A number, VALUE, PLACE, values in order, their positions; elements of a row. Items are rows:
+    the last of the longest run of equal elements, of several the first."""
     g = array(i64, args)
     n = g[5]
     for row in range(lo, hi):

@@ -1,10 +1,9 @@
 """Rows in order by their keys' bytes, lowest byte first (LSD radix sort), which is stable.
 
 Keys are unsigned numbers that have the elements' order. Those of 32 bits share a word with the
-element's place below them, and only the bytes of the key are sorted by; those of 64 bits lie beside
-the places. A byte that all keys share is passed over, so that small integers take two passes.
-Import at first need: it imports the compiler.
-"""
+element's position below them, and only the bytes of the key are sorted by; those of 64 bits are
+beside the positions. A byte that all keys share is passed over, so that small integers take two
+passes. Import at first need: it imports the compiler."""
 
 from __future__ import annotations
 
@@ -57,7 +56,7 @@ def byte_of(word, byte):
 
 @function
 def make_keys(x, n, keys, places, counts):
-    """Keys (with places below, or beside), and how often each byte has each value."""
+    """Keys (with positions below, or beside), and how often each byte has each value."""
     memset(counts, i32(0), 8 * 256 * width)
     word, place, count = array(i64, keys), array(i64, places), array(i64, counts)
     for i in range(n):
@@ -73,7 +72,7 @@ def make_keys(x, n, keys, places, counts):
 
 @function
 def sort_by_byte(byte, count, n, keys, places, other_keys, other_places):
-    """One pass; ``count`` becomes the places behind those that are taken."""
+    """One pass; ``count`` becomes the positions behind those that are taken."""
     before = i64(0)
     for value in range(256):
         number = count[value]
@@ -93,8 +92,8 @@ def sort_by_byte(byte, count, n, keys, places, other_keys, other_places):
 
 @function
 def order_row(x, values, out, n, memory, counts):
-    """Values and places of one row; ``memory``: a word for every element, three of 64 bits."""
-    # words with places end in ``out``; so do the places beside keys of 64 bits
+    """Values and positions of one row; ``memory``: a word for every element, three of 64 bits."""
+    # words with positions end in ``out``; so do the positions beside keys of 64 bits
     keys, other_keys = memory, memory + 8 * n
     places, other_places = memory + 16 * n, out
     if width == 4:
@@ -168,7 +167,7 @@ def narrow(byte, keys, n, rank, counts):
 
 @function
 def choose(x, n, rank, keys, counts):
-    """The place of the element of rank ``rank`` in a stable order."""
+    """The position of the element of rank ``rank`` in a stable order."""
     word = array(i64, keys)
     first, differing = key_of(x, i64(0)), i64(0)
     for i in range(n):

@@ -50,7 +50,7 @@ def places(sequence, values, right):
 
 def halved(sequence, values, right):
     """:func:`places` of any arrays. What may be the place is halved by the element in its middle:
-    an element that is not surely behind a value, as NaN never is, lies before it."""
+    an element that is not surely behind a value, as NaN never is, is before it."""
     n = sequence.shape[-1]
     flat = sequence.reshape(-1)
     rows = math.prod(sequence.shape[:-1])

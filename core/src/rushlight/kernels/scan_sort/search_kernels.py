@@ -1,4 +1,4 @@
-"""Places in sorted sequences by halving. Import at first need: it imports the compiler."""
+"""Positions in sorted sequences by halving. Import at first need: it imports the compiler."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT_ONCE = 16  # searches that go on together, in vectors: no branch depends on w
 
 @function
 def goes_before(x, value):
-    """Whether an element of the sequence lies before the place of a value: all but those that are
+    """Whether an element of the sequence is before the place of a value: all but those that are
     surely behind it, so that NaN does, and all do of NaN."""
     behind = x > value if right == 1 else x >= value
     return behind == 0

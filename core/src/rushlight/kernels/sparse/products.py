@@ -1,9 +1,9 @@
 """Products of sparse and dense matrices: (M, K) sparse times (K, N), and the dense product (M, N)
-at the places of a sparse one.
+at the positions of a sparse one.
 
-The sparse matrix is given row by row: ``starts[i]:starts[i + 1]`` are the places of row i, which
+The sparse matrix is given row by row: ``starts[i]:starts[i + 1]`` are the positions of row i, which
 ``order`` (None: the identity) turns into positions in ``columns`` and ``values``. Each row of the
-result has one writer that adds in the order of the places, so results have the same bits for any
+result has one writer that adds in the order of the positions, so results have the same bits for any
 number of threads.
 """
 
@@ -32,7 +32,7 @@ WORDS = 9
 
 @range_kernel
 def multiply_rows(args, lo, hi, tid):
-    """OUT[i] = sum of VALUES[p] * RIGHT[COLUMNS[p]] over the places of row i."""
+    """OUT[i] = sum of VALUES[p] * RIGHT[COLUMNS[p]] over the positions of row i."""
     g = array(i64, args)
     starts, order, columns = array(i64, g[STARTS]), array(i64, g[ORDER]), array(i64, g[COLUMNS])
     values, width, size = array(real, g[VALUES]), g[WIDTH], 4 if real is f32 else 8
@@ -124,8 +124,8 @@ def _merged_reference(first, second):
 
 @referenced_by(_merged_reference)
 def merged_places(first, second):
-    """Two lists of places (N,) and (M,), as int64 numbers in any order, merged as if they were
-    sorted: for each place of the result its position in the first list and in the second, or -1.
+    """Two lists of positions (N,) and (M,), as int64 numbers in any order, merged as if they were
+    sorted: for each position of the result its position in the first list and in the second, or -1.
     """
     total = len(first) + len(second)
     left, right, found = (np.empty(n, np.int64) for n in (total, total, 1))
@@ -143,8 +143,8 @@ def _words(width):
 
 
 def order_of(rows, count):
-    """``(starts, order)``: the places of every row in row order, stable; order is None where `rows`
-    (nnz,) is sorted already."""
+    """``(starts, order)``: the positions of every row in row order, stable; order is None where
+    `rows` (nnz,) is sorted already."""
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=count), out=starts[1:])
     if len(rows) < 2 or bool((rows[1:] >= rows[:-1]).all()):

@@ -17,7 +17,7 @@ def contiguous_strides(shape, itemsize) -> tuple:
 
 
 def is_contiguous(shape, strides, itemsize) -> bool:
-    """Whether elements lie in row-major order without gaps; empty arrays do."""
+    """Whether elements are in row-major order without gaps; empty arrays are."""
     step = itemsize
     for n, stride in zip(reversed(shape), reversed(strides), strict=True):
         if n == 0:
@@ -44,7 +44,7 @@ def broadcast_strides(shape, strides, target) -> tuple:
 
 def reshaped_strides(shape, strides, target, itemsize):
     """Strides of the same memory in another shape of as many elements; None where no strides say
-    it. Runs of dimensions that lie behind one another are matched greedily."""
+    it. Runs of dimensions that are behind one another are matched greedily."""
     if 0 in shape:
         return contiguous_strides(target, itemsize)
     old = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]

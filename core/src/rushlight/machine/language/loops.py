@@ -145,7 +145,7 @@ class Loops:
     def _describe(self, latch, promise, apart):
         """Say of a loop, by its last branch, that its rounds touch no memory of each other, and how
         wide its vectors are to be. Else LLVM compares addresses, rounded up to vectors, and takes
-        one element at a time where small arrays lie side by side: sums would depend on where the
+        one element at a time where small arrays are side by side: sums would depend on where the
         memory happens to be."""
         module, marks = self.module, []
         if apart:
@@ -157,7 +157,7 @@ class Loops:
         latch.set_metadata("llvm.loop", loop)
 
     def load_element(self, pointer):
-        """What lies at an element of an array."""
+        """What is at an element of an array."""
         value, kind = self.b.load(pointer.ir), pointer.type.element
         self._mark_independent(value)
         if kind.kind != "half":

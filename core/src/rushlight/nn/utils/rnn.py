@@ -112,7 +112,7 @@ def _lengths_array(lengths):
 
 
 def _places(lengths, width):
-    """Places in (T, N) order, flattened, of every element of the packed data."""
+    """Positions in (T, N) order, flattened, of every element of the packed data."""
     steps = int(lengths[0])
     inside = np.arange(steps)[:, None] < lengths
     rows, columns = np.nonzero(inside)

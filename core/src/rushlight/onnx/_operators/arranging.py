@@ -1,4 +1,4 @@
-"""Shapes, parts, joining, places."""
+"""Shapes, parts, joining, positions."""
 
 from __future__ import annotations
 

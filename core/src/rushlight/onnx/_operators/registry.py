@@ -18,9 +18,8 @@ def operator(*names, domain="", static=()):
     """Register a function for operators, by default under its own name.
 
     It gets the inputs by position (None for those that are left out), the attributes by name, and,
-    if it declares them, `outputs` (how many results are asked), and `opset`. `static` are places of
-    inputs that are lists or numbers of the graph where they are constant: sizes, axes.
-    """
+    if it declares them, `outputs` (how many results are asked), and `opset`. `static` are positions
+    of inputs that are lists or numbers of the graph where they are constant: sizes, axes."""
 
     def keep(function):
         for name in names or (function.__name__,):

@@ -94,7 +94,7 @@ def _places(size, count, factor, region, how):
 
 
 def _weights(size, count, factor, region, mode, nearest_mode, how, a, exclude, antialias):
-    """The share of each element in each result, (count, size), and which results lie outside."""
+    """The share of each element in each result, (count, size), and which results are outside."""
     places = _places(size, count, factor, region, how)
     outside = rl.zeros(count, dtype=rl.bool)
     if how == "tf_crop_and_resize":

@@ -1,4 +1,4 @@
-"""Reading and writing at places that tensors name."""
+"""Reading and writing at positions that tensors name."""
 
 from __future__ import annotations
 

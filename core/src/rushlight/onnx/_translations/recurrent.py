@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.machine import np
 from rushlight.onnx._registry import aten
 
-# The order of gates in ONNX by their places in PyTorch's weights.
+# The order of gates in ONNX by their positions in PyTorch's weights.
 _LSTM, _GRU, _PLAIN = (0, 3, 1, 2), (1, 0, 2), (0,)
 
 

@@ -7,7 +7,7 @@ from rushlight.onnx._registry import aten
 
 
 def ordered(g, x, count, dim, largest):
-    """The `count` largest or smallest along a dimension, in order, with their places."""
+    """The `count` largest or smallest along a dimension, in order, with their positions."""
     if x.rank == 0:
         return x, g.constant(0, rushlight.int64)
     narrow = x.dtype

@@ -1,9 +1,9 @@
-"""Generated doors: the short way into ops that take arrays, one per form of call.
+"""Generated native calls: the short way into ops that take arrays, one per form of call.
 
-A door is a function written for one op and one form (so many positional arguments, these
+A native call is a function written for one op and one form (so many positional arguments, these
 keywords). It checks that every tensor argument is a plain tensor with an ordinary array of a dtype
 that needs no cast, calls the kernel and wraps its result; anything else makes it answer
-NotImplemented, and the general way takes the call. It is written once a form has been met.
+NotImplemented, and the general way takes the call. It is written once a form has been seen.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PLAIN_ITEMS = {int, float, bool, slice, type(None), type(Ellipsis)}
 
 
 def make_door(op, form):
-    """The door for a form, or None where the op or the form does not allow one."""
+    """The native call for a form, or None where the op or the form does not allow one."""
     if op.kind not in ("op", "view") or op.list_position >= 0 and len(op.tensor_positions) > 1:
         return None
     found = texts_of(op, form)
@@ -56,8 +56,8 @@ def built(op, kind, form, text, space):
 
 
 def texts_of(op, form):
-    """The arguments of a form: names of the door's parameters, and for each declared position that
-    is given the text of its value; None where the form does not fit."""
+    """The arguments of a form: names of the native call's parameters, and for each declared
+    position that is given the text of its value; None where the form does not fit."""
     given, keywords = (form, ()) if type(form) is int else (form[0], form[1:])
     head = [f"p{i}" for i in range(given)]
     texts = dict(enumerate(head))
@@ -69,7 +69,7 @@ def texts_of(op, form):
     for name in keywords:
         position = op.index.get(name, op.index.get(op.keywords.get(name)))
         if position is None or position in texts or name[1:].isdigit():
-            return None  # x1 and the like are names of the door's own
+            return None  # x1 and the like are names of the native call's own
         texts[position] = name
         head.append(name)
     required = (i for i, value in enumerate(op.defaults) if value is REQUIRED)
@@ -110,7 +110,7 @@ def _same_codes(op):
 
 
 class _Source:
-    """The text of one door."""
+    """The text of one native call."""
 
     def __init__(self, op):
         self.op, self.values = op, {}
@@ -224,7 +224,7 @@ class _Source:
             return f"{space}if {text}._dtype.code not in codes: return NO"
         return f"{space}if {text}._dtype is not {first}._dtype: return NO"
 
-    # ------------------------------------------------------------------ whole doors
+    # ------------------------------------------------------------------ whole native calls
     def _start(self):
         return [f"def door({', '.join(self.head)}):", *self.checks, *self.reads]
 
@@ -259,7 +259,7 @@ class _Source:
         ]
 
     def _short(self):
-        """Lines that ask machine code for the result of a call whose like it has met."""
+        """Lines that ask machine code for the result of a call whose like it has seen."""
         short = getattr(self.op.cpu_kernel, "short", None)
         if short is None or self.optional or len(self.tensors) != short.tensors:
             return []
@@ -352,7 +352,7 @@ class _Source:
         ]
 
     def _known_view(self, first, rest):
-        """Lines that ask machine code for a view whose like it has met."""
+        """Lines that ask machine code for a view whose like it has seen."""
         known = self.op.options.get("known")
         if known is None:
             return []

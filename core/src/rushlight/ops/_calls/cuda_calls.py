@@ -1,5 +1,5 @@
-"""The generated short ways into ops for tensors on a GPU: the texts of the CPU's doors, with device
-arrays where those have NumPy's, and results that know their device.
+"""The generated short ways into ops for tensors on a GPU: the texts of the CPU's native calls, with
+device arrays where those have NumPy's, and results that know their device.
 
 They are written once a call has been on a GPU; calls on the CPU never look at them.
 """
@@ -22,14 +22,14 @@ _INFERENCE = "if STATE.inference and mode.inference:"
 
 
 def make(op, form):
-    """The door of an op for a form of call on a GPU; None where there can be none."""
+    """The native call of an op for a form of call on a GPU; None where there can be none."""
     if op.kind == "elementwise":
         return _elementwise(op, form, False)
     return _of_arrays(op, form) if op.kind in ("op", "view") else None
 
 
 def make_inplace(op, form):
-    """The door of ``x.op_()`` on a GPU; None where there can be none."""
+    """The native call of ``x.op_()`` on a GPU; None where there can be none."""
     return _elementwise(op, form, True) if op.kind == "elementwise" else None
 
 

@@ -23,7 +23,7 @@ _ndarray = np.ndarray
 
 def on_arrays(*tensors):
     """Whether a formula may take the arrays of these tensors (or Nones): all are plain, nothing is
-    recorded, nobody watches."""
+    recorded, no mode is active."""
     if mode.recording or STATE.modes:
         return False
     if make.plain(*tensors) is None:
@@ -39,13 +39,13 @@ def on_arrays(*tensors):
 
 
 def on_cpu(tensor):
-    """Whether nobody watches and an exact tensor has an ordinary array."""
+    """Whether no mode is active and an exact tensor has an ordinary array."""
     return type(tensor._array) is _ndarray and not STATE.modes
 
 
 def unrecorded(*tensors):
     """Whether a call of these tensors (or Nones) is a matter of their arrays alone: all are plain,
-    nobody watches, and nothing is recorded or none is part of a graph."""
+    no mode is active, and nothing is recorded or none is part of a graph."""
     if STATE.modes:
         return False
     recording = mode.recording
@@ -60,7 +60,7 @@ def unrecorded(*tensors):
 
 def is_plain_float(tensor):
     """Whether a call of this one tensor is a matter of its array alone: float32 or float64, row by
-    row on the CPU, in no graph, and nobody watches."""
+    row on the CPU, in no graph, and no mode is active."""
     array = tensor._array
     return (
         tensor._node is None
@@ -115,7 +115,7 @@ def tensors_of(arrays):
 
 
 def lies_plainly(tensor):
-    """Whether an exact tensor of some elements lies row by row in memory of the CPU and no function
+    """Whether an exact tensor of some elements is row-major in memory of the CPU and no function
     transform is around."""
     array = tensor._array
     if STATE.levels or type(tensor) not in EXACT or type(array) is not _ndarray:

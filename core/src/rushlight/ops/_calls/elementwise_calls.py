@@ -1,10 +1,9 @@
-"""Generated doors of elementwise ops: what a call needs is worked out once per kind of arguments.
+"""Generated native calls of elementwise ops: what a call needs is worked out once a kind of call.
 
-A door is written for one op and one form of call, like those of `_doors`. Out of the dtypes of the
-tensors, the types of the numbers and the values of the other attributes it makes a key; for each
-key the general way says once which kernel, which numbers and which result dtype belong to it.
-Anything that is not a plain tensor or number makes a door answer NotImplemented.
-"""
+A native call is written for one op and one form of call, like those of `_doors`. Out of the dtypes
+of the tensors, the types of the numbers and the values of the other attributes it makes a key; for
+each key the general way says once which kernel, which numbers and which result dtype belong to it.
+Anything that is not a plain tensor or number makes a native call answer NotImplemented."""
 
 from __future__ import annotations
 
@@ -24,13 +23,13 @@ from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Parameter, Tensor
 
-_LIMIT = 256  # keys of one door; numbers that are part of the code could be any
+_LIMIT = 256  # keys of one native call; numbers that are part of the code could be any
 _STATIC = frozenset({bool, str, type(None)})
 _NUMBERS = frozenset({int, float})
 
 
 def make_elementwise_door(op, form, inplace=False):
-    """The door for a form of call (or of ``x.op_()``), or None where there can be none."""
+    """The native call for a form of call (or of ``x.op_()``), or None where there can be none."""
     if op.outputs != 1 or op.kind != "elementwise":
         return None
     found = texts_of(op, form)
@@ -52,8 +51,8 @@ class _Entry:
 
 
 class _Quick:
-    """The way of a door past itself: ``call(*arguments)`` gives the result where machine code knows
-    calls of this kind, and they are not recorded; else NotImplemented."""
+    """What a native call does past itself: ``call(*arguments)`` gives the result where machine code
+    knows calls of this kind, and they are not recorded; else NotImplemented."""
 
     def __init__(self, op):
         self.op, self.call, self.known, self.given = op, _refuse, None, []
@@ -91,8 +90,8 @@ class _Quick:
 
 
 class _Numbered:
-    """The way of an in-place door past itself, for a tensor and numbers that are no part of the
-    code: `ops._fast_inplace` looks into what this learns."""
+    """The way of an in-place native call past itself, for a tensor and numbers that are no part of
+    the code: `ops._fast_inplace` looks into what this learns."""
 
     def __init__(self, op):
         self.op = op
@@ -133,12 +132,12 @@ def _learn(op, table, key, values, count, quick):
 
 
 def _refuse(*arguments):
-    """In the place of a kernel's built-in door where there is none."""
+    """In the place of a kernel's built-in native call where there is none."""
     return NotImplemented
 
 
 class _Source:
-    """The text of one door."""
+    """The text of one native call."""
 
     def __init__(self, op):
         self.op, self.values = op, {}
@@ -147,7 +146,8 @@ class _Source:
         self.texts, self.quick = {}, None
 
     def read_arguments(self, head, texts):
-        """Bind the form's arguments to the declared ones; False where a kind is not for doors."""
+        """Bind the form's arguments to the declared ones; False where a kind is not for native
+        calls."""
         op, self.head, self.texts = self.op, head, texts
         if "p0" not in head:
             return False
@@ -225,7 +225,7 @@ class _Source:
         self.bound.append(text)
         self.saved.append(text)
 
-    # ------------------------------------------------------------------ whole doors
+    # ------------------------------------------------------------------ whole native calls
     def _start(self):
         op = self.op
         lines, check = [f"def door({', '.join(self.head)}):"], []

@@ -97,8 +97,8 @@ def binary(op, general):
 
 
 def positional(op, general):
-    """The callable of an op whose doors are generated: up to four arguments and no keywords go to
-    their door at once."""
+    """The callable of an op whose native calls are generated: up to four arguments and no keywords
+    go to their native call at once."""
     by_count = op.paths.by_count
 
     def call(a=_U, b=_U, c=_U, d=_U, /, *rest, **kwargs):

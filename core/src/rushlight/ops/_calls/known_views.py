@@ -1,4 +1,4 @@
-"""Views of layouts that were met before, by one call of machine code."""
+"""Views of layouts that were seen before, by one call of machine code."""
 
 from __future__ import annotations
 

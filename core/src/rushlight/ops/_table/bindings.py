@@ -109,7 +109,7 @@ def _plain_types(op):
 
 
 def _itself(general):
-    """The callable of an op that gives a tensor itself, where it lies row by row already."""
+    """The callable of an op that gives a tensor itself, where it is row-major already."""
 
     def call(input, memory_format=None):
         if memory_format is None:
@@ -131,7 +131,7 @@ _WITH_DOORS = ("op", "view", "elementwise")
 
 
 def general_call(op):
-    """The door that takes every form of call: modes, subclasses, keywords, ``out=``."""
+    """The native call that takes every form of call: modes, subclasses, keywords, ``out=``."""
     run = op.run = _runner(op)
     unquestioned = _UNQUESTIONED if op.list_position >= 0 else _UNQUESTIONED | {tuple, list}
 

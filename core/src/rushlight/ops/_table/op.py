@@ -121,7 +121,7 @@ class Op:
             for name, value in zip(names, values, strict=True)
         )
         self.index = {name: i for i, name in enumerate(names)}
-        # Where a number will not do in a tensor's place: the first argument, and annotated ones.
+        # Where a number will not do in a tensor's position: the first argument, and annotated ones.
         strict = {i for i, name in enumerate(names) if annotations.get(name) == "Tensor"}
         self.strict = strict if self.options.get("numbers") else strict | {0}
         tensors = (TENSOR, OPTIONAL, TENSORS)
@@ -272,7 +272,7 @@ def _refusing_limited(op, body):
 
 
 def _keeping_format(kernel, ranks):
-    """The same kernel; where the first argument, of one of so many dimensions, lies channels last,
+    """The same kernel; where the first argument, of one of so many dimensions, is channels last,
     so do the results of as many dimensions."""
     from rushlight.tensor.memory_format import follow
 

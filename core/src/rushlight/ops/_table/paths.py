@@ -19,7 +19,7 @@ _every: weakref.WeakSet = weakref.WeakSet()
 
 
 def not_prepared(*args):
-    """In place of a prepared call that has not been made."""
+    """Instead of a prepared call that has not been made."""
     return NotImplemented
 
 

@@ -549,7 +549,7 @@ class _Writer:
         return self._compile(f"scatter(joint({', '.join(arguments)}))")
 
     def _placed(self, text):
-        """`text` with the places of saved values in it."""
+        """`text` with the positions of saved values in it."""
         inputs, outputs = self.plan.inputs, self.plan.outputs
         for i, flat in sorted(enumerate(inputs), key=lambda p: -p[1]):
             text = text.replace(f"@{flat}", str(i))

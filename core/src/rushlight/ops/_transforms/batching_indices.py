@@ -76,7 +76,7 @@ def _along(level, op, values):
 
 
 def _spread(index, dim, shape):
-    """A vector of indices for each example, for every place beside `dim`."""
+    """A vector of indices for each example, for every position beside `dim`."""
     view = index.reshape(
         (index._array.shape[0], *(-1 if d == dim else 1 for d in range(len(shape))))
     )

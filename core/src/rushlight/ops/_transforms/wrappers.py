@@ -2,7 +2,7 @@
 
 A transform (`vmap`, forward mode, `grad` inside of those) is a :class:`Level` on this thread's
 stack. Its wrappers stand for an inner tensor of the levels below. They are subclasses of Tensor,
-so an op that meets one goes by the slow door, which hands it to the deepest level among its
+so an op that meets one goes by the slow path, which hands it to the deepest level among its
 arguments: that level unwraps, calls the same op below itself, and wraps. Where no wrapper is
 involved nothing here is loaded, and an op's short way knows nothing of it.
 """

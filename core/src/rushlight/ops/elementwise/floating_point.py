@@ -417,7 +417,7 @@ _SHIFT = {"rule": _integers, "differentiable": False, "domain": "integers", "num
     aten_inplace="Tensor_Scalar Tensor",
 )
 def bitwise_left_shift(input, other):
-    """The bits of integers moved left by `other` places; what leaves is lost."""
+    """The bits of integers moved left by `other` positions; what leaves is lost."""
     return xp.left_shift(input, other)
 
 
@@ -429,7 +429,7 @@ def bitwise_left_shift(input, other):
     aten_inplace="Tensor_Scalar Tensor",
 )
 def bitwise_right_shift(input, other):
-    """The bits of integers moved right by `other` places, the sign bit repeated."""
+    """The bits of integers moved right by `other` positions, the sign bit repeated."""
     return xp.right_shift(input, other)
 
 

@@ -46,7 +46,7 @@ def _by_stride(input, dims):
 
 def _walked(input, dims, function, **options):
     """The transform over `dims`, in PyTorch's order: the others outside, by their steps, then
-    `dims`, the last one innermost. So the result lies in memory."""
+    `dims`, the last one innermost. That is the result's order in memory."""
     dims = tuple(d % input.ndim for d in dims)
     if type(input) is not np.ndarray or not dims:
         return function(input, axes=dims, **options)

@@ -110,12 +110,12 @@ def _numbers_on_device():
 
 
 def are_counted_there(states):
-    """Whether the ``step`` of every state lies on a GPU."""
+    """Whether the ``step`` of every state is on a GPU."""
     return all(state["step"].is_cuda for state in states)
 
 
 def count_and_number(name, states, scalars, settings):
-    """Add one to steps that lie on a GPU and evaluate there what depends on them, one launch.
+    """Add one to steps that are on a GPU and evaluate there what depends on them, one launch.
 
     `scalars` names the entries of a state that the optimizer `name` keeps for that.
     """

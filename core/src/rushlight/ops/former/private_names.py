@@ -226,7 +226,7 @@ def _safe_softmax(input: Tensor, dim, dtype=None):
 
 # ------------------------------------------------------------------------------------- indexing
 def _within(indices, shape):
-    """Indices moved to the nearest valid place."""
+    """Indices moved to the nearest valid position."""
     return tuple(
         slice(None) if index is None else index.clamp(-size, size - 1)
         for index, size in zip(indices, shape, strict=False)
@@ -242,8 +242,8 @@ def _within(indices, shape):
     exported=True,
 )
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices, fill):
-    """``input[indices]`` where `mask` is true, `fill` elsewhere; places beyond the end do no harm
-    there."""
+    """``input[indices]`` where `mask` is true, `fill` elsewhere; positions beyond the end do no
+    harm there."""
     return input[_within(indices, input.shape)].masked_fill(~mask, fill)
 
 
@@ -352,8 +352,8 @@ def max_pool2d_with_indices_backward(
     ceil_mode,
     indices: Tensor,
 ):
-    """The gradient of :func:`nn.functional.max_pool2d`'s input: that of the output, at the places
-    that the `indices` name."""
+    """The gradient of :func:`nn.functional.max_pool2d`'s input: that of the output, at the
+    positions that the `indices` name."""
     refuse_complex("max_pool2d_backward", grad_output._array)
     if input.dim() == 3:
         shape = (1, *input.shape)

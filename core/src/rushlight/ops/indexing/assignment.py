@@ -169,7 +169,7 @@ def _write_slices(self, first, dim, index, value):
 
 
 def _filled_where(array, mask, value):
-    """Write a number at a mask of leading dimensions; False for other places."""
+    """Write a number at a mask of leading dimensions; False for other positions."""
     if mask.shape != array.shape[: mask.ndim]:
         return False
     trailing = array.ndim - mask.ndim

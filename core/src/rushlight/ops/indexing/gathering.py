@@ -93,7 +93,7 @@ def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
         check_bounds("gather", places, rows.shape[dim], dim)
         found = rows[along(places, dim)]
     if type(found) is np.ndarray and not found.flags.c_contiguous:
-        found = found.copy()  # row by row, however the index lies
+        found = found.copy()  # row by row, however the index is
     return found.reshape(index.shape)
 
 

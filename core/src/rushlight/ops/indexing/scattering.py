@@ -233,7 +233,7 @@ def _index_reduce_gradient(grad, input, source, index, out, dim, reduce, include
     return _reduce_back(grad, input, source, out, reduce, include_self, add, look)
 
 
-# --------------------------------------------------------------------------------- masks and places
+# --------------------------------------------------------------------------- masks and positions
 def _masked_scatter_samples(make):
     return [
         ((make(3, 4), make.mask(3, 4), make(12)), {}),
@@ -307,7 +307,7 @@ def _check_put(input, index, source, accumulate=False):
 
 @op(samples=_put_samples, inplace=True, meta=checked(_check_put, meta_like_input), batching="put")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate=False):
-    """A copy with `source` written (or added) at places of the flattened input."""
+    """A copy with `source` written (or added) at positions of the flattened input."""
     check_same_dtype("put", input, source, "source")
     _check_put(input, index, source)
     places = flat_places("put_", index, input.size).reshape(-1)
@@ -357,7 +357,7 @@ def nonzero_static(input: Tensor, *, size, fill_value=-1):
     differentiable=False,
 )
 def unravel_index(indices: Tensor, shape):
-    """Places in a flattened tensor of a shape as a tuple of coordinates.
+    """Positions in a flattened tensor of a shape as a tuple of coordinates.
 
     >>> rushlight.unravel_index(rushlight.tensor([4]), (2, 3))
     (tensor([1]), tensor([1]))

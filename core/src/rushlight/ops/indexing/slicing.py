@@ -237,7 +237,7 @@ unfold.gradient(input=_unfold_gradient)
     inplace="_as_strided_",
 )
 def _as_strided(input: Tensor, size, stride, storage_offset, input_stride, input_offset):
-    """A view of the storage; where the input lies in it is for the gradient to know."""
+    """A view of the storage; where the input is in it is for the gradient to know."""
     if isinstance(input, MetaArray):
         return meta_array(size, input.dtype)
     owner, item = _root(input), input.itemsize

@@ -222,7 +222,7 @@ _pdist.gradient(input=_pdist_gradient)
 
 
 def _pairs_of(count, device):
-    """The places of all pairs of `count` rows."""
+    """The positions of all pairs of `count` rows."""
     from rushlight.ops.creation.tensors import tensor
 
     return [tensor(i.astype(np.int64), device=device) for i in np.triu_indices(count, 1)]

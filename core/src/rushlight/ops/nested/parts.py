@@ -155,7 +155,7 @@ def permute(input, *dims):
 
 @rule(shapes.movedim)
 def movedim(input, source, destination):
-    """Dimensions behind the batch moved to other places."""
+    """Dimensions behind the batch moved to other positions."""
     sources = [source] if isinstance(source, int) else list(source)
     places = [destination] if isinstance(destination, int) else list(destination)
     count = input.dim()

@@ -1,6 +1,6 @@
 """Nested tensors: sequences of different lengths in one tensor, without padding.
 
-The sequences lie one after the other in the elements (total, *); `offsets` (B + 1,) says where each
+The sequences are one after the other in the elements (total, *); `offsets` (B + 1,) says where each
 begins. One dimension is ragged: dimension 1, or a later one after `transpose`. Autograd knows the
 elements; elementwise ops, and ops along other dimensions, act on all sequences at once.
 """
@@ -89,7 +89,7 @@ class NestedTensor(ElementsTensor):
         return from_numpy(self._offsets)
 
     def lengths(self):
-        """The lengths of the sequences (B,) where there are gaps behind them; None where they lie
+        """The lengths of the sequences (B,) where there are gaps behind them; None where they are
         one after the other."""
         return None if self._lengths is None else from_numpy(self._lengths)
 
@@ -142,7 +142,7 @@ class NestedTensor(ElementsTensor):
     nelement = numel
 
     def is_contiguous(self, memory_format=None):
-        """Whether the ragged dimension is where it was made, and nothing lies between."""
+        """Whether the ragged dimension is where it was made, and nothing is between."""
         return self._ragged == 1 and self._lengths is None and self._elements.is_contiguous()
 
     def contiguous(self, memory_format=None):
@@ -238,7 +238,7 @@ def without_gaps(input, name):
 
 
 def same_sequences(first, second):
-    """Whether two nested tensors have their sequences in the same places."""
+    """Whether two nested tensors have their sequences in the same positions."""
     if first._ragged != second._ragged or not np.array_equal(first._offsets, second._offsets):
         return False
     return np.array_equal(first.sequence_lengths(), second.sequence_lengths())

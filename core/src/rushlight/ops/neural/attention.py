@@ -338,12 +338,12 @@ def _projected(query, key, value, weight, bias, separate):
 
 
 def _is_batch_first(tensor):
-    """Whether an (L, N, E) tensor lies in memory as (N, L, E)."""
+    """Whether an (L, N, E) tensor is in memory as (N, L, E)."""
     return not tensor.is_contiguous() and tensor.transpose(0, 1).is_contiguous()
 
 
 def _linear_as_stored(input, weight, bias):
-    """:func:`linear` of (L, N, E); where it lies batch first, so does the result: no copies."""
+    """:func:`linear` of (L, N, E); where it is batch first, so is the result: no copies."""
     if _is_batch_first(input):
         return linear(input.transpose(0, 1), weight, bias).transpose(0, 1)
     return linear(input, weight, bias)

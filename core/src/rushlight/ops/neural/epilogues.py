@@ -61,7 +61,7 @@ def linear_then(input, weight, bias, epilogue):
 def convolution_then(count, input, weight, bias, settings, epilogue):
     """The convolution over `count` dims of float32, by its stride, padding, dilation and groups,
     then an epilogue; None where something is recorded or watched, and for shapes and settings that
-    were not met before."""
+    were not seen before."""
     if epilogue is None or input._dtype is not float32 or not unrecorded(input, weight, bias):
         return None
     if not (lies_plainly(input) and weight._array.flags.c_contiguous):

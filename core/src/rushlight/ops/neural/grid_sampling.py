@@ -105,7 +105,7 @@ def _padded(x, size, padding_mode, align_corners):
 
 
 def _gathered(input, places, sizes):
-    """Values (N, C, M) at integer places (one (N, M) per dimension); zero outside."""
+    """Values (N, C, M) at integer positions (one (N, M) per dimension); zero outside."""
     flat, inside = None, None
     for place, size in zip(places, sizes, strict=True):
         fits = (place >= 0) & (place <= size - 1)

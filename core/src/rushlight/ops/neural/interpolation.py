@@ -130,7 +130,7 @@ def _check(input, mode, align_corners, antialias):
 def _by_sizes(input, sizes):
     """Whether nearest elements go by sizes, whatever the factor, where a size stays or doubles, and
     by float32 factors else: so PyTorch's kernels have it for small images, and for four or more
-    channels that lie last."""
+    channels that are last."""
     if len(sizes) == 2 and sum(sizes) <= 128:
         return True
     last = {2: channels_last, 3: channels_last_3d}.get(len(sizes))

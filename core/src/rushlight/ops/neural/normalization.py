@@ -280,7 +280,7 @@ def batch_norm_rectified(input, running_mean, running_var, weight, bias, momentu
 
 def fits_rectified(input, *vectors):
     """Whether batch norm and an activation may be one op: dense arrays so large that memory counts,
-    of one dtype and matching lengths, and nobody watches single ops."""
+    of one dtype and matching lengths, and no mode is active."""
     array = input._array
     if STATE.modes or stack.levels or type(array) is not np.ndarray or array.size <= _SMALL:
         return False
@@ -429,7 +429,7 @@ def _batch_norm_given_gradient(grad, input, weight, mean, var, eps, needs):
 
 def _fits_given(input, mean, var, *vectors):
     """Whether eval mode may be one op: numbers on the CPU in any memory, statistics that need no
-    gradient, vectors of matching lengths, and nobody watches single ops."""
+    gradient, vectors of matching lengths, and no mode is active."""
     array = input._array
     if STATE.modes or stack.levels or type(array) is not np.ndarray or not array.size:
         return False

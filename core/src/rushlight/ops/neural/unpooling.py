@@ -207,7 +207,7 @@ def _fractional(name, count, input, kernel_size, output_size, output_ratio, samp
 
 
 def _first_largest(windows):
-    """The place of the maximum; of a NaN the last one, as PyTorch finds it."""
+    """The position of the maximum; of a NaN the last one, as PyTorch finds it."""
     nan = windows != windows
     last = windows.shape[-1] - 1 - np.argmax(nan[..., ::-1], -1)
     return np.where(nan.any(-1), last, np.argmax(np.where(nan, -np.inf, windows), -1))

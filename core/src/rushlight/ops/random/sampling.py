@@ -436,7 +436,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
     engine = _engine(generator, _place(input._device))
-    # the noise lies in memory as a tensor like the input does
+    # the noise is in memory as a tensor like the input is
     like, turned = input if input.is_contiguous() else empty_like(input), rows.shape[::-1]
     rows_first = like.dim() == 1 or like.is_contiguous()
     with engine.lock:

@@ -57,7 +57,7 @@ def histc(input: Tensor, bins=100, min=0, max=0):
 
 
 def _edges(values, bins, low, high):
-    """`bins` equal bins, their edges placed as :func:`rushlight.linspace` places points."""
+    """`bins` equal bins, their edges placed as :func:`rushlight.linspace` spaces points."""
     from rushlight.ops.creation.tensors import linspace
 
     return linspace(low, high, bins + 1, dtype=dtype_of(values))._array

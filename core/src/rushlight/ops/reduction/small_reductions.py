@@ -1,5 +1,5 @@
 """Reductions of small arrays by built-in functions, before the declared bodies are asked, and
-extremes with their places by one call."""
+extremes with their positions by one call."""
 
 from __future__ import annotations
 

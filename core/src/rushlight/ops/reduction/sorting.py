@@ -38,7 +38,7 @@ def sortable(array):
 
 
 def _ordered_along(array, axis, descending):
-    """Elements in order along a dimension and their places, by compiled loops; or None."""
+    """Elements in order along a dimension and their positions, by compiled loops; or None."""
     if axis == array.ndim - 1 and array.flags.c_contiguous:
         return ordering.ordered(array, descending)
     if array.shape[axis] < _MOVED:
@@ -212,7 +212,7 @@ def msort(input: Tensor):
 
 
 def _chosen(input, axis, k):
-    """The k-th smallest elements of the last dimension and their places, or None."""
+    """The k-th smallest elements of the last dimension and their positions, or None."""
     if type(input) is not np.ndarray or axis != input.ndim - 1:
         return None
     return ordering.chosen(input, k)
@@ -417,7 +417,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 
 def _distinct(array, inverse, counts):
-    """What np.unique gives of integers: by a table of what there is where they lie close together,
+    """What np.unique gives of integers: by a table of what there is where they are close together,
     by a sort otherwise; None where neither is the way."""
     if array.size >= _TABLED:
         low, high = int(array.min()), int(array.max())
@@ -485,7 +485,7 @@ def _unique_on_gpu(input, axis, return_inverse, return_counts):
 Tensor.unique = unique
 
 
-# ----------------------------------------------------------------------- places in sorted sequences
+# ----------------------------------------------------------------- positions in sorted sequences
 def _check_sequence(sequence, values, side, right, sorter):
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -512,7 +512,7 @@ def _check_sequence(sequence, values, side, right, sorter):
 
 
 def _places(sequence, values, right):
-    """Places on the CPU; of dtypes of 8 and 16 bits as those of wider ones."""
+    """Positions on the CPU; of dtypes of 8 and 16 bits as those of wider ones."""
     wide = {1: np.int32, 2: np.float32 if sequence.dtype.kind in "fV" else np.int32}
     dtype, shape = wide.get(sequence.dtype.itemsize, sequence.dtype), values.shape
     sequence, values = (np.ascontiguousarray(a, dtype) for a in (sequence, values))

@@ -1,4 +1,4 @@
-"""Copies of tensors, and in which order their elements lie in memory."""
+"""Copies of tensors, and in which order their elements are in memory."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ turned.short.whole = True  # where a format is given; others are copied by NumPy
 
 
 def _clone_kernel(input, memory_format=None):
-    """Small arrays that lie otherwise are turned by one call."""
+    """Small arrays that are laid out otherwise are turned by one call."""
     plain = input.flags.c_contiguous and (1 not in input.shape or lies_by_rows(input))
     if memory_format is None and plain:
         found = input.copy() if 0 < input.nbytes < blocks.LEAST else blocks.copied(input)
@@ -89,7 +89,7 @@ clone.gradient(input=lambda grad: grad)
     samples=lambda make: [(make(),), (make(0, 3),), (make(4, 3).t(),)],
 )
 def contiguous(input: Tensor, memory_format=None):
-    """The tensor itself if its memory lies in the format (row-major by default), else a copy that
+    """The tensor itself if its memory is in the format (row-major by default), else a copy that
     does."""
     if memory_format is None and type(input._array) is _ndarray:
         if input._array.flags.c_contiguous:
@@ -105,7 +105,7 @@ def contiguous(input: Tensor, memory_format=None):
 
 
 def is_contiguous(input, memory_format=contiguous_format):
-    """Whether the memory lies without gaps in a format's order; row-major by default."""
+    """Whether the memory is without gaps in a format's order; row-major by default."""
     if input._device.type == "meta":
         return memory_format.order is None or input._array.ndim == len(memory_format.order)
     return is_laid_out(input._array, check_format("is_contiguous", memory_format))

@@ -73,7 +73,7 @@ def empty_permuted(
     requires_grad=False,
     pin_memory=False,
 ):
-    """Uninitialised dense memory whose dimensions lie in the order `physical_layout`, the outermost
+    """Uninitialised dense memory whose dimensions are in the order `physical_layout`, the outermost
     first."""
     size, order = normalize_size((size,)), tuple(physical_layout)
     if len(size) != len(order):
@@ -175,7 +175,7 @@ def resize_as(self, tensor):
 
 
 def dim_order(self, *, ambiguity_check=False) -> tuple:
-    """The dimensions in the order in which they lie in memory, the slowest first."""
+    """The dimensions in the order in which they are in memory, the slowest first."""
     if ambiguity_check:
         raise NotImplementedError(
             "dim_order(ambiguity_check=...) is not available; ask is_contiguous(memory_format=...)"

@@ -44,7 +44,7 @@ add_methods(__reversed__=_reversed)
 
 
 def row_by_row(input):
-    """A copy that lies row by row."""
+    """A copy that is row-major."""
     return input.clone(memory_format=contiguous_format)
 
 

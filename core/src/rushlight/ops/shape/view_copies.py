@@ -61,7 +61,7 @@ def slice_scatter(input: Tensor, src: Tensor, dim=0, start=None, end=None, step=
 
 
 def _scattered_in_storage(input, src, size, stride, offset):
-    """`src` in place of a view of the storage, for an input that does not lie in it row by row
+    """`src` in place of a view of the storage, for an input that is not in it row by row
     from the start."""
     steps, start = input.stride(), input.storage_offset()
     reach = sum((n - 1) * step for n, step in zip(input.shape, steps, strict=True))
@@ -78,7 +78,7 @@ def _scattered_in_storage(input, src, size, stride, offset):
     differs=("gradient",), samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)]
 )
 def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=None):
-    """A copy with `src` at the elements that :func:`as_strided` gives of the copy, which lies in
+    """A copy with `src` at the elements that :func:`as_strided` gives of the copy, which is in
     memory as `input` does. Elements that `src` replaces have no part in the result: their gradient
     is zero (PyTorch's as_strided_scatter gives these elements a gradient, and none to the others).
     """

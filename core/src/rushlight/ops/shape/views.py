@@ -122,7 +122,7 @@ def _view_method(self, *shape, size=None, dtype=None):
 
 
 def _named_view():
-    """The method: arguments that the op's doors take go straight to them."""
+    """The method: arguments that the op's native calls take go straight to them."""
     method = positional(_view_op.op, _view_method)
     method.__name__ = method.__qualname__ = _view_op.op.name
     method.__doc__, method.__wrapped__ = _view_method.__doc__, _view_method
@@ -468,7 +468,7 @@ _moved = ShortView()
     aten_aliases={"moveaxis": "intlist"},
 )
 def movedim(input: Tensor, source, destination):
-    """Dimensions moved to new places; the others keep their order."""
+    """Dimensions moved to new positions; the others keep their order."""
     if (out := _moved.of_composite(input, source, destination)) is not NotImplemented:
         return out
     ndim = input.dim()
@@ -587,7 +587,7 @@ def flatten(input: Tensor, start_dim=0, end_dim=-1):
 
 @composite(aliases=(), samples="unary")
 def ravel(input: Tensor):
-    """One dimension; a view of a tensor whose elements lie row by row."""
+    """One dimension; a view of a tensor whose elements are row-major."""
     return reshape(input.contiguous(), (-1,))
 
 

@@ -50,8 +50,8 @@ def sparse_coo_tensor(
 ):
     """A tensor with `values` (nnz, *dense dims) at `indices` (sparse dims, nnz), zero elsewhere.
 
-    Without `size` it is as large as the indices need. Elements at the same place add up. Gradients
-    reach `values`.
+    Without `size` it is as large as the indices need. Elements at the same position add up.
+    Gradients reach `values`.
 
     >>> i = rushlight.tensor([[0, 1], [2, 0]])
     >>> rushlight.sparse_coo_tensor(i, rushlight.tensor([3.0, 4.0]), (2, 3)).to_dense()
@@ -184,7 +184,7 @@ def to_coordinates(tensor, count):
 
 
 def _picked(dense, pattern):
-    """The elements of a dense tensor at the places of a pattern: (nnz, *dense dims)."""
+    """The elements of a dense tensor at the positions of a pattern: (nnz, *dense dims)."""
     count = pattern.sparse_dim
     from rushlight.ops.sparse.tensors import _tensor
 
@@ -194,8 +194,8 @@ def _picked(dense, pattern):
 
 @rule("to_dense", every=True)
 def to_dense(self, dtype=None, *, masked_grad=None):
-    """The tensor in dense layout. Its gradient has the places of the tensor, or all of them where
-    `masked_grad` is False."""
+    """The tensor in dense layout. Its gradient has the positions of the tensor, or all of them
+    where `masked_grad` is False."""
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense")
     return _dense_of_layout(self) if masked_grad is False else _dense(self)
@@ -232,7 +232,7 @@ def _masked(grad, self, mask):
 
 
 def sparse_mask(self, mask):
-    """The elements of a dense tensor at the places of a sparse one."""
+    """The elements of a dense tensor at the positions of a sparse one."""
     if not is_sparse(mask):
         raise RuntimeError("sparse_mask(): expected mask to be sparse")
     if tuple(self.shape) != mask._pattern.size:

@@ -170,13 +170,13 @@ def _add_sparse(input, other, alpha):
 
 
 def _behind(first, second, *parts):
-    """The places of two patterns one after the other."""
+    """The positions of two patterns one after the other."""
     indices = np.concatenate([first.indices, second.indices], 1)
     return make_sparse(first.moved(indices, coalesced=False), cat(parts))
 
 
 def _merged(first, second, *parts):
-    """The places of two patterns merged; coalesced if both are, and no more than both where they
+    """The positions of two patterns merged; coalesced if both are, and no more than both where they
     are not."""
     both = first.coalesced and second.coalesced
     left, right = merged_places(first.linear(), second.linear())
@@ -189,7 +189,7 @@ def _merged(first, second, *parts):
 
 
 def _with_gaps(elements, places):
-    """The elements at places, zero where a place is -1."""
+    """The elements at positions, zero where a position is -1."""
     if (places >= 0).all():
         return elements.index_select(0, _tensor(places))
     row = zeros((1, *elements.shape[1:]), dtype=elements.dtype)
@@ -233,7 +233,8 @@ def _add_to_dense(input, other, alpha):
 
 @rule(arithmetic.add, inplace=True, every=True)
 def add_(input, other, *, alpha=1):
-    """Add into a sparse tensor, or a sparse one into a dense one (only its places are touched)."""
+    """Add into a sparse tensor, or a sparse one into a dense one (only its positions are
+    touched)."""
     if is_sparse(input) and input._pattern.special and not is_sparse(other):
         raise missing(add_.__name__, input)
     if not is_sparse(input) and other._pattern.special and other.layout not in (CSR, CSC):
@@ -263,7 +264,7 @@ def add_(input, other, *, alpha=1):
 
 
 def _add_places(input, tensor, alpha):
-    """Add into the places of a coalesced tensor, and touch no others: what steps with sparse
+    """Add into the positions of a coalesced tensor, and touch no others: what steps with sparse
     gradients of large tables come down to."""
     pattern = tensor._pattern
     _check_places(pattern.indices, pattern.size)
@@ -298,7 +299,7 @@ def _pull_of_product(grad, args, options, needs):
 @rule(arithmetic.mul, every=True)
 @whole(_pull_of_product, node="MulBackward0")
 def mul(input, other):
-    """Element by element: with a number, a dense tensor, or at the places both have."""
+    """Element by element: with a number, a dense tensor, or at the positions both have."""
     if not is_sparse(input):
         input, other = other, input
     if not isinstance(other, Tensor) or (not is_sparse(other) and other.dim() == 0):
@@ -337,8 +338,8 @@ def _intersection(input, other):
 
 
 def _at_places(tensor, other):
-    """The product at every place of a tensor that is not coalesced, with one that is: PyTorch keeps
-    the places then."""
+    """The product at every position of a tensor that is not coalesced, with one that is: PyTorch
+    keeps the positions then."""
     keys, wanted = other._pattern.linear(), tensor._pattern.linear()
     at = np.searchsorted(keys, wanted)
     found = np.append(keys, -1)[at] == wanted
@@ -394,7 +395,7 @@ def floor_divide_(input, other):
 
 @rule(arithmetic.pow)
 def pow(input, exponent):
-    """Elements to the power of a number; places without an element stay zero."""
+    """Elements to the power of a number; positions without an element stay zero."""
     if not is_sparse(input) or isinstance(exponent, Tensor) and exponent.dim():
         raise missing("pow with a tensor as exponent")
     if float(exponent) == 0:

@@ -1,6 +1,6 @@
 """Tensors whose elements another, dense tensor holds: the base of sparse and nested tensors.
 
-Autograd knows the elements only; gradients of the whole have its places.
+Autograd knows the elements only; gradients of the whole have its positions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ElementsTensor(Tensor):
     """A tensor that keeps its elements in the dense tensor ``_elements``."""
 
     def with_elements(self, elements):
-        """Other elements in the same places."""
+        """Other elements in the same positions."""
         raise NotImplementedError(f"{type(self).__name__}.with_elements")
 
     # ------------------------------------------------------------------ autograd

@@ -1,9 +1,9 @@
 """How gradients reach sparse tensors that are leaves, or were made of leaves by linear operations.
 
 Such a tensor has a node of its own, and its gradient is of the layout that PyTorch gives it: dense
-after a product with a dense matrix, in the places of another tensor after a product with that one.
-Every other op reads the elements (`elements`), and its gradient has the tensor's own places. Sparse
-tensors made of elements that require gradients have no node: the elements have.
+after a product with a dense matrix, in the positions of another tensor after a product with that
+one. Every other op reads the elements (`elements`), and its gradient has the tensor's own
+positions. Sparse tensors made of elements that require gradients have no node: the elements have.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def same_kind(args):
 
 
 class _Elements(Function):
-    """The elements of a sparse tensor; their gradient in its places."""
+    """The elements of a sparse tensor; their gradient in its positions."""
 
     _node_name = "ValuesBackward0"
 
@@ -53,7 +53,7 @@ class _Elements(Function):
 
 def elements(tensor, adjacent=True):
     """The elements of a sparse tensor, with the way to its gradient where one is recorded, whose
-    elements lie one behind the other if `adjacent`."""
+    elements are one behind the other if `adjacent`."""
     if tensor._node is None or not mode.recording:
         return tensor._held
     return _Elements.apply(tensor, adjacent)

@@ -31,7 +31,7 @@ class Pattern:
     count = property(lambda self: self.indices.shape[1], doc="Number of places.")
 
     def linear(self, dims=None):
-        """One number for each place, from its indices along `dims` (default: all)."""
+        """One number for each position, from its indices along `dims` (default: all)."""
         dims = range(self.sparse_dim) if dims is None else dims
         keys = np.zeros(self.count, np.int64)
         for dim in dims:
@@ -39,7 +39,7 @@ class Pattern:
         return keys
 
     def by(self, dim):
-        """``(starts, order)`` of the places sorted by their index along `dim`."""
+        """``(starts, order)`` of the positions sorted by their index along `dim`."""
         if dim not in self._orders:
             self._orders[dim] = order_of(self.indices[dim], self.size[dim])
         return self._orders[dim]
@@ -90,7 +90,7 @@ class CompressedPattern:
         return len(self.size) - self.starts.ndim - 1
 
     def coordinates(self):
-        """The places of all elements as coordinates, in the order of :meth:`flat`."""
+        """The positions of all elements as coordinates, in the order of :meth:`flat`."""
         if self._pattern is None:
             self._pattern = self._simple() if not self.special else self._general()
         return self._pattern
@@ -121,7 +121,8 @@ class CompressedPattern:
         return Pattern(indices, self.size, self.layout == CSR)
 
     def flat(self, elements):
-        """Elements (*B, nnz, *block, *dense) as (places, *dense): those of :meth:`coordinates`."""
+        """Elements (*B, nnz, *block, *dense) as (positions, *dense): those of
+        :meth:`coordinates`."""
         return (
             elements.reshape(-1, *self.size[self.starts.ndim + 1 :]) if self.special else elements
         )
@@ -136,7 +137,7 @@ def compressed(pattern):
 
 
 def grouped(pattern, batch, layout, blocksize):
-    """The compressed form of coordinates with `batch` leading dimensions, and for each place in
+    """The compressed form of coordinates with `batch` leading dimensions, and for each position in
     their order where its element belongs among ``(*B, nnz, *block)``, flat.
 
     RuntimeError where matrices of a batch have different numbers of elements or blocks.

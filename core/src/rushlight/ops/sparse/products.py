@@ -51,8 +51,8 @@ def _sampled_shape(left, right, pattern, rows):
     batching="spmm",
 )
 def _spmm(values: Tensor, other: Tensor, pattern, rows):
-    """The product of a sparse matrix, its elements `values` (nnz,) in the places of `pattern`, and
-    a dense one; of its transpose where `rows` is 1: the dimension that the rows come from."""
+    """The product of a sparse matrix, its elements `values` (nnz,) in the positions of `pattern`,
+    and a dense one; of its transpose where `rows` is 1: the dimension that the rows come from."""
     starts, order = pattern.by(rows)
     return kernels.sparse_times_dense(starts, order, pattern.indices[1 - rows], values, other)
 
@@ -65,7 +65,7 @@ def _spmm(values: Tensor, other: Tensor, pattern, rows):
     barred="unsigned complex",
 )
 def _sddmm(left: Tensor, right: Tensor, pattern, rows):
-    """``(left @ right.T)`` at the places of a pattern: (nnz,)."""
+    """``(left @ right.T)`` at the positions of a pattern: (nnz,)."""
     return kernels.sampled_product(left, right, pattern.indices[rows], pattern.indices[1 - rows])
 
 
@@ -128,14 +128,14 @@ def _pull_of_product(grad, args, options, needs):
 
 
 def _pull_of_places(grad, args, options, needs):
-    """That of a product of two COO matrices: in places of the operand only."""
+    """That of a product of two COO matrices: in positions of the operand only."""
     found = _pull_of_product(grad, args, options, needs)
     return [g if g is None else _inside(g, a) for g, a in zip(found, args, strict=True)]
 
 
 def _inside(grad, tensor):
-    """The elements of a gradient in the places of a tensor. As in PyTorch the others stay as zeros
-    where the gradient has as many elements as the tensor."""
+    """The elements of a gradient in the positions of a tensor. As in PyTorch the others stay as
+    zeros where the gradient has as many elements as the tensor."""
     places = coalesced(tensor)._pattern.linear()
     inside = np.isin(grad._pattern.linear(), places)
     if len(inside) == len(places):
@@ -193,7 +193,7 @@ def _places(tensor):
 
 
 def _sparse_times_sparse(input, other):
-    """Every product of elements, added up by place."""
+    """Every product of elements, added up by position."""
     csr = input.layout != COO or other.layout != COO
     first, second = coalesced(as_coo(input)), coalesced(as_coo(other))
     rows, middle = first._pattern.indices
@@ -324,7 +324,7 @@ def smm(input, mat):
 
 def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1):
     """``beta * input + alpha * mat1 @ mat2`` of sparse `input` and `mat1` as a sparse matrix, which
-    is not coalesced: its places are those of `input` and then those of the product."""
+    is not coalesced: its positions are those of `input` and then those of the product."""
     for name, tensor in (("input", input), ("mat1", mat1)):
         if not is_sparse(tensor) or tensor.layout != COO:
             raise RuntimeError(
@@ -411,7 +411,7 @@ def _extreme_terms(input, mat2, reduce):
 
 @numpy_names
 def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
-    """``beta * input + alpha * (mat1 @ mat2)`` at the places of the CSR matrix `input` only."""
+    """``beta * input + alpha * (mat1 @ mat2)`` at the positions of the CSR matrix `input` only."""
     if not is_sparse(input) or input.layout != CSR or input._pattern.special:
         raise RuntimeError("sampled_addmm: Expected self to be a tensor with sparse CSR layout")
     if mat1.dim() != 2 or mat2.dim() != 2 or mat1.shape[1] != mat2.shape[0]:

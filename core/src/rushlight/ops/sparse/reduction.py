@@ -47,7 +47,7 @@ def _spread_elements(grad, input, dtype):
     return with_elements(tensor, spread if dtype is None else spread.to(input.dtype, copy=True))
 
 
-# The total whose gradient has the places of the tensor.
+# The total whose gradient has the positions of the tensor.
 _sparse_total = whole(_spread_elements, node="SumBackward0")(_total.__wrapped__)
 
 

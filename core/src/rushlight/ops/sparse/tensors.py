@@ -176,7 +176,7 @@ class SparseTensor(ElementsTensor):
 
     # ------------------------------------------------------------------ parts
     def with_elements(self, elements):
-        """Other elements in the same places."""
+        """Other elements in the same positions."""
         return make_sparse(self._pattern, elements)
 
     def _nnz(self):
@@ -380,7 +380,7 @@ def make_sparse(pattern, elements):
 
 
 def with_elements(tensor, elements):
-    """Other elements in the places of a sparse tensor."""
+    """Other elements in the positions of a sparse tensor."""
     return make_sparse(tensor._pattern, elements)
 
 
@@ -456,7 +456,7 @@ def _compressed(tensor, layout, blocksize, batch):
     dense = tensor._elements.shape[1:]
     shape = (*made.columns.shape, *(blocksize if layout in BLOCKED else ()), *dense)
     count = made.columns.size * blocksize[0] * blocksize[1]
-    if count == len(places):  # every place has one element: they only change their order
+    if count == len(places):  # every position has one element: they only change their order
         order = np.empty(count, np.int64)
         order[places] = np.arange(count)
         elements = tensor._elements.index_select(0, _tensor(order))
@@ -466,7 +466,7 @@ def _compressed(tensor, layout, blocksize, batch):
 
 
 def coalesced(tensor):
-    """The same tensor with sorted, distinct indices: elements at the same place are added."""
+    """The same tensor with sorted, distinct indices: elements at the same position are added."""
     return tensor if tensor._pattern.coalesced else _coalesced(tensor)
 
 
@@ -483,7 +483,7 @@ def _coalesced(tensor):
 
 
 def first_of_each(tensor):
-    """A coalesced tensor that has the first of the elements at each place."""
+    """A coalesced tensor that has the first of the elements at each position."""
     pattern = tensor._pattern
     _, first = np.unique(pattern.linear(), return_index=True)
     made = pattern.moved(np.ascontiguousarray(pattern.indices[:, first]), coalesced=True)

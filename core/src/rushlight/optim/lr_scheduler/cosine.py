@@ -81,7 +81,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._set(values)
 
     def _go_to(self, epoch):
-        """Find the cycle an epoch lies in: lengths are T_0 times powers of T_mult."""
+        """Find the cycle an epoch is in: lengths are T_0 times powers of T_mult."""
         if epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch
         elif self.T_mult == 1:

@@ -139,7 +139,7 @@ class Timer:
         max_run_time: float = 10.0,
         callback=None,
     ) -> Measurement:
-        """Blocks until the quartiles lie within `threshold` of the median, and `min_run_time`
+        """Blocks until the quartiles are within `threshold` of the median, and `min_run_time`
         seconds are spent, or `max_run_time` are."""
         number = self._block(min_run_time)
         times: list[float] = []

@@ -43,7 +43,7 @@ class _Pickler(pickle.Pickler):
         self.dispatch_table = ChainMap(others, copyreg.dispatch_table)
 
     def reducer_override(self, value):
-        """Tensors as places in blocks or as plain buffers; everything else as usual."""
+        """Tensors as positions in blocks or as plain buffers; everything else as usual."""
         kind = type(value)
         if kind is not Tensor and kind is not Parameter:
             return NotImplemented
@@ -129,7 +129,7 @@ def pack(value):
 
 
 def unpack(text, descriptors):
-    """The value that :func:`pack` wrote; its large parts lie in the sender's blocks."""
+    """The value that :func:`pack` wrote; its large parts are in the sender's blocks."""
     sizes, buffers, content = pickle.loads(text)
     blocks = [
         SharedBlock.attach(descriptor, size, keep=False)

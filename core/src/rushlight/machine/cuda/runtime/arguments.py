@@ -3,13 +3,13 @@
 An argument is one of
 
 - a NumPy scalar (``np.uint64`` for an address, ``np.int32``, ``np.int64``, ``np.float32``,
-  ``np.float64``, ``np.bool_``, any other of at most 8 bytes), passed as it lies in memory;
+  ``np.float64``, ``np.bool_``, any other of at most 8 bytes), passed as it is in memory;
 - a Python int, passed as a signed or (from 2**63 on) unsigned number of 8 bytes: an address or a
   ``long long``;
 - a contiguous NumPy array, passed *by value* as a struct of its bytes (shapes and strides);
 - a ctypes instance, passed by value.
 
-Python's float and bool are refused: their size in C++ is not theirs. Scalars lie in slots of 8
+Python's float and bool are refused: their size in C++ is not theirs. Scalars are in slots of 8
 bytes of one buffer, written by one call; how is remembered per sequence of types.
 """
 
@@ -35,7 +35,7 @@ def _is_scalar(kind):
 
 @functools.lru_cache(4096)
 def _plan(kinds):
-    """(format of all slots, sizes, kinds, places of what is passed by value) for some types."""
+    """(format of all slots, sizes, kinds, positions of what is passed by value) for some types."""
     words, sizes, letters, others = ["<"], [], "", []
     for position, kind in enumerate(kinds):
         if kind is int:

@@ -1,6 +1,6 @@
 """Memory of the emulated devices: a pool on the CPU that notices misuse.
 
-Fresh and freed memory is filled with 0xCB. Behind (and before) every block lie canaries, checked
+Fresh and freed memory is filled with 0xCB. Behind (and before) every block are canaries, checked
 when it is freed and on synchronisation; memory taken from the pool must still hold its poison.
 """
 

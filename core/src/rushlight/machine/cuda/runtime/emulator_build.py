@@ -1,6 +1,6 @@
 """g++ for the emulator: kernel text to shared objects, kept on disk.
 
-The files lie where compiled kernels of the CPU lie (see :mod:`rushlight.machine.code_cache`), in
+The files are where compiled kernels of the CPU are (see :mod:`rushlight.machine.code_cache`), in
 a folder of their own per version of compiler and emulator.
 """
 
