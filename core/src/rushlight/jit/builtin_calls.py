@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import typing
 
 from rushlight import devices
@@ -27,6 +26,11 @@ def _call(*objects):
     return keep
 
 
+def _each(make, *objects):
+    for value in objects:
+        CALLS[value] = make(value)
+
+
 def _first(compiler, node):
     args, _ = compiler.arguments(node)
     if not args:
@@ -35,7 +39,9 @@ def _first(compiler, node):
 
 
 # -------------------------------------------------------------------------------- conversions
-def _conversion(name):
+def _conversion(python):
+    name = python.__name__
+
     def call(compiler, node, hint):
         if not node.args:
             value = {"int": 0, "float": 0.0, "bool": False, "str": ""}[name]
@@ -46,8 +52,7 @@ def _conversion(name):
     return call
 
 
-for _name in ("int", "float", "bool", "str", "complex"):
-    CALLS[getattr(builtins, _name)] = _conversion(_name)
+_each(_conversion, int, float, bool, str, complex)
 
 
 @_call(len)
@@ -189,8 +194,7 @@ def _number(function, kind=None):
     return call
 
 
-for _function in (abs, ord, chr, hex, oct, bin, divmod, hash):
-    CALLS[_function] = _number(_function)
+_each(_number, abs, ord, chr, hex, oct, bin, divmod, hash)
 CALLS[round] = _number(round, FLOAT)
 CALLS[all], CALLS[any] = _number(all, BOOL), _number(any, BOOL)
 CALLS[pow] = _number(pow, FLOAT)
@@ -272,8 +276,7 @@ def _context(kind):
     return call
 
 
-for _kind in (no_grad, enable_grad, set_grad_enabled):
-    CALLS[_kind] = _context(_kind)
+_each(_context, no_grad, enable_grad, set_grad_enabled)
 
 
 @_call(futures.fork)

@@ -24,6 +24,11 @@ def _form(function, name=None):
     return function
 
 
+def _named(make, names, behind=""):
+    for name in names.split():
+        _form(make(name), name + behind)
+
+
 # ------------------------------------------------------------------------------------ conversions
 @_form
 def to(self, *args, **kwargs):
@@ -55,11 +60,13 @@ def _cast(dtype):
     return call
 
 
-for _name, _dtype in {
-    "Byte": "uint8", "Char": "int8", "Double": "float64", "Float": "float32", "Half": "float16",
-    "Int": "int32", "Long": "int64", "Short": "int16",
-}.items():  # fmt: skip
-    _form(_cast(dtypes.NAMES[_dtype]), "_cast_" + _name)
+def _casts(**names):
+    for name, dtype in names.items():
+        _form(_cast(dtype), "_cast_" + name)
+
+
+_casts(Byte=dtypes.uint8, Char=dtypes.int8, Short=dtypes.int16, Int=dtypes.int32)
+_casts(Long=dtypes.int64, Half=dtypes.float16, Float=dtypes.float32, Double=dtypes.float64)
 
 
 @_form
@@ -98,8 +105,7 @@ def _spread(name):
     return lambda tensors, **options: getattr(rushlight, name)(*tensors, **options)
 
 
-for _name in ("broadcast_tensors", "block_diag", "cartesian_prod"):
-    _form(_spread(_name), _name)
+_named(_spread, "broadcast_tensors block_diag cartesian_prod")
 
 
 @_form
@@ -167,19 +173,18 @@ def _functional(name):
     return lambda *args, **kwargs: getattr(F, name)(*args, **kwargs)
 
 
-for _name in (
+_named(
+    _functional,
     "adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d avg_pool3d one_hot pad max_unpool2d "
-    "max_unpool3d scaled_dot_product_attention elu_ hardtanh_ leaky_relu_ celu_ selu_ relu_"
-).split():
-    _form(_functional(_name), _name)
+    "max_unpool3d scaled_dot_product_attention elu_ hardtanh_ leaky_relu_ celu_ selu_ relu_",
+)
 
 
 def _inplace(name):
     return lambda self, *args, **kwargs: getattr(F, name)(self, *args, inplace=True, **kwargs)
 
 
-for _name in ("relu6", "silu", "mish", "hardswish", "hardsigmoid"):
-    _form(_inplace(_name), _name + "_")
+_named(_inplace, "relu6 silu mish hardswish hardsigmoid", behind="_")
 
 
 def _with_indices(name, fixed):
@@ -189,18 +194,23 @@ def _with_indices(name, fixed):
     return _form(call, fixed)
 
 
-for _count in (2, 3):
-    _with_indices(f"max_pool{_count}d", f"max_pool{_count}d_with_indices")
-    _with_indices(f"adaptive_max_pool{_count}d", f"adaptive_max_pool{_count}d")
+_with_indices("max_pool2d", "max_pool2d_with_indices")
+_with_indices("max_pool3d", "max_pool3d_with_indices")
+_with_indices("adaptive_max_pool2d", "adaptive_max_pool2d")
+_with_indices("adaptive_max_pool3d", "adaptive_max_pool3d")
 
 
 def _padding(mode):
     return lambda self, padding: F.pad(self, list(padding), mode)
 
 
-for _count in (1, 2, 3):
-    _form(_padding("reflect"), f"reflection_pad{_count}d")
-    _form(_padding("replicate"), f"replication_pad{_count}d")
+def _pads(*counts):
+    for count in counts:
+        _form(_padding("reflect"), f"reflection_pad{count}d")
+        _form(_padding("replicate"), f"replication_pad{count}d")
+
+
+_pads(1, 2, 3)
 
 
 def _convolved(self, weight, bias, stride, padding, dilation, transposed, output_padding, groups,
@@ -241,12 +251,17 @@ def _resampled(mode, count):
     return _form(call, f"{name}{count}d")
 
 
-for _mode, _counts in {
-    "nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "linear": (1,), "bilinear": (2,),
-    "bicubic": (2,), "trilinear": (3,),
-}.items():  # fmt: skip
-    for _count in _counts:
-        _resampled(_mode, _count)
+def _upsampling(mode, *counts):
+    for count in counts:
+        _resampled(mode, count)
+
+
+_upsampling("nearest", 1, 2, 3)
+_upsampling("nearest-exact", 1, 2, 3)
+_upsampling("linear", 1)
+_upsampling("bilinear", 2)
+_upsampling("bicubic", 2)
+_upsampling("trilinear", 3)
 
 
 @_form
@@ -297,8 +312,9 @@ def _plain(name, *options):
 
 
 _form(_weighted("cross_entropy", "ignore_index", "label_smoothing"), "cross_entropy_loss")
-for _name in ("nll_loss", "nll_loss_nd", "nll_loss2d"):
-    _form(_weighted("nll_loss", "ignore_index"), _name)
+_form(_weighted("nll_loss", "ignore_index"), "nll_loss")
+_form(_weighted("nll_loss", "ignore_index"), "nll_loss_nd")
+_form(_weighted("nll_loss", "ignore_index"), "nll_loss2d")
 _form(_weighted("binary_cross_entropy"), "binary_cross_entropy")
 _form(_plain("huber_loss", "delta"), "huber_loss")
 _form(_plain("smooth_l1_loss", "beta"), "smooth_l1_loss")
@@ -325,11 +341,13 @@ def _averaged(name, position):
     return call
 
 
-for _name, _position in {
-    "kl_div": 2, "binary_cross_entropy_with_logits": 4, "cosine_embedding_loss": 4,
-    "hinge_embedding_loss": 3, "margin_ranking_loss": 4, "triplet_margin_loss": 7, "ctc_loss": 5,
-}.items():  # fmt: skip
-    _form(_averaged(_name, _position), _name)
+_form(_averaged("kl_div", 2), "kl_div")
+_form(_averaged("binary_cross_entropy_with_logits", 4), "binary_cross_entropy_with_logits")
+_form(_averaged("cosine_embedding_loss", 4), "cosine_embedding_loss")
+_form(_averaged("hinge_embedding_loss", 3), "hinge_embedding_loss")
+_form(_averaged("margin_ranking_loss", 4), "margin_ranking_loss")
+_form(_averaged("triplet_margin_loss", 7), "triplet_margin_loss")
+_form(_averaged("ctc_loss", 5), "ctc_loss")
 
 
 # ------------------------------------------------------------------------------------- attention

@@ -56,5 +56,5 @@ class set_grad_enabled:
         aten.set_grad_enabled(self.prev)
 
 
-for _kind in (no_grad, enable_grad, set_grad_enabled):
-    _kind.__module__ = "torch.autograd.grad_mode"
+no_grad.__module__ = "torch.autograd.grad_mode"
+enable_grad.__module__ = set_grad_enabled.__module__ = no_grad.__module__

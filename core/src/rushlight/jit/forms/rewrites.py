@@ -185,10 +185,14 @@ def _adaptive_max_pool(count):
     return call
 
 
-for _count in (1, 2, 3):
-    _rewrite(_max_pool(_count))
-    _rewrite(_avg_pool(_count))
-    _rewrite(_adaptive_max_pool(_count))
+def _pools(*counts):
+    for count in counts:
+        _rewrite(_max_pool(count))
+        _rewrite(_avg_pool(count))
+        _rewrite(_adaptive_max_pool(count))
+
+
+_pools(1, 2, 3)
 
 
 def _is_none(expr):
@@ -234,8 +238,12 @@ def _loss(name, before, behind):
     return call
 
 
-for _name, (_before, _behind) in _LOSSES.items():
-    _rewrite(_loss(_name, _before, _behind))
+def _losses(table):
+    for name, (before, behind) in table.items():
+        _rewrite(_loss(name, before, behind))
+
+
+_losses(_LOSSES)
 
 
 @_rewrite

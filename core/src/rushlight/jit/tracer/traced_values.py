@@ -12,16 +12,6 @@ from rushlight.jit.tracer.trace_state import TracerWarning
 from rushlight.ops._transforms.wrappers import Wrapped
 
 
-class TracedSize(int):
-    """A size of a traced tensor: a number that knows how the program finds it."""
-
-    def __new__(cls, value, expr):
-        """A number with its expression."""
-        made = super().__new__(cls, value)
-        made.expr = expr
-        return made
-
-
 def _expr(value):
     return value.expr if isinstance(value, TracedSize) else tree.Const(int(value), type=INT)
 
@@ -37,15 +27,25 @@ def _arithmetic(symbol, function, swapped=False):
     return call
 
 
-for _name, _symbol, _function in (
-    ("add", "+", operator.add),
-    ("sub", "-", operator.sub),
-    ("mul", "*", operator.mul),
-    ("floordiv", "//", operator.floordiv),
-    ("mod", "%", operator.mod),
-):
-    setattr(TracedSize, f"__{_name}__", _arithmetic(_symbol, _function))
-    setattr(TracedSize, f"__r{_name}__", _arithmetic(_symbol, _function, True))
+class TracedSize(int):
+    """A size of a traced tensor: a number that knows how the program finds it."""
+
+    def __new__(cls, value, expr):
+        """A number with its expression."""
+        made = super().__new__(cls, value)
+        made.expr = expr
+        return made
+
+    __add__ = _arithmetic("+", operator.add)
+    __radd__ = _arithmetic("+", operator.add, True)
+    __sub__ = _arithmetic("-", operator.sub)
+    __rsub__ = _arithmetic("-", operator.sub, True)
+    __mul__ = _arithmetic("*", operator.mul)
+    __rmul__ = _arithmetic("*", operator.mul, True)
+    __floordiv__ = _arithmetic("//", operator.floordiv)
+    __rfloordiv__ = _arithmetic("//", operator.floordiv, True)
+    __mod__ = _arithmetic("%", operator.mod)
+    __rmod__ = _arithmetic("%", operator.mod, True)
 
 
 def _looked_at(what):
