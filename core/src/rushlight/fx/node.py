@@ -299,7 +299,7 @@ def _is_impure_function(function, kwargs):
         return True
     if getattr(function, "__module__", None) == "_operator":
         return function.__name__ in inplace_methods
-    return getattr(function, "variant", None) in ("inplace", "inplace view")
+    return getattr(function, "variant", None) in ("inplace", "inplace_view")
 
 
 def _show(value):

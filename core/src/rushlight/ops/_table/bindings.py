@@ -341,7 +341,7 @@ def inplace_view_function(op, name):
     """``x.view_op_(...)``: the same view, taken by the tensor itself."""
     from rushlight.ops._table.inplace_views import run_inplace_view
 
-    return _inplace_call(op, name, run_inplace_view, "inplace view")
+    return _inplace_call(op, name, run_inplace_view, "inplace_view")
 
 
 def _inplace_call(op, name, run, variant):

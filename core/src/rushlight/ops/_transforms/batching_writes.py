@@ -13,7 +13,7 @@ def inplace(level, variant, op, target, values):
     """``target.op_(...)`` on all examples."""
     if not is_batched(target, level):
         raise _captured(op.name + "_")
-    if variant == "inplace view":
+    if variant == "inplace_view":
         view = call_op(op, [target._rewrapped(target._inner), *values[1:]])
         target._inner, target._array = view._inner, view._array
         return target

@@ -138,7 +138,7 @@ def process(level, function, args, kwargs, call):
     variant = getattr(function, "variant", None)
     if variant == "inplace":
         return write(level, op, args[0], op.bind(args, kwargs))
-    if variant == "inplace view":
+    if variant == "inplace_view":
         return inplace_view(level, op, args[0], op.bind(args, kwargs))
     out = take_out(op, kwargs)
     values = op.bind(args, kwargs)
