@@ -188,7 +188,7 @@ def zeros_for(grad, index):
     inplace="_scatter_multiply_",
     differentiable=False,
     meta=meta_like_input,
-    tested_by="tests/ops/test_scattering.py",
+    tested_by="tests/ops/indexing/test_scattering.py",
     batching="along",
 )
 def _scatter_multiply(input: Tensor, dim, index: Tensor, src: Tensor):

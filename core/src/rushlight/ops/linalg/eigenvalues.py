@@ -30,7 +30,7 @@ SVD = named("linalg_svd", "U S Vh")
 TorchSVD = named("svd", "U S V")
 Eigen = named("linalg_eig", "eigenvalues eigenvectors")
 HermitianEigen = named("linalg_eigh", "eigenvalues eigenvectors")
-_TESTED = "tests/ops/test_eigenvalues.py"
+_TESTED = "tests/ops/linalg/test_eigenvalues.py"
 
 
 def _decompose(name, function, array, **options):

@@ -53,7 +53,7 @@ NOT_DEFINITE = (
     samples="definite",
     compared=symmetrized,
     differentiable=True,
-    tested_by="tests/ops/test_factorization.py",
+    tested_by="tests/ops/linalg/test_factorization.py",
     sweep=(2, 3),
     meta=square(
         "linalg.cholesky", lambda A, *_, **__: [(A.shape, dtype_of(A)), (A.shape[:-2], int32)]
@@ -318,7 +318,7 @@ def _lu_parts_meta(A):
     batching="trailing",
     outputs=3,
     method=False,
-    tested_by="tests/ops/test_factorization.py",
+    tested_by="tests/ops/linalg/test_factorization.py",
     samples=lambda make: [],
     meta=_lu_parts_meta,
     node="LinalgLu",

@@ -7,7 +7,9 @@ from rushlight.tensor.tensor import Tensor
 
 
 def _removed(**options):
-    return composite(samples=lambda make: [], tested_by="tests/ops/test_low_rank.py", **options)
+    return composite(
+        samples=lambda make: [], tested_by="tests/ops/linalg/test_low_rank.py", **options
+    )
 
 
 def _gone(name, instead):

@@ -129,7 +129,7 @@ def _lobpcg_arrays(A, B, X, iK, k, niter, tol, largest):
     outputs=2,
     method=False,
     samples=lambda make: [],
-    tested_by="tests/ops/test_low_rank.py",
+    tested_by="tests/ops/linalg/test_low_rank.py",
     meta=lambda A, B, X, iK, k, niter, tol, largest: [
         ((*A.shape[:-2], k), dtype_of(A)),
         ((*A.shape[:-1], k), dtype_of(A)),

@@ -306,7 +306,7 @@ def _check_reflectors(name, input, tau, letters=("input", "tau")):
     method=False,
     samples=lambda make: [],
     differentiable=False,
-    tested_by="tests/ops/test_matrix_functions.py",
+    tested_by="tests/ops/linalg/test_matrix_functions.py",
     meta=lambda input, tau: (input.shape, dtype_of(input)),
 )
 def _householder_product(input: Tensor, tau: Tensor):
@@ -369,7 +369,7 @@ def orgqr(input: Tensor, input2: Tensor):
     method=False,
     samples=lambda make: [],
     differentiable=False,
-    tested_by="tests/ops/test_matrix_functions.py",
+    tested_by="tests/ops/linalg/test_matrix_functions.py",
     meta=lambda input, tau, other, left, transpose: (other.shape, dtype_of(other)),
 )
 def _ormqr(input: Tensor, tau: Tensor, other: Tensor, left, transpose):

@@ -321,7 +321,7 @@ def _lstsq_meta(input, b, rcond, driver):
     outputs=4,
     method=False,
     samples=lambda make: [],
-    tested_by="tests/ops/test_solver.py",
+    tested_by="tests/ops/linalg/test_solver.py",
     meta=_lstsq_meta,
     barred="complex",
     batching="lstsq",

@@ -526,7 +526,7 @@ def _meta_searchsorted(sorted_sequence, input, out_int32, right, side, sorter):
 
 
 @op(
-    method=False, differentiable=False, tested_by="tests/ops/test_sorting.py",
+    method=False, differentiable=False, tested_by="tests/ops/reduction/test_sorting.py",
     samples=lambda make: [], meta=_meta_searchsorted, batching="searchsorted",
 )  # fmt: skip
 def _searchsorted(

@@ -10,7 +10,7 @@ import pytest
 import rushlight
 from rushlight.utils import _pytree as pytree
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from op_models import NAMES, TABLE, samples_of  # noqa: E402
 
 # Ops that refuse values, or memory, which the meta device has not.
