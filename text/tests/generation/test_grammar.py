@@ -235,22 +235,40 @@ def test_schemas(schema, good, bad):
 def test_what_a_schema_may_not_say():
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
     for schema, message in (
-        ({"type": "integer", "multipleOf": 3}, r"#: \['multipleOf'\] not supported beside"),
+        ({"type": "integer", "minItems": 3}, r"#: \['minItems'\] not supported beside"),
         ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, "oneOf/0 and oneOf/1 may allow"),
-        ({"allOf": [{"type": "string", "pattern": "a"}, {"pattern": "b"}]}, "allOf of pattern 'a'"),
+        ({"allOf": [{"type": "string", "format": "a"}, {"items": 1}, {"items": 2}]}, "items"),
         ({"$ref": "#/$defs/node", "$defs": {"node": node}}, "refers to itself"),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}}, "to itself"),
         ({"type": "array"}, "items of any kind"),
         ({}, "without a type it allows anything"),
         (True, "True allows anything"),
         ({"type": "object"}, "True allows anything"),
-        ({"type": "string", "pattern": "a", "maxLength": 2}, "pattern with a length"),
+        ({"type": "array", "items": {"type": "string"}, "uniqueItems": True}, "uniqueItems needs"),
+        (
+            {"type": "array", "items": {"enum": [*range(11)]}, "uniqueItems": True},
+            "up to 10 listed",
+        ),
+        ({"type": "string", "not": {"enum": [["a"]]}}, r"not of \['a'\]; only of single values"),
+        ({"type": "string", "not": {"type": "array"}}, "#/not: arrays inside of not"),
+        ({"const": 1, "not": {"minimum": 2}}, "say the type inside of not"),
         ({"$ref": "other.json"}, "other.json is elsewhere"),
     ):
         with pytest.raises(NotImplementedError, match=message):
             compile_schema(schema)
     for schema, message in (
         ({"type": "text"}, "type must be one of"),
+        ({"type": "integer", "multipleOf": 0}, "multipleOf must be above 0, got 0"),
+        ({"type": "integer", "multipleOf": 5000}, "multiples of 5000 have over 2,048 remainders"),
+        (
+            {"type": "array", "uniqueItems": 1, "items": {"const": 1}},
+            "must be true or false, got 1",
+        ),
+        (
+            {"type": "array", "uniqueItems": True, "items": {"type": "boolean"}, "minItems": 3},
+            "3 different items of 2 values",
+        ),
+        ({"type": "boolean", "not": {"type": "boolean"}}, "the language has no text at all"),
         ({"type": "string", "minLength": -1}, "minLength must be a number from 0, got -1"),
         ({"type": "string", "minLength": 3, "maxLength": 2}, "minLength 3 is more than maxLength"),
         ({"$ref": "#/$defs/a"}, "there is no #/"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rushlight_text.generation.grammar.expressions import (
@@ -10,8 +12,12 @@ from rushlight_text.generation.grammar.expressions import (
     Characters,
     Choice,
     Expression,
+    Machine,
+    Range,
     Repeat,
     Sequence,
+    Shared,
+    united,
 )
 
 __all__ = ["Automaton", "automaton"]
@@ -95,7 +101,19 @@ class _Graph:
             for each in part.parts:
                 self.free[self.add(each, start)].append(end)
             return end
-        return self._repeat(part, start)
+        if isinstance(part, Repeat):
+            return self._repeat(part, start)
+        return self._machine(_product(part) if isinstance(part, Shared) else part, start)
+
+    def _machine(self, part: Machine, start: int) -> int:
+        states, end = [self.state() for _ in part.edges], self.state()
+        self.free[start].append(states[0])
+        for state, edges in zip(states, part.edges, strict=True):
+            for each, target in edges:
+                self.free[self.add(each, state)].append(states[target])
+        for number in part.accepting:
+            self.free[states[number]].append(end)
+        return end
 
     def _repeat(self, part: Repeat, start: int) -> int:
         for _ in range(part.low):
@@ -129,6 +147,12 @@ def automaton(expression: Expression) -> Automaton:
 
     Raises ValueError where it would have over 16,384 states, or where no text is in the language.
     """
+    return _trimmed(_determined(expression))
+
+
+@functools.lru_cache(maxsize=64)
+def _determined(expression: Expression) -> Automaton:
+    """The automaton, with the states from which no text is accepted."""
     graph = _Graph()
     first = graph.state()
     last = graph.add(expression, first)
@@ -157,8 +181,67 @@ def automaton(expression: Expression) -> Automaton:
         steps.append(row)
         if len(sets) > MOST_STATES:
             raise ValueError(f"the language is too large: over {MOST_STATES:,} states")
-    accepting = {number for number, states in enumerate(sets) if last in states}
-    return _trimmed(starts, kinds, steps, accepting)
+    accepting = frozenset(number for number, states in enumerate(sets) if last in states)
+    return Automaton(starts, kinds, steps, accepting)
+
+
+def _product(part: Shared) -> Machine:
+    """The pairs of states of two automata; of the second one it may be None, past its end."""
+    one, other = _smallest(_determined(part.one)), _smallest(_determined(part.other))
+    pieces = list(_pieces(one, other))
+    numbers: dict[tuple[int, int | None], int] = {(0, 0): 0}
+    pairs, edges = list(numbers), []
+    while len(edges) < len(pairs):
+        state, beside = pairs[len(edges)]
+        row: dict[int, list[Range]] = {}
+        for limits, kind, kind_beside in pieces:
+            target = one.steps[state].get(kind)
+            if target is None:
+                continue
+            after = None if beside is None else other.steps[beside].get(kind_beside)
+            if after is None and part.inside:
+                continue
+            number = numbers.setdefault((target, after), len(pairs))
+            if number == len(pairs):
+                pairs.append((target, after))
+            row.setdefault(number, []).append(limits)
+        edges.append(tuple((united(found), number) for number, found in row.items()))
+    accepting = [
+        number
+        for number, (state, beside) in enumerate(pairs)
+        if state in one.accepting and (beside in other.accepting) == part.inside
+    ]
+    return Machine(tuple(edges), frozenset(accepting))
+
+
+def _smallest(found: Automaton) -> Automaton:
+    """The same language with as few states as can be: states are split by what follows them until
+    no more differ (Moore, 1956)."""
+    groups = [int(state in found.accepting) for state in range(len(found.steps))]
+    count = 0
+    while count < len(set(groups)):
+        count = len(set(groups))
+        numbers: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
+        groups = [
+            numbers.setdefault(
+                (groups[state], frozenset((kind, groups[to]) for kind, to in row.items())),
+                len(numbers),
+            )
+            for state, row in enumerate(found.steps)
+        ]
+    steps: list[dict[int, int]] = [{} for _ in range(count)]
+    for state, row in enumerate(found.steps):
+        steps[groups[state]] = {kind: groups[to] for kind, to in row.items()}
+    accepting = frozenset(groups[state] for state in found.accepting)
+    return Automaton(found.starts, found.kinds, steps, accepting)
+
+
+def _pieces(one: Automaton, other: Automaton) -> Iterator[tuple[Range, int, int]]:
+    """Ranges of code points that both automata treat alike, with the kinds they are of."""
+    starts = sorted({*one.starts, *other.starts})
+    for low, after in zip(starts, [*starts[1:], LAST + 1], strict=True):
+        kinds = [a.kinds[bisect_right(a.starts, low) - 1] for a in (one, other)]
+        yield (low, after - 1), kinds[0], kinds[1]
 
 
 def _alphabet(
@@ -187,15 +270,13 @@ def _alphabet(
     return starts, kinds, members
 
 
-def _trimmed(
-    starts: list[int], kinds: list[int], steps: list[dict[int, int]], accepting: set[int]
-) -> Automaton:
+def _trimmed(found: Automaton) -> Automaton:
     """Without the states from which no text is ever accepted."""
-    before: list[set[int]] = [set() for _ in steps]
-    for state, row in enumerate(steps):
+    before: list[set[int]] = [set() for _ in found.steps]
+    for state, row in enumerate(found.steps):
         for target in row.values():
             before[target].add(state)
-    alive, waiting = set(accepting), list(accepting)
+    alive, waiting = set(found.accepting), list(found.accepting)
     while waiting:
         new = before[waiting.pop()] - alive
         alive |= new
@@ -204,6 +285,6 @@ def _trimmed(
         raise ValueError("the language has no text at all")
     rows = [
         {kind: target for kind, target in row.items() if target in alive} if n in alive else {}
-        for n, row in enumerate(steps)
+        for n, row in enumerate(found.steps)
     ]
-    return Automaton(starts, kinds, rows, frozenset(accepting))
+    return Automaton(found.starts, found.kinds, rows, found.accepting)

@@ -42,15 +42,17 @@ def compile_schema(schema: Mapping[str, Any] | bool, recursion: int = 0) -> Auto
     """The automaton of JSON texts on one line whose values a schema allows.
 
     Properties come in the order of the schema, and no others; a space may follow ``,`` and ``:``.
-    Numbers with bounds are written without an exponent.
+    Numbers with bounds or ``multipleOf`` are written without an exponent; beside ``not`` strings
+    are written as :func:`json.dumps` does.
 
     Args:
         schema: as of a JSON document. ``type`` (one or several), ``enum``, ``const``, ``anyOf``,
             ``allOf`` of keywords that make one schema together, ``oneOf`` of alternatives that
-            exclude each other by type, constants or a required property's constant, ``$ref``;
-            ``minimum``, ``maximum``, ``exclusiveMinimum``, ``exclusiveMaximum``; ``minLength``,
-            ``maxLength``, ``pattern``; ``items``, ``prefixItems``, ``minItems``, ``maxItems``;
-            ``properties``, ``required``, ``additionalProperties``; ``format`` of dates, times,
+            exclude each other by type, constants or a required property's constant, ``$ref``,
+            ``not`` of single values; ``minimum``, ``maximum``, ``exclusiveMinimum``,
+            ``exclusiveMaximum``, ``multipleOf``; ``minLength``, ``maxLength``, ``pattern``;
+            ``items``, ``prefixItems``, ``minItems``, ``maxItems``, ``uniqueItems`` of up to 10
+            listed values; ``properties``, ``required``, ``additionalProperties``; ``format`` of dates, times,
             UUIDs and IPv4 addresses, others are notes.
         recursion: how many times a ``$ref`` may be inside of itself; deeper parts allow nothing.
 

@@ -11,8 +11,10 @@ __all__ = [
     "Characters",
     "Choice",
     "Expression",
+    "Machine",
     "Repeat",
     "Sequence",
+    "Shared",
     "digits",
     "literal",
     "negated",
@@ -56,7 +58,24 @@ class Repeat:
     high: int | None
 
 
-Expression = Characters | Sequence | Choice | Repeat
+@dataclass(frozen=True)
+class Shared:
+    """Texts of `one` that are texts of `other` too, or, with `inside` False, that are not."""
+
+    one: Expression
+    other: Expression
+    inside: bool = True
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An automaton: for each state what may come and the state it leads to. The first one is 0."""
+
+    edges: tuple[tuple[tuple[Expression, int], ...], ...]
+    accepting: frozenset[int]
+
+
+Expression = Characters | Sequence | Choice | Repeat | Shared | Machine
 
 ANY = Characters(((0, LAST),))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
-__all__ = ["are_apart", "merged"]
+__all__ = ["are_apart", "equal", "merged"]
 
 _LARGEST = frozenset("minimum exclusiveMinimum minLength minItems".split())
 _SMALLEST = frozenset("maximum exclusiveMaximum maxLength maxItems".split())
@@ -52,11 +54,26 @@ def _both(key: str, one: Any, other: Any, at: str) -> Any:
         return {**one, **other, **{n: {"allOf": [one[n], other[n]]} for n in one if n in other}}
     if key == "items":
         return {"allOf": [one, other]}
+    if key == "not":
+        return {"anyOf": [one, other]}
+    if key == "pattern":
+        return [text for part in (one, other) for text in (part if type(part) is list else [part])]
+    if key == "uniqueItems":
+        return one or other
+    if key == "multipleOf":
+        return _common_multiple(one, other)
     if key == "enum":
         return _left([value for value in one if value in other], key, at)
     if key == "type":
         return _left(_types(one, other), key, at)
     raise NotImplementedError(f"{at}: allOf of {key} {one!r} and {other!r}; write one")
+
+
+def _common_multiple(one: float, other: float) -> float:
+    first, second = Fraction(str(one)), Fraction(str(other))
+    scale = first.denominator * second.denominator
+    found = Fraction(math.lcm(int(first * scale), int(second * scale)), scale)
+    return found.numerator if found.denominator == 1 else float(found)
 
 
 def _left(values: list[Any], key: str, at: str) -> list[Any]:
@@ -85,7 +102,7 @@ def are_apart(
         return True
     first, second = _constants(one), _constants(other)
     if first is not None and second is not None:
-        return not any(_equal(a, b) for a in first for b in second)
+        return not any(equal(a, b) for a in first for b in second)
     shared = set(one.get("required", ())) & set(other.get("required", ()))
     if _kinds(one) == _kinds(other) == {"object"}:
         properties = one.get("properties", {}), other.get("properties", {})
@@ -113,5 +130,6 @@ def _kinds(schema: Mapping[str, Any]) -> set[str]:
     return {"number" if kind == "integer" else kind for kind in listed}
 
 
-def _equal(one: Any, other: Any) -> bool:
+def equal(one: Any, other: Any) -> bool:
+    """Whether two constants are the same value; true is not 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)

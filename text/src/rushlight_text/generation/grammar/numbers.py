@@ -11,13 +11,16 @@ from rushlight_text.generation.grammar.expressions import (
     Characters,
     Choice,
     Expression,
+    Machine,
     Repeat,
     Sequence,
     literal,
     optional,
 )
 
-__all__ = ["Bound", "integers", "numbers"]
+__all__ = ["Bound", "integers", "multiples", "numbers"]
+
+MOST_REMAINDERS = 2048
 
 
 class Bound(NamedTuple):
@@ -239,3 +242,40 @@ def _fraction_between(low: str, high: str, low_in: bool, high_in: bool) -> Expre
     shorter = range(len(low.rstrip("0")), place + 1) if low_in else range(0)
     found += [literal(low[:count]) for count in shorter if count]
     return _pointed(found, low_in and not low.strip("0"))
+
+
+# --------------------------------------------------------------------------------------- multiples
+def multiples(step: Decimal) -> Expression:
+    """Numbers of any size, without an exponent, that are a multiple of `step`, which is above 0.
+
+    Read digit by digit; the state is how many digits behind the point there were, and the remainder
+    of those read. Raises ValueError where there are too many remainders.
+    """
+    _, digits, exponent = step.normalize().as_tuple()
+    behind = max(0, -int(exponent))  # digits that a multiple has behind its point
+    modulus = int(step.scaleb(behind))
+    if modulus * (behind + 1) > MOST_REMAINDERS:
+        raise ValueError(f"multiples of {step} have over {MOST_REMAINDERS:,} remainders")
+    states = [(point, rest) for point in range(-1, behind + 2) for rest in range(modulus)]
+    numbers = {state: number for number, state in enumerate(states)}
+    edges = [_next_digits(point, rest, modulus, behind, numbers) for point, rest in states]
+    accepting = [
+        number
+        for number, (point, rest) in enumerate(states)
+        if point != 0 and rest * 10 ** max(0, behind - max(point, 0)) % modulus == 0
+    ]
+    return Sequence((optional(literal("-")), Machine(tuple(edges), frozenset(accepting))))
+
+
+def _next_digits(
+    point: int, rest: int, modulus: int, behind: int, numbers: dict[tuple[int, int], int]
+) -> tuple[tuple[Expression, int], ...]:
+    """What may follow: `point` is -1 before the point, then the number of digits behind it, up to
+    one more than count; those that do not are zeros."""
+    after = [(literal(str(d)), (rest * 10 + d) % modulus) for d in range(10)]
+    if point == -1:
+        found = [(digit, numbers[-1, other]) for digit, other in after]
+        return (*found, (literal("."), numbers[0, rest]))
+    if point < behind:
+        return tuple((digit, numbers[point + 1, other]) for digit, other in after)
+    return () if rest else ((_ZERO, numbers[behind + 1, 0]),)

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from rushlight_text.generation.grammar.expressions import (
-    ANY,
-    Characters,
     Choice,
     Expression,
-    Repeat,
     Sequence,
+    Shared,
     literal,
-    negated,
     optional,
-    united,
 )
+from rushlight_text.generation.grammar.lists import COLON, COMMA, items, members
 from rushlight_text.generation.grammar.merging import are_apart, merged
-from rushlight_text.generation.grammar.numbers import Bound, integers, numbers
+from rushlight_text.generation.grammar.numbers import Bound, integers, multiples, numbers
 from rushlight_text.generation.grammar.parsing import parse
+from rushlight_text.generation.grammar.strings import CHARACTER, ONE_WAY, string, written
+from rushlight_text.generation.grammar.values import (
+    MOST_VALUES,
+    different,
+    every_writing,
+    values_of,
+)
 
 __all__ = ["schema_expression"]
 
@@ -33,10 +36,10 @@ _NOTES = frozenset(
 )
 _OF_KINDS: dict[Any, set[str]] = {
     "string": {"minLength", "maxLength", "pattern"},
-    "array": {"items", "prefixItems", "minItems", "maxItems"},
+    "array": {"items", "prefixItems", "minItems", "maxItems", "uniqueItems"},
     "object": {"properties", "required", "additionalProperties"},
-    "integer": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"},
-    "number": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"},
+    "integer": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
+    "number": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
     "boolean": set(),
     "null": set(),
 }
@@ -47,28 +50,6 @@ _ATOMS = {
     "boolean": "true|false",
     "null": "null",
 }
-_SHORT = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x5C: "\\"}
-_SURROGATES = (0xD800, 0xDFFF)
-# What stands for itself between quotation marks.
-_PLAIN = negated(united([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C), _SURROGATES]))
-# One code point in a string; escapes of halves of pairs are not written.
-_CHARACTER = Choice(
-    (_PLAIN, parse(r"""\\(["\\/bfnrt]|u([0-9a-ce-fA-CE-F][0-9a-fA-F]|[dD][0-7])[0-9a-fA-F]{2})"""))
-)
-_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
-_BYTE = r"(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_HEX = "[0-9a-fA-F]"
-# How strings of some formats are written.
-_FORMATS = {
-    "date": _DATE,
-    "time": _TIME,
-    "date-time": f"{_DATE}T{_TIME}",
-    "uuid": f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}",
-    "ipv4": rf"{_BYTE}(\.{_BYTE}){{3}}",
-}
-_GAP = optional(literal(" "))
-_COMMA, _COLON = Sequence((literal(","), _GAP)), Sequence((literal(":"), _GAP))
 
 
 def schema_expression(schema: Mapping[str, Any] | bool, recursion: int = 0) -> Expression:
@@ -77,12 +58,13 @@ def schema_expression(schema: Mapping[str, Any] | bool, recursion: int = 0) -> E
     Args:
         schema: with ``type`` (one or several), ``enum``, ``const``, ``anyOf``, ``allOf`` of
             keywords that are one schema together, ``oneOf`` of alternatives that exclude each other
-            by type, constants or a required property's constant, ``$ref``; of numbers ``minimum``,
-            ``maximum``, ``exclusiveMinimum``, ``exclusiveMaximum``, which are then written without
-            an exponent; of strings ``minLength``, ``maxLength`` or ``pattern``; of arrays
-            ``items``, ``prefixItems``, ``minItems``, ``maxItems``; of objects ``properties``,
-            ``required``, ``additionalProperties``. Properties are written in their order, and no
-            others but those of an ``additionalProperties`` schema where there are no
+            by type, constants or a required property's constant, ``not`` of single values,
+            ``$ref``; of numbers ``minimum``, ``maximum``, ``exclusiveMinimum``,
+            ``exclusiveMaximum``, ``multipleOf``, which are then written without an exponent; of
+            strings ``minLength``, ``maxLength``, ``pattern``; of arrays ``items``, ``prefixItems``,
+            ``minItems``, ``maxItems``, ``uniqueItems`` of up to 10 listed values; of objects
+            ``properties``, ``required``, ``additionalProperties``. Properties are written in their
+            order, and no others but those of an ``additionalProperties`` schema where there are no
             ``properties``. ``format`` is ``date``, ``time``, ``date-time``, ``uuid`` or ``ipv4``;
             others are notes.
         recursion: how many times a ``$ref`` may be inside of itself; deeper parts allow nothing.
@@ -101,11 +83,15 @@ class _Compiler:
 
     def __init__(self, root: Any, recursion: int):
         self.root, self.recursion = root, recursion
+        # Beside `not` equal strings have to be equal texts, and inside of it numbers need all.
+        self.exact = self.denied = False
 
     def of(self, schema: Any, path: tuple[str, ...]) -> Expression:
         """The texts that one part of the schema allows."""
         if not isinstance(schema, Mapping):
             raise NotImplementedError(f"{_at(path)}: {schema!r} allows anything; say a type")
+        if "not" in schema:
+            return self._without(schema, path)
         if "$ref" in schema:
             _known(schema, {"$ref"}, path)
             return self._referred(schema["$ref"], path)
@@ -116,7 +102,7 @@ class _Compiler:
             if word in schema:
                 _known(schema, {word, "type"}, path)
                 values = [schema[word]] if word == "const" else schema[word]
-                return Choice(tuple(_written(value) for value in values))
+                return Choice(tuple(self._constant(value, path) for value in values))
         if "anyOf" in schema:
             _known(schema, {"anyOf"}, path)
             parts = enumerate(schema["anyOf"])
@@ -134,6 +120,37 @@ class _Compiler:
         _known(schema, allowed, path)
         found = [self._kind(kind, schema, path) for kind in listed]
         return found[0] if len(found) == 1 else Choice(tuple(found))
+
+    def _without(self, schema: Mapping[str, Any], path: tuple[str, ...]) -> Expression:
+        """What a schema allows without its ``not``, and what that does not."""
+        rest = {key: value for key, value in schema.items() if key != "not"}
+        before = self.exact, self.denied
+        try:
+            self.exact = True
+            whole = self.of(rest, path)
+            self.denied = True
+            part = self.of(self._of_types(schema["not"], rest, path), (*path, "not"))
+        finally:
+            self.exact, self.denied = before
+        return Shared(whole, part, inside=False)
+
+    def _of_types(
+        self, denied: Any, rest: Mapping[str, Any], path: tuple[str, ...]
+    ) -> Mapping[str, Any]:
+        """What stands in ``not``, of the types beside it where it says none: other types have
+        keywords of their own and are allowed by those of others, so denied."""
+        denied = self._resolved(denied, path)
+        if {"type", "const", "enum", "anyOf", "oneOf", "allOf"} & set(denied):
+            return denied
+        if "type" not in rest:
+            raise NotImplementedError(f"{_at(path)}: say the type inside of not")
+        return {"type": rest["type"], **denied}
+
+    def _constant(self, value: Any, path: tuple[str, ...]) -> Expression:
+        found = every_writing(value) if self.denied else written(value)
+        if found is None:
+            raise NotImplementedError(f"{_at(path)}: not of {value!r}; only of single values")
+        return found
 
     def _together(
         self, schema: Mapping[str, Any], path: tuple[str, ...]
@@ -210,22 +227,47 @@ class _Compiler:
         return found
 
     def _kind(self, kind: Any, schema: Mapping[str, Any], path: tuple[str, ...]) -> Expression:
+        if kind in ("array", "object") and self.denied:
+            raise NotImplementedError(f"{_at(path)}: {kind}s inside of not; only single values")
         if kind in ("integer", "number"):
-            low, high = _number_bounds(schema, path)
-            if low is not None or high is not None:
-                return (integers if kind == "integer" else numbers)(low, high)
+            return self._number(kind, schema, path)
         if kind in _ATOMS:
             return parse(_ATOMS[kind])
         if kind == "string":
-            return _string(schema, path)
+            return self._string(schema, path)
         if kind == "array":
             return self._array(schema, path)
         if kind == "object":
             return self._object(schema, path)
         raise ValueError(f"{_at(path)}: type must be one of {sorted(_OF_KINDS)}, got {kind!r}")
 
+    def _number(self, kind: str, schema: Mapping[str, Any], path: tuple[str, ...]) -> Expression:
+        low, high = _number_bounds(schema, path)
+        step = schema.get("multipleOf")
+        if low is None and high is None and step is None and not self.exact:
+            return parse(_ATOMS[kind])
+        found = (integers if kind == "integer" else numbers)(low, high)
+        if kind == "integer" and self.denied:
+            found = Sequence((found, optional(parse(r"\.0+"))))
+        if step is None:
+            return found
+        size = _decimal(step, "multipleOf", path)
+        if size <= 0:
+            raise ValueError(f"{_at(path)}: multipleOf must be above 0, got {step!r}")
+        return Shared(found, multiples(size))
+
+    def _string(self, schema: Mapping[str, Any], path: tuple[str, ...]) -> Expression:
+        length = _bounds(schema, "minLength", "maxLength", path)
+        given = schema.get("pattern", [])
+        patterns = [given] if isinstance(given, str) else given
+        return string(
+            patterns, length, schema.get("format", ""), ONE_WAY if self.exact else CHARACTER
+        )
+
     def _array(self, schema: Mapping[str, Any], path: tuple[str, ...]) -> Expression:
         least, most = _bounds(schema, "minItems", "maxItems", path)
+        if _flag(schema, "uniqueItems", path) and (most is None or most > 1):
+            return self._different(schema, least, most, path)
         first = [
             self.of(part, (*path, f"prefixItems/{n}"))
             for n, part in enumerate(schema.get("prefixItems", ()))
@@ -239,7 +281,23 @@ class _Compiler:
         most = len(first) if rest is None and most is None else most
         if most is not None and least > most:
             raise ValueError(f"{_at(path)}: {least} items at least, {most} at most")
-        return Sequence((literal("["), _listed(first, rest, least, most), literal("]")))
+        return Sequence((literal("["), items(first, rest, least, most), literal("]")))
+
+    def _different(
+        self, schema: Mapping[str, Any], least: int, most: int | None, path: tuple[str, ...]
+    ) -> Expression:
+        """A list none of whose items is there twice."""
+        values = None
+        if "prefixItems" not in schema and isinstance(schema.get("items"), Mapping):
+            values = values_of(schema["items"], lambda part: self._resolved(part, path))
+        if values is None or len(values) > MOST_VALUES:
+            raise NotImplementedError(
+                f"{_at(path)}: uniqueItems needs items that are one of up to {MOST_VALUES} listed "
+                "values (enum, const, booleans, integers between two bounds)"
+            )
+        if least > len(values):
+            raise ValueError(f"{_at(path)}: {least} different items of {len(values)} values")
+        return Sequence((literal("["), different(values, least, most, COMMA), literal("]")))
 
     def _object(self, schema: Mapping[str, Any], path: tuple[str, ...]) -> Expression:
         properties = schema.get("properties", {})
@@ -253,97 +311,13 @@ class _Compiler:
             if more is False:
                 return literal("{}")
             value = self.of(True if more is None else more, (*path, "additionalProperties"))
-            pair = Sequence((_string({}, path), _COLON, value))
-            return Sequence((literal("{"), _listed([], pair, 0, None), literal("}")))
+            pair = Sequence((self._string({}, path), COLON, value))
+            return Sequence((literal("{"), items([], pair, 0, None), literal("}")))
         pairs: list[tuple[Expression, bool]] = [
-            (Sequence((_written(name), _COLON, self.of(part, (*path, name)))), name in required)
+            (Sequence((written(name), COLON, self.of(part, (*path, name)))), name in required)
             for name, part in properties.items()
         ]
-        return Sequence((literal("{"), _members(pairs, False), literal("}")))
-
-
-def _members(pairs: list[tuple[Expression, bool]], started: bool) -> Expression:
-    """Members in order, those that are not required or not; commas between."""
-    if not pairs:
-        return Sequence(())
-    (first, needed), rest = pairs[0], pairs[1:]
-    if started:
-        member: Expression = Sequence((_COMMA, first))
-        return Sequence((member if needed else optional(member), _members(rest, True)))
-    there = Sequence((first, _members(rest, True)))
-    return there if needed else Choice((there, _members(rest, False)))
-
-
-def _listed(
-    first: list[Expression], rest: Expression | None, least: int, most: int | None
-) -> Expression:
-    """Items between commas: some of their own, then any number of one kind, within bounds."""
-    if most == 0:
-        return Sequence(())
-    parts = first[:most]
-    if rest is not None and not parts:
-        more = None if most is None else most - 1
-        tail = Repeat(Sequence((_COMMA, rest)), max(0, least - 1), more)
-        some = Sequence((rest, tail))
-        return some if least else optional(some)
-    tail_after: Expression = Sequence(())
-    if rest is not None:
-        more = None if most is None else most - len(parts)
-        tail_after = Repeat(Sequence((_COMMA, rest)), max(0, least - len(parts)), more)
-    for number in range(len(parts) - 1, -1, -1):
-        item = parts[number] if number == 0 else Sequence((_COMMA, parts[number]))
-        both = Sequence((item, tail_after))
-        tail_after = both if number < least else optional(both)
-    return tail_after
-
-
-def _string(schema: Mapping[str, Any], path: tuple[str, ...]) -> Expression:
-    least, most = _bounds(schema, "minLength", "maxLength", path)
-    inner: Expression = Repeat(_CHARACTER, least, most)
-    written = _FORMATS.get(schema.get("format", ""))
-    if written is not None and not {"minLength", "maxLength", "pattern"} & set(schema):
-        return Sequence((literal('"'), parse(written), literal('"')))
-    if "pattern" in schema:
-        if "minLength" in schema or "maxLength" in schema:
-            raise NotImplementedError(f"{_at(path)}: pattern with a length; say it in the pattern")
-        inner = _escaped(parse(schema["pattern"], search=True))
-    return Sequence((literal('"'), inner, literal('"')))
-
-
-def _escaped(part: Expression) -> Expression:
-    """An expression of characters as they are written between quotation marks."""
-    if isinstance(part, Sequence):
-        return Sequence(tuple(map(_escaped, part.parts)))
-    if isinstance(part, Choice):
-        return Choice(tuple(map(_escaped, part.parts)))
-    if isinstance(part, Repeat):
-        return Repeat(_escaped(part.part), part.low, part.high)
-    if part == ANY:
-        return _CHARACTER
-    inside = [_both(part, each) for each in _PLAIN.ranges]
-    plain = Characters(tuple(each for found in inside for each in found))
-    marked = [
-        code
-        for code in (*range(0x20), 0x22, 0x5C)
-        if any(low <= code <= high for low, high in part.ranges)
-    ]
-    escapes = [literal(f"\\{_SHORT.get(code, f'u{code:04x}')}") for code in marked]
-    return Choice((plain, *escapes))
-
-
-def _both(part: Characters, limits: tuple[int, int]) -> list[tuple[int, int]]:
-    found = [(max(low, limits[0]), min(high, limits[1])) for low, high in part.ranges]
-    return [(low, high) for low, high in found if low <= high]
-
-
-def _written(value: Any) -> Expression:
-    """A value as JSON; of containers with the spaces of :func:`json.dumps`."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        text.encode()
-    except UnicodeEncodeError:  # halves of pairs
-        text = json.dumps(value)
-    return literal(text)
+        return Sequence((literal("{"), members(pairs, False), literal("}")))
 
 
 def _bounds(
@@ -356,6 +330,13 @@ def _bounds(
     if most is not None and least > most:
         raise ValueError(f"{_at(path)}: {low} {least} is more than {high} {most}")
     return least, most
+
+
+def _flag(schema: Mapping[str, Any], name: str, path: tuple[str, ...]) -> bool:
+    found = schema.get(name, False)
+    if not isinstance(found, bool):
+        raise ValueError(f"{_at(path)}: {name} must be true or false, got {found!r}")
+    return found
 
 
 def _number_bounds(
