@@ -190,7 +190,8 @@ def _product(part: Shared) -> Machine:
     one, other = _smallest(_determined(part.one)), _smallest(_determined(part.other))
     pieces = list(_pieces(one, other))
     numbers: dict[tuple[int, int | None], int] = {(0, 0): 0}
-    pairs, edges = list(numbers), []
+    pairs = list(numbers)
+    edges: list[tuple[tuple[Expression, int], ...]] = []
     while len(edges) < len(pairs):
         state, beside = pairs[len(edges)]
         row: dict[int, list[Range]] = {}

@@ -52,8 +52,8 @@ def compile_schema(schema: Mapping[str, Any] | bool, recursion: int = 0) -> Auto
             ``not`` of single values; ``minimum``, ``maximum``, ``exclusiveMinimum``,
             ``exclusiveMaximum``, ``multipleOf``; ``minLength``, ``maxLength``, ``pattern``;
             ``items``, ``prefixItems``, ``minItems``, ``maxItems``, ``uniqueItems`` of up to 10
-            listed values; ``properties``, ``required``, ``additionalProperties``; ``format`` of dates, times,
-            UUIDs and IPv4 addresses, others are notes.
+            listed values; ``properties``, ``required``, ``additionalProperties``; ``format`` of
+            dates, times, UUIDs and IPv4 addresses, others are notes.
         recursion: how many times a ``$ref`` may be inside of itself; deeper parts allow nothing.
 
     Raises:

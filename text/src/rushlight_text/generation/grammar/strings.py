@@ -71,7 +71,8 @@ def _escaped(part: Expression, character: Expression) -> Expression:
         return Choice(tuple(_escaped(each, character) for each in part.parts))
     if isinstance(part, Repeat):
         return Repeat(_escaped(part.part, character), part.low, part.high)
-    assert isinstance(part, Characters)  # patterns have no other parts
+    if not isinstance(part, Characters):
+        raise TypeError(f"a pattern is made of characters and their repetitions, got {part!r}")
     return character if part == ANY else _one_way(part)
 
 

@@ -43,8 +43,9 @@ def _listed(schema: Mapping[str, Any], resolved: Callable[[Any], Any]) -> list[A
     kind, low, high = schema.get("type"), schema.get("minimum"), schema.get("maximum")
     if kind in ("boolean", "null"):
         return [False, True] if kind == "boolean" else [None]
-    bounded = isinstance(low, int) and isinstance(high, int) and high - low < MOST_VALUES
-    if kind == "integer" and bounded and set(schema) <= {"type", "minimum", "maximum"}:
+    if kind != "integer" or not set(schema) <= {"type", "minimum", "maximum"}:
+        return None
+    if isinstance(low, int) and isinstance(high, int) and high - low < MOST_VALUES:
         return list(range(low, high + 1))
     return None
 
@@ -54,7 +55,8 @@ def different(values: list[Any], least: int, most: int | None, between: Expressi
     were."""
     most = len(values) if most is None else min(most, len(values))
     texts = [written(value) for value in values]
-    numbers, masks, edges = {0: 0}, [0], []
+    numbers, masks = {0: 0}, [0]
+    edges: list[tuple[tuple[Expression, int], ...]] = []
     while len(edges) < len(masks):
         mask = masks[len(edges)]
         row: list[tuple[Expression, int]] = []
