@@ -127,8 +127,9 @@ def _refused(name):
         raise GuardOnDataDependentSymNode(
             at_user_line(
                 f"{name.strip('_')}() of {self.expression} needs its value "
-                f"({self.draws.described()}): captured programs add, subtract, multiply, divide and raise such floats to "
-                "powers; compute other functions with tensors, before item()"
+                f"({self.draws.described()}): captured programs add, subtract, multiply and divide "
+                "such floats and raise them to powers; compute other functions with tensors, "
+                "before item()"
             )
         )
 
