@@ -1,5 +1,5 @@
-"""``tensor[index]`` where gradients are recorded, and the index holds tensors of the program that is
-captured: by the ops that items.py has for arrays."""
+"""``tensor[index]`` where gradients are recorded, and the index holds tensors of the program that
+is captured: by the ops that items.py has for arrays."""
 
 from __future__ import annotations
 
