@@ -1,12 +1,15 @@
 """Floats that exported programs read from tensors: graphs, errors, sizes, archives."""
 
 import io
+import math
+import operator
 
 import pytest
 
 import rushlight
 from rushlight import nn
 from rushlight.export import Dim, export, load, save
+from rushlight.export.dynamic.drawn_floats import computed
 from rushlight.export.graph_signature import SymFloatArgument
 from rushlight.fx.experimental.proxy_tensor import make_fx
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -163,3 +166,21 @@ def test_symbolic_make_fx_is_pytorchs():
         for module in (ours, other)
     )
     assert [name.get(target, target) for target in found] == expected
+
+
+def test_long_expressions_end():
+    def squared(x, times):
+        s = x[0].item()
+        for _ in range(times):
+            s = s * s
+        return x * s
+
+    found = exported(lambda x: squared(x, 6), rushlight.tensor([1.5, 2.0]))
+    assert reread(found).module()(rushlight.tensor([1.0, 3.0])).tolist() == [1.0, 3.0]
+    with pytest.raises(GuardOnDataDependentSymNode, match="more than 200 numbers and operations"):
+        exported(lambda x: squared(x, 40), rushlight.tensor([1.5, 2.0]))
+
+
+def test_powers_of_whole_numbers_in_files_end():
+    found = computed(operator.pow, [10**9, 10**9])
+    assert math.isnan(found)

@@ -34,6 +34,7 @@ _KINDS = {
     operator.truediv: operator.truediv,
 }  # fmt: skip
 _MINUS = number(-1)
+LONGEST = 200  # of an expression, which archives hold as text
 
 
 # ------------------------------------------------------------------------------------- expressions
@@ -56,8 +57,14 @@ def computed(function, values):
     found = _combined(function, parts)
     if found is None:
         return None
+    if found.length() > LONGEST:
+        raise NotImplementedError(
+            f"a float of more than {LONGEST} numbers and operations cannot be captured: compute it "
+            "with tensors, before item()"
+        )
     try:
-        plain = function(*map(plain_of, values))
+        # whole numbers of a file may be large, and their powers without end
+        plain = function(*(float(plain_of(value)) for value in values))
     except (ArithmeticError, ValueError, TypeError):
         plain = math.nan
     return SymFloat(math.nan if isinstance(plain, complex) else plain, "itself", found)

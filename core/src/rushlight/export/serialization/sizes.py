@@ -245,7 +245,7 @@ def read_float(entry, node, what) -> SymFloat:
         return SymFloat(float(_EXAMPLE), "itself", symbol(name[1]))
     try:
         found = computed(node.target, _operands(node))
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, NotImplementedError):
         found = None
     if not isinstance(found, SymFloat):
         raise FormatError(f"{what}: the float {text!r} of {node.target} cannot be read")
