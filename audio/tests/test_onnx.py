@@ -26,6 +26,50 @@ MODELS = {
 }
 
 
+class _Applied(rl.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+F = rl_audio.functional
+FILTERED = {
+    "deemphasis": T.Deemphasis,
+    "loudness": lambda: T.Loudness(16000),
+    "low": lambda: _Applied(lambda x: F.lowpass_biquad(x, 16000, 3000.0)),
+    "high": lambda: _Applied(lambda x: F.highpass_biquad(x, 16000, 40.0)),
+    "treble": lambda: _Applied(lambda x: F.treble_biquad(x, 16000, 3.0)),
+    "equalizer": lambda: _Applied(lambda x: F.equalizer_biquad(x, 16000, 1000.0, 6.0)),
+    "twice": lambda: _Applied(
+        lambda x: F.filtfilt(x, rl.tensor([1.0, -0.5, 0.2]), rl.tensor([0.5, 0.1, 0.0]))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILTERED)
+def test_filters_of_a_second_of_sound(name):
+    rl.manual_seed(0)
+    model, wave = FILTERED[name]().eval(), rl.randn(2, 16000) * 0.2
+    (found,) = rl.onnx.export(model, (wave,))(wave * 0.9)
+    np.testing.assert_allclose(found.numpy(), model(wave * 0.9).numpy(), rtol=0, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:melscale_fbanks")
+@pytest.mark.parametrize("driver", ["gels", "gelsd"])
+def test_spectrograms_of_mel_bands(driver):
+    rl.manual_seed(0)
+    model, bands = T.InverseMelScale(65, 20, 16000, driver=driver), rl.rand(2, 20, 30)
+    shapes = ({0: rl.export.Dim("batch"), 2: rl.export.Dim("frames")},)
+    program = rl.onnx.export(model, (bands,), dynamic_shapes=shapes)
+    for given in (bands, rl.rand(5, 20, 77)):
+        expected = model(given)
+        assert expected.abs().max() > 1
+        np.testing.assert_allclose(program(given)[0].numpy(), expected.numpy(), rtol=0, atol=1e-4)
+
+
 class _Convolved(rl.nn.Module):
     def forward(self, x):
         return rl_audio.functional.fftconvolve(x, x[:, :700])

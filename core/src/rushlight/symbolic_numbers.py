@@ -38,7 +38,8 @@ def sym_int(a) -> int:
 
 def sym_float(a) -> float:
     """A number as a float."""
-    return float(a)
+    drawn = getattr(a, "as_float", None)  # of a number that a captured program reads
+    return float(a) if drawn is None else drawn()
 
 
 def sym_not(a) -> bool:
@@ -48,12 +49,20 @@ def sym_not(a) -> bool:
 
 def sym_max(a, b):
     """The larger of two numbers; a float where either is one."""
-    return _joined(max(a, b), a, b)
+    step = _step_of(a, b)
+    return _joined(max(a, b), a, b) if step is None else step(sym_max, a, b)
 
 
 def sym_min(a, b):
     """The smaller of two numbers; a float where either is one."""
-    return _joined(min(a, b), a, b)
+    step = _step_of(a, b)
+    return _joined(min(a, b), a, b) if step is None else step(sym_min, a, b)
+
+
+def _step_of(*numbers):
+    """What records a call on floats that a captured program reads; None where there are none."""
+    steps = (getattr(number, "step", None) for number in numbers)
+    return next(filter(None, steps), None)
 
 
 def _joined(found, *numbers):
@@ -67,7 +76,8 @@ def sym_sum(args):
 
 def sym_sqrt(a) -> float:
     """The square root."""
-    return math.sqrt(a)
+    step = _step_of(a)
+    return math.sqrt(a) if step is None else step(sym_sqrt, a)
 
 
 def sym_ite(b, t, f):

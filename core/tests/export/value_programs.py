@@ -67,6 +67,29 @@ def programs(torch):
             kept = x[x.sum(1) > 0]
             return kept @ torch.ones(3, 4), kept.mean(0)
 
+    class Normalized(nn.Module):
+        def forward(self, x):
+            least, most = x.min().item(), x.max().item()
+            return (x - least) / (most - least), least
+
+    class Blended(nn.Module):
+        def forward(self, x, weight):
+            w = weight[0].item()
+            much = w * 2 + 1.5
+            mixed = torch.add(x, x, alpha=much), torch.full((3,), much), x.clamp(min=w)
+            return *mixed, x * -much, x * (1 / w), x * w**2, (2 - w) * x, torch.sym_max(w, 0.5) * x
+
+    class Positive(nn.Module):
+        def forward(self, x):
+            s = x.mean().item()
+            torch._check(s > 0)
+            return x**s if s > 0 else x
+
+    class Shared(nn.Module):
+        def forward(self, x, n):
+            k = n.sum().item()
+            return x * (k * 0.5), x * (k / 4), x / k
+
     t = torch.tensor
     x = t([1.0, 0.0, 2.0])
     rows = torch.arange(10.0).reshape(5, 2)
@@ -82,7 +105,14 @@ def programs(torch):
         "repeated": (Repeated(), (rows, t([1, 2, 0, 3, 1])), [(rows * 0, t([0, 0, 1, 0, 0]))]),
         "arranged": (Arranged(), (torch.ones(3), t(3)), [(torch.ones(3), t(1)), (x, t(8))]),
         "pointed": (Pointed(), (t([[1.0, 2, 3], [0, -1, 0]]),), [(torch.ones(2, 3),)]),
+        "normalized": (Normalized(), (x,), [(x * 3 - 1,), (-x,)]),
+        "blended": (Blended(), (x, t([0.5])), [(x, t([0.25])), (x - 1, t([-3.0]))]),
+        "positive": (Positive(), (x,), [(x * 3,), (x + 1,)]),
+        "shared": (Shared(), (x, t([1, 2])), [(x, t([7, 0])), (x, t([-1, -1]))]),
     }
 
 
-NAMES = tuple("zeros picked selected split sliced number counted repeated arranged pointed".split())
+NAMES = tuple(
+    """zeros picked selected split sliced number counted repeated arranged pointed normalized
+    blended positive shared""".split()
+)

@@ -12,6 +12,7 @@ from rushlight.export.graph_signature import (
     InputKind,
     OutputKind,
     OutputSpec,
+    SymFloatArgument,
     TensorArgument,
 )
 from rushlight.export.verifier import schema_of
@@ -143,6 +144,8 @@ def _signature(program, graph, changed):
     for node, spec in users:
         if isinstance(spec.arg, ConstantArgument) or not hasattr(node, "name"):
             argument = ConstantArgument("", node)  # or a size, at one of which the program is run
+        elif isinstance(spec.arg, SymFloatArgument):
+            argument = SymFloatArgument(node.name)
         else:
             argument = TensorArgument(node.name)
         specs.append(OutputSpec(OutputKind.USER_OUTPUT, argument, None))

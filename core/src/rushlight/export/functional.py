@@ -78,7 +78,9 @@ def _function(level, function, args, kwargs):
 def _gives_views(function, args, kwargs):
     """Whether a composite is to be opened: its results are views, or ATen has no such op."""
     call = aten_call(function, args, kwargs)
-    return call is None or any("(" in kind for kind in call.target._schema.returns)
+    return call is None or any(
+        "(" in kind and "!" not in kind for kind in call.target._schema.returns
+    )
 
 
 def _whole(level, function, args, kwargs):

@@ -24,6 +24,13 @@ class SymIntArgument:
 
 
 @dataclasses.dataclass
+class SymFloatArgument:
+    """A float that depends on values, by the name of its node."""
+
+    name: str
+
+
+@dataclasses.dataclass
 class ConstantArgument:
     """A number, string or None, which is the same in every call."""
 
@@ -54,7 +61,7 @@ class InputSpec:
     """One input; `persistent` is known of buffers: whether the state dict has it."""
 
     kind: InputKind
-    arg: TensorArgument | SymIntArgument | ConstantArgument
+    arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument
     target: str | None
     persistent: bool | None = None
 
@@ -72,7 +79,7 @@ class OutputSpec:
     """One output; `target` is what a mutation is of."""
 
     kind: OutputKind
-    arg: TensorArgument | SymIntArgument | ConstantArgument
+    arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument
     target: str | None
 
     def __str__(self):
@@ -182,6 +189,7 @@ __all__ = [
     "InputSpec",
     "OutputKind",
     "OutputSpec",
+    "SymFloatArgument",
     "SymIntArgument",
     "TensorArgument",
 ]

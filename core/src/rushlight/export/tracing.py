@@ -14,6 +14,7 @@ from rushlight.export.graph_signature import (
     InputSpec,
     OutputKind,
     OutputSpec,
+    SymFloatArgument,
     TensorArgument,
 )
 from rushlight.fx.experimental.recorder import Recorder
@@ -140,6 +141,8 @@ class Tracing:
     @staticmethod
     def _output_spec(value):
         if hasattr(value, "users"):
+            if isinstance(value.meta.get("val"), float):
+                return OutputSpec(OutputKind.USER_OUTPUT, SymFloatArgument(value.name), None)
             return OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(value.name), None)
         return OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument("", value), None)
 

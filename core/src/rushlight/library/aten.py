@@ -204,6 +204,9 @@ class AtenOverload:
         """Its arguments and results, as declared; AttributeError where they are not."""
         found = _with_schema(self.__name__).get(self._overloadname)
         if found is None:
+            schemas = importlib.import_module("rushlight.library.aten_schemas")
+            found = schemas.writing_out(self.__name__, self._overloadname)
+        if found is None:
             raise AttributeError(f"{self}: its declaration gives no schema of this overload")
         return found
 

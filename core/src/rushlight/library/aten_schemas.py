@@ -26,6 +26,8 @@ from rushlight.tensor.tensor import Tensor
 _TENSORS = {TENSOR: ("Tensor", ""), OPTIONAL: ("Tensor", "?"), TENSORS: ("Tensor", "[]")}
 _NUMBERS = {"Scalar", "int", "float"}
 _OF_DIMS = {"dim", "keepdim", "dims"}
+_OUT = re.compile("_?out$")
+_OPTIONS = {"dtype", "layout", "device", "pin_memory"}
 _cache: dict = {}
 
 
@@ -75,7 +77,26 @@ def _writing(schema, name):
         return schema
     first = dataclasses.replace(schema.arguments[0], name="self", alias="a!")
     arguments = (first, *schema.arguments[1:])
-    return dataclasses.replace(schema, name="aten::" + name, arguments=arguments)
+    returns = ("Tensor(a!)",) if len(schema.returns) == 1 else schema.returns
+    return dataclasses.replace(schema, name="aten::" + name, arguments=arguments, returns=returns)
+
+
+def writing_out(name, overload):
+    """The schema of an overload for ``out=``, which follows from that of the overload that gives a
+    new tensor; None where there is none, or where it gives several."""
+    if not _OUT.search(overload) or name.endswith("_"):
+        return None
+    known, word = schemas_of(name), _OUT.sub("", overload)
+    base = known.get(word) if word else known.get("default") or known.get("Tensor")
+    if base is None or base.returns != ("Tensor",) or any(a.alias for a in base.arguments):
+        return None
+    # a tensor to write to has these already
+    options = {a.name for a in base.arguments} >= _OPTIONS
+    kept = [a for a in base.arguments if not (options and a.name in _OPTIONS)]
+    out = Argument("out", "Tensor", "", REQUIRED, "a!", True)
+    return dataclasses.replace(
+        base, arguments=(*kept, out), returns=("Tensor(a!)",), overload=overload
+    )
 
 
 def _declared(name):
@@ -109,6 +130,8 @@ def derived(op, name, overload, words):
         label = "self" if not i and declared in ("input", "x") else declared
         arguments.append(Argument(label, kind, shape, default, alias, i >= op.positional))
     returns = ("Tensor",) * max(op.outputs, 1) if op.outputs else ("Tensor[]",)
+    if name.endswith("_") and returns == ("Tensor",):
+        returns = ("Tensor(a!)",)
     return Schema(
         f"aten::{name}", tuple(arguments), returns, "" if overload == "default" else overload
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.machine import np
+from rushlight.onnx._loader import load
 from rushlight.onnx._types import number_of
 
 
@@ -14,6 +15,23 @@ def needed(nodes, results):
             kept.append(node)
             wanted.update(node.input)
     return kept[::-1]
+
+
+def folded(builder, value):
+    """The array of a value that is computed from constants alone; None of one that is not."""
+    if value.array is not None:
+        return value.array
+    nodes = needed(builder.nodes, [value.name])
+    made = {name for node in nodes for name in node.output}
+    read = {value.name, *(name for node in nodes for name in node.input if name)} - made
+    if not read <= builder.constants.keys():
+        return None
+    helper = builder.onnx.helper
+    constants = [initializer(builder.onnx, builder.constants[name]) for name in sorted(read)]
+    graph = helper.make_graph(nodes, "constants", [], [described(builder.onnx, value)], constants)
+    domain = [helper.make_opsetid("", builder.opset)]
+    model = helper.make_model(graph, opset_imports=domain)
+    return load(model.SerializeToString(), trainable=False)().detach().numpy()
 
 
 def described(onnx, value):

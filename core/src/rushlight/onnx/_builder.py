@@ -64,6 +64,7 @@ class Builder:
         self.domains = {}
         self.out = self.dtype = None
         self.origin = ""
+        self.taken = frozenset()  # of several results those that are read
         self._names, self._known = {}, {}
 
     # ----------------------------------------------------------------------------------- names

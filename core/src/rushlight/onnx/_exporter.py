@@ -10,6 +10,7 @@ from rushlight.export.graph_signature import InputKind, OutputKind
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.onnx._assembling import described, initializer, needed
 from rushlight.onnx._builder import Builder, Complex, Value, is_complex
+from rushlight.onnx._numbers import CHECKS, computed, is_float, read, reads_number
 from rushlight.onnx._opening import opened
 from rushlight.onnx._registry import called, translation
 from rushlight.onnx.errors import UnsupportedOperatorError
@@ -97,10 +98,24 @@ class Exporter:
                 user = next(iter(node.users))
                 raise self._unsupported(user, "graphs inside of graphs have no translation")
             self.values[node] = self.builder.tensor(getattr(self.program, node.target), node.target)
+        elif node.target in CHECKS:
+            return
+        elif reads_number(node) or is_float(node):
+            self.values[node] = self._number(node)
         elif node.target in _SIZES:
             self.values[node] = self._size(node)
         else:
             self.values[node] = self._called(node)
+
+    def _number(self, node):
+        values = [self._value(a) for a in node.args]
+        self.builder.origin = node.name
+        try:
+            if reads_number(node):
+                return read(self.builder, node, values[0], self.program)
+            return computed(self.builder, node, values)
+        except NotImplementedError as error:
+            raise self._unsupported(node, str(error)) from None
 
     def _size(self, node):
         values = [self._value(a) for a in node.args]
@@ -136,6 +151,9 @@ class Exporter:
         first = builder.out[0] if isinstance(builder.out, tuple | list) else builder.out
         builder.dtype = getattr(first, "dtype", None)
         builder.origin = node.name
+        builder.taken = frozenset(
+            user.args[1] for user in node.users if user.target is operator.getitem and user.users
+        )
         before = len(builder.nodes)
         try:
             result = called(function, builder, self._arguments(node))

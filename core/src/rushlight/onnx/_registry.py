@@ -7,8 +7,8 @@ import importlib
 import inspect
 
 _FAMILIES = (
-    "comparing creating elementwise indexing layers linalg normalizing pooling recurrent reducing "
-    "shaping sorting windowing complexes transforms"  # complexes uses those before it
+    "comparing creating elementwise filters indexing layers linalg normalizing pooling recurrent "
+    "reducing shaping sorting windowing complexes transforms"  # complexes uses those before it
 ).split()
 _NONE = inspect.Parameter.empty
 _TRANSLATIONS: dict[str, object] = {}

@@ -16,6 +16,7 @@ from rushlight.fx.experimental.symbolic_shapes import (
     ConstraintViolationError,
     GuardOnDataDependentSymNode,
 )
+from rushlight.tensor.tensor import Tensor
 
 MOST_SAMPLES = 24
 LOOKED_AT = 4096  # sizes tried to tell two expressions apart
@@ -49,7 +50,7 @@ class Captures:
     def all(self, sizes, samples):
         """The captures at some samples, and these with the numbers that the program reads."""
         first = self.at(sizes, samples[0])
-        if not self.draws(first).values:
+        if not self.draws(first).numbers:
             return [self.at(sizes, sample) for sample in samples], samples
         samples = [samples[i % len(samples)] for i in range(max(CAPTURES, len(samples)))]
         captures = [self.at(sizes, sample, turn) for turn, sample in enumerate(samples)]
@@ -99,6 +100,7 @@ class Captures:
 
     def _at_all(self, declaration, samples):
         captures, samples = self.all(declaration.sizes, samples)
+        _check_constants(captures)
         draws = [self.draws(capture) for capture in captures]
         return Unified([capture.graph for capture in captures], samples, draws, self.lengths)
 
@@ -113,6 +115,11 @@ class Captures:
         if found is None:
             declaration = self._one_by_one(declaration)
             found = self._attempt(declaration, reasons)
+        if found is None and not declaration.free:
+            raise GuardOnDataDependentSymNode(
+                "Could not guard on data-dependent expression: what is captured depends on a "
+                f"number that item() reads: {reasons[-1]}"
+            )
         if found is None:
             names = ", ".join(declaration.free)
             raise ConstraintViolationError(
@@ -237,6 +244,36 @@ class Captures:
         except DifferentProgramsError:
             return False
         return True
+
+
+def _check_constants(captures):
+    """Tensors that the program makes of Python's numbers are no constants where these differ."""
+    first, *others = ({n: t for n, t in _constants(c) if t.numel() <= LOOKED_AT} for c in captures)
+    for other in others:
+        for name in first.keys() & other.keys():
+            one, two = first[name], other[name]
+            if one is not two and not _same_values(one, two):
+                raise DifferentProgramsError(
+                    f"the constant {name} is made of numbers that differ from call to call, as in "
+                    "tensor(k): write full((), k) or multiply a constant"
+                )
+
+
+def _constants(capture):
+    """Names and tensors."""
+    found = getattr(capture, "constants", None)
+    found = dict(capture.named_buffers()) if found is None else found
+    return [(name, value) for name, value in found.items() if isinstance(value, Tensor)]
+
+
+def _same_values(one, two):
+    if one.shape != two.shape or one.dtype is not two.dtype:
+        return False
+    return one.device.type == "meta" or one.tolist() == two.tolist() or _all_nan(one, two)
+
+
+def _all_nan(one, two):
+    return bool((one.isnan() & two.isnan() | (one == two)).all())
 
 
 def _located(error):

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from typing import Any
 
+from rushlight import symbolic_numbers
 from rushlight.export.dynamic.expressions import Expression, add, number, over, symbol, times
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.locations import at_user_line, is_ours
@@ -69,6 +71,8 @@ class DrawnInt(int):
 
     def _joined(self, name, other, expression):
         found = getattr(int, name)(self, other)
+        if found is NotImplemented and isinstance(other, float):
+            return getattr(self.as_float(), name)(other)
         if type(found) is not int or not isinstance(other, int):
             return found
         return DrawnInt(found, expression(), self.draws)
@@ -82,6 +86,21 @@ class DrawnInt(int):
     __mul__, __rmul__ = _arithmetic("__mul__", times)
     __floordiv__, __rfloordiv__ = _arithmetic("__floordiv__", over)
     __mod__, __rmod__ = _arithmetic("__mod__", lambda a, b: Expression(operator.mod, (a, b)))
+
+    def __truediv__(self, other):
+        if isinstance(other, DrawnInt) or type(other) is int:
+            return self._quotient(self, other)
+        return self._joined("__truediv__", other, None)
+
+    def __rtruediv__(self, other):
+        return self._quotient(other, self) if type(other) is int else NotImplemented
+
+    def _quotient(self, left, right):
+        return self.draws.recorder.number_step(operator.truediv, left, right)
+
+    def as_float(self):
+        """The number as a float, which is another node of the graph."""
+        return self.draws.recorder.number_step(symbolic_numbers.sym_float, self)
 
     def __neg__(self):
         return self * -1
@@ -102,6 +121,10 @@ class Condition:
         """Whether it holds in this capture."""
         return bool(self.kind(int(self.left), int(self.right)))
 
+    def known(self) -> bool | None:
+        """Whether it holds always, by what the program has said; None where that is not said."""
+        return self.draws.decided(self)
+
     def assume(self):
         """Keep to it from now on."""
         self.draws.assume(self)
@@ -113,7 +136,11 @@ class Condition:
         # other numbers differ, which is noticed when these are compared
         if is_ours(sys._getframe(1)):
             return self.holds
-        known = self.draws.decided(self)
+        return self.decided()
+
+    def decided(self) -> bool:
+        """Whether it holds always; an error where that is not said."""
+        known = self.known()
         if known is None:
             raise GuardOnDataDependentSymNode(
                 at_user_line(
@@ -136,6 +163,14 @@ class Draws:
         self.origins: dict = {}  # symbol -> the node, and the dimension or None
         self.sources: dict[str, str] = {}
         self.conditions: list[Condition] = []
+        self.floats: dict[str, float] = {}
+        self.facts: dict = {}  # conditions of floats by kind and sides
+        self.recorder: Any = None  # of the capture
+
+    @property
+    def numbers(self) -> dict:
+        """All numbers by symbol."""
+        return self.values | self.floats
 
     def take(self, least=None, most=None, source="") -> DrawnInt:
         """Another number."""
@@ -147,6 +182,13 @@ class Draws:
         self.values[name], self.limits[name] = int(value), [low, high]
         self.sources[name] = at_user_line(source)
         return DrawnInt(int(value), symbol(name), self)
+
+    def take_float(self, source=""):
+        """The symbol of another float, and its value in this capture."""
+        name = f"zuf{len(self.floats)}"
+        self.floats[name] = self.plan.get(name, 1.25)
+        self.sources[name] = at_user_line(source)
+        return symbol(name), self.floats[name]
 
     def described(self):
         """Where the numbers come from, in words."""

@@ -46,7 +46,7 @@ def exported(module, args, kwargs, declaration: Declaration) -> tuple[Capture, d
     example = {name: one.example for name, one in declaration.free.items()}
     captures = Captures(trace, declaration)
     made = captures.at({}, {}) if not declaration.free else None
-    if made is not None and not captures.draws(made).values:
+    if made is not None and not captures.draws(made).numbers:
         return made, {}
     declaration, found = captures.settled()
     declaration = captures.bounded(declaration, found)

@@ -8,19 +8,32 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-_WORDS = {operator.add: "+", operator.mul: "*", operator.floordiv: "//", operator.mod: "%"}
+from rushlight import symbolic_numbers
+
+_WORDS = {
+    operator.add: "+", operator.mul: "*", operator.floordiv: "//", operator.mod: "%",
+    operator.truediv: "/", operator.pow: "**",
+}  # fmt: skip
 # What PyTorch's archives call them.
 NAMES = {
     operator.add: "Add", operator.mul: "Mul", operator.floordiv: "FloorDiv", operator.mod: "Mod",
     max: "Max", min: "Min",
 }  # fmt: skip
-_BINDING = {operator.add: 1, operator.mul: 2, operator.floordiv: 2, operator.mod: 2}
+# What floats of such numbers are made by; archives of programs never have these in a size.
+FLOAT_NAMES = {
+    float: "ToFloat", operator.truediv: "FloatTrueDiv", operator.pow: "FloatPow",
+    symbolic_numbers.sym_sqrt: "OpaqueUnaryFn_sqrt",
+}  # fmt: skip
+_BINDING = {
+    operator.add: 1, operator.mul: 2, operator.floordiv: 2, operator.mod: 2, operator.truediv: 2,
+    operator.pow: 3,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A symbol (`parts` is its name), a number, or a function of two expressions: `kind` is
-    ``"symbol"``, ``"number"`` or one of those that `NAMES` has."""
+    """A symbol (`parts` is its name), a number, or a function of expressions: `kind` is
+    ``"symbol"``, ``"number"`` or one of those that `NAMES` and `FLOAT_NAMES` have."""
 
     kind: Any
     parts: tuple
@@ -31,8 +44,7 @@ class Expression:
             return self.parts[0]
         if self.kind == "symbol":
             return sizes[self.parts[0]]
-        left, right = (part.value(sizes) for part in self.parts)
-        return self.kind(left, right)
+        return self.kind(*(part.value(sizes) for part in self.parts))
 
     def symbols(self) -> frozenset:
         """The names of the symbols in it."""
@@ -40,7 +52,7 @@ class Expression:
             return frozenset()
         if self.kind == "symbol":
             return frozenset(self.parts)
-        return self.parts[0].symbols() | self.parts[1].symbols()
+        return frozenset().union(*(part.symbols() for part in self.parts))
 
     def line(self) -> tuple[str, int, int]:
         """Of ``factor * symbol + offset``: the symbol's name, factor, and offset."""
@@ -72,7 +84,7 @@ class Expression:
         if self.kind in ("number", "symbol"):
             return str(self.parts[0])
         if self.kind not in _WORDS:
-            return f"{self.kind.__name__}({self.parts[0]}, {self.parts[1]})"
+            return f"{self.kind.__name__}({', '.join(map(str, self.parts))})"
         left, right = (self._inside(part) for part in self.parts)
         space = " " if self.kind is operator.add else ""
         return f"{left}{space}{_WORDS[self.kind]}{space}{right}"
@@ -89,16 +101,36 @@ class Expression:
 
     def depends_on_values(self) -> bool:
         """Whether a symbol in it is a number that the program reads: PyTorch names these so."""
-        return any(re.fullmatch(r"u\d+", name) for name in self.symbols())
+        return any(re.fullmatch(r"(zuf|u)\d+", name) for name in self.symbols())
 
     def as_sympy(self) -> str:
         """As PyTorch's archives have it."""
         if self.kind == "number":
-            return f"Integer({self.parts[0]})"
+            return _number_as_sympy(self.parts[0])
         if self.kind == "symbol":
+            if self.is_float():
+                return f"Symbol('{self.parts[0]}')"
             sign = "" if self.depends_on_values() else "positive=True, "
             return f"Symbol('{self.parts[0]}', {sign}integer=True)"
-        return f"{NAMES[self.kind]}({', '.join(part.as_sympy() for part in self.parts)})"
+        whole = self.kind is operator.truediv and not any(part.is_float() for part in self.parts)
+        name = "IntTrueDiv" if whole else (NAMES | FLOAT_NAMES)[self.kind]
+        return f"{name}({', '.join(part.as_sympy() for part in self.parts)})"
+
+    def is_float(self) -> bool:
+        """Whether its values are floats, not whole numbers."""
+        if self.kind == "number":
+            return isinstance(self.parts[0], float)
+        if self.kind == "symbol":
+            return re.fullmatch(r"zuf\d+", self.parts[0]) is not None
+        return self.kind in FLOAT_NAMES or any(part.is_float() for part in self.parts)
+
+
+def _number_as_sympy(value):
+    if not isinstance(value, float):
+        return f"Integer({value})"
+    if math.isfinite(value):
+        return f"Float('{value!r}', precision=53)"
+    return "nan" if math.isnan(value) else "oo" if value > 0 else "-oo"
 
 
 def symbol(name: str) -> Expression:
@@ -174,7 +206,8 @@ class SymBool:
 
 
 class SymFloat(float):
-    """A float that depends on sizes: `form` of ``FORMS`` says how, of which expression."""
+    """A float that depends on sizes: `form` of ``FORMS`` says how, of which expression; of one that
+    depends on values of tensors, which has an expression of floats, `form` is "itself"."""
 
     expression: Expression
     form: str
@@ -186,7 +219,7 @@ class SymFloat(float):
         return made
 
     def __repr__(self):
-        return f"{self.form}({self.expression})"
+        return str(self.expression) if self.form == "itself" else f"{self.form}({self.expression})"
 
     __str__ = __repr__
 

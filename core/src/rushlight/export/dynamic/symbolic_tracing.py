@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.export.dynamic import sampling
 from rushlight.export.dynamic.capturing import Captures
 from rushlight.export.dynamic.declared import Declaration, Free
-from rushlight.export.dynamic.expressions import SymInt, ValueRanges, symbol
+from rushlight.export.dynamic.expressions import SymFloat, SymInt, ValueRanges, symbol
 from rushlight.fx.experimental.symbolic_shapes import ShapeEnv
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
@@ -61,7 +61,7 @@ def _all_free(leaves):
 
 
 def _is_size(node):
-    return isinstance(node.meta.get("val"), SymInt) and not node.meta.get("reads_values")
+    return isinstance(node.meta.get("val"), SymInt | SymFloat) and not node.meta.get("reads_values")
 
 
 def _environment(before, settled, drawn, conditions):

@@ -7,12 +7,15 @@ import operator
 
 from rushlight import symbolic_numbers
 from rushlight.export.dynamic.asserting import Assertions, conditions_of, limits_of, ranges_of
+from rushlight.export.dynamic.drawn_floats import finished
 from rushlight.export.dynamic.expressions import (
     Expression,
     SymFloat,
     SymInt,
+    ValueRanges,
     add,
     simplest,
+    symbol,
 )
 from rushlight.export.dynamic.fitting import DifferentProgramsError, Quantities
 from rushlight.fx.node import Node
@@ -56,7 +59,11 @@ class Unified:
                 args, kwargs = self.changed[i]
                 node.args = writer.written(args, node)
                 node.kwargs = writer.written(kwargs, node)
-        return ranges_of(limits)
+        finished(self.graph)
+        floats = self.draws[0].floats if self.draws else ()
+        return ranges_of(limits) | {
+            symbol(name): ValueRanges(-math.inf, math.inf) for name in floats
+        }
 
 
 def _first_difference(rows):

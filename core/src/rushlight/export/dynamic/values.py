@@ -35,7 +35,7 @@ class Values:
             except GuardOnDataDependentSymNode:
                 raise
             except REFUSALS as error:
-                if not draws.values:
+                if not draws.numbers:
                     raise
                 if not isinstance(error, UnfitError):
                     last = error
@@ -46,7 +46,7 @@ class Values:
         raise GuardOnDataDependentSymNode(
             f"Could not find numbers with which the program runs ({self.known.described()}): "
             + (f"{type(last).__name__}: {last} {raised_at(last)}. " if last else "")
-            + f"Say what always holds of {', '.join(self.known.values)} with rushlight._check(...)"
+            + f"Say what always holds of {', '.join(self.known.numbers)} with rushlight._check(...)"
         )
 
     def _used(self, draws):
@@ -61,6 +61,7 @@ class Values:
         best: tuple[int, dict[str, int]] = (-1, {})
         for _ in range(_GUESSES):
             plan = {name: self._guess(name) for name in self.known.values}
+            plan |= {name: self._guess_float() for name in self.known.floats}
             if not self._fits(plan):
                 continue
             fresh = sum(value not in self.used.get(name, ()) for name, value in plan.items())
@@ -76,7 +77,16 @@ class Values:
         high = min(high, low + _SPREAD)
         return self.random.randint(int(low), max(int(high), int(low)))
 
+    def _guess_float(self):
+        """A float near zero, or near one that the program compares with."""
+        sides = [side for fact in self.known.facts.values() for side in fact.sides()]
+        near = [0.0, *(side.parts[0] for side in sides if side.kind == "number")]
+        spread = self.random.choice((0.1, 1.0, 10.0, 100.0))
+        return self.random.choice(near) + self.random.uniform(-spread, spread)
+
     def _fits(self, plan):
+        if not all(fact.fits(plan) for fact in self.known.facts.values()):
+            return False
         for condition in self.known.conditions:
             left, right = (expression_of(side) for side in (condition.left, condition.right))
             if not (left.symbols() | right.symbols()) <= plan.keys():

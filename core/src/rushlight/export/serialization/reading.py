@@ -20,7 +20,6 @@ from rushlight.export.graph_signature import (
     InputSpec,
     OutputKind,
     OutputSpec,
-    SymIntArgument,
     TensorArgument,
 )
 from rushlight.export.serialization import sizes
@@ -33,7 +32,7 @@ from rushlight.export.serialization.values import (
     read_leaf,
     tree_of,
 )
-from rushlight.export.serialization.writing import MUTATIONS, SCHEMA_VERSION
+from rushlight.export.serialization.writing import MUTATIONS, NUMBERS, SCHEMA_VERSION
 from rushlight.fx.graph import Graph
 from rushlight.library.aten import AtenOverload
 from rushlight.library.operators import lookup
@@ -136,8 +135,9 @@ def _output_spec(word, value):
     kind, argument = _only(value["arg"])
     if kind == "as_tensor":
         return OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(argument["name"]), None)
-    if kind == "as_sym_int" and "as_name" in argument:
-        return OutputSpec(OutputKind.USER_OUTPUT, SymIntArgument(argument["as_name"]), None)
+    for made, word in NUMBERS.items():
+        if kind == word and "as_name" in argument:
+            return OutputSpec(OutputKind.USER_OUTPUT, made(argument["as_name"]), None)
     constant = ConstantArgument("", read_leaf(kind, argument))
     return OutputSpec(OutputKind.USER_OUTPUT, constant, None)
 
@@ -235,8 +235,10 @@ class _Reader:
         found = self.found[_NUMBERS[kind]].get(name)
         if kind == "as_sym_int" and found is not None:
             node.meta["val"] = sizes.read_size(found, f"number '{name}'")
+        if kind == "as_sym_float" and found is not None:
+            node.meta["val"] = sizes.read_float(found, node, f"float '{name}'")
         if kind == "as_sym_bool" and found is not None:
-            node.meta["val"] = sizes.read_bool(found, f"comparison '{name}'")
+            node.meta["val"] = sizes.read_bool(found, node, f"comparison '{name}'")
 
     def _argument(self, kind, value):
         if kind in _NUMBERS:

@@ -6,8 +6,10 @@ import ast
 import functools
 import math
 import operator
+import re
 
 from rushlight import symbolic_numbers
+from rushlight.export.dynamic.drawn_floats import computed
 from rushlight.export.dynamic.expressions import (
     COMPARISONS,
     NAMES,
@@ -42,6 +44,7 @@ _SYMBOLIC = (
     symbolic_numbers.sym_ite,
 )  # fmt: skip
 _FLOATS = {
+    "itself": "{0}",
     "number": "ToFloat({0})",
     "inverted": "IntTrueDiv(Integer(1), {0})",
     "root": "FloatPow(ToFloat({0}), Float('0.5', precision=53))",
@@ -56,7 +59,8 @@ _EXAMPLE = 4  # what numbers that depend on values are where shapes need one
 @functools.cache
 def functions() -> dict:
     """The functions of numbers by their names in archives."""
-    found = {f"_operator.{function.__name__}": function for function in _OPERATORS}
+    found: dict = {f"_operator.{function.__name__}": function for function in _OPERATORS}
+    found["torch._sym_sqrt"] = symbolic_numbers.sym_sqrt  # as PyTorch writes it
     return found | {f"torch.{function.__name__}": function for function in _SYMBOLIC}
 
 
@@ -139,7 +143,8 @@ def _described(value):
     if value.form not in _FLOATS:
         raise FormatError(f"the {value.form} of a size cannot be written")
     text = _FLOATS[value.form].format(value.expression.as_sympy())
-    return {"expr_str": text, "hint": {"as_float": float(value)}}
+    unknown = value.expression.depends_on_values()
+    return {"expr_str": text, "hint": None if unknown else {"as_float": float(value)}}
 
 
 def numbers(graph) -> dict:
@@ -232,8 +237,29 @@ def _without_example(expression, what) -> SymInt:
         raise FormatError(f"{what}: the size {expression} cannot be read: {error}") from None
 
 
-def read_bool(entry, what) -> SymBool:
+def read_float(entry, node, what) -> SymFloat:
+    """What a node is that reads a float from a tensor, or computes one of numbers."""
+    text = entry["as_expr"]["expr_str"]
+    name = re.fullmatch(r"Symbol\('(zuf\d+)'\)", text)
+    if name is not None:
+        return SymFloat(float(_EXAMPLE), "itself", symbol(name[1]))
+    try:
+        found = computed(node.target, _operands(node))
+    except (AttributeError, KeyError, TypeError, ValueError, NotImplementedError):
+        found = None
+    if not isinstance(found, SymFloat):
+        raise FormatError(f"{what}: the float {text!r} of {node.target} cannot be read")
+    return found
+
+
+def _operands(node):
+    return [a.meta["val"] if isinstance(a, Node) else a for a in node.args]
+
+
+def read_bool(entry, node, what) -> SymBool:
     """A comparison of numbers."""
+    if node.target in COMPARISONS and any(isinstance(v, SymFloat) for v in _operands(node)):
+        return computed(node.target, _operands(node))
     text = entry["as_expr"]["expr_str"]
     kind, sides = parsed_call(text, what)
     if kind not in _comparisons() or len(sides) != 2:

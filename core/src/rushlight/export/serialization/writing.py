@@ -8,6 +8,7 @@ from rushlight.export.graph_signature import (
     ConstantArgument,
     InputKind,
     OutputKind,
+    SymFloatArgument,
     SymIntArgument,
 )
 from rushlight.export.serialization import sizes
@@ -190,12 +191,17 @@ def _input_spec(spec):
     return {"user_input": {"arg": {"as_tensor": name}}}
 
 
+# Results that are numbers.
+NUMBERS = {SymIntArgument: "as_sym_int", SymFloatArgument: "as_sym_float"}
+
+
 def _output_spec(spec):
     if spec.kind is OutputKind.USER_OUTPUT:
         if isinstance(spec.arg, ConstantArgument):
             return {"user_output": {"arg": leaf(spec.arg.value)}}
-        if isinstance(spec.arg, SymIntArgument):
-            return {"user_output": {"arg": {"as_sym_int": {"as_name": spec.arg.name}}}}
+        word = NUMBERS.get(type(spec.arg))
+        if word is not None:
+            return {"user_output": {"arg": {word: {"as_name": spec.arg.name}}}}
         return {"user_output": {"arg": {"as_tensor": {"name": spec.arg.name}}}}
     word, key = MUTATIONS[spec.kind]
     return {word: {"arg": {"name": spec.arg.name}, key: spec.target}}

@@ -42,6 +42,8 @@ class Recorder(ValueSizes):
         self.decompositions = decompositions or {}
         self.constant, self.stacks = constant, stacks
         self.draws = draws
+        if draws is not None:
+            draws.recorder = self
         self.pending: list = []
         self.modules: dict = {}  # graphs that nodes name, by attribute
         self.origin = None  # the node of another graph whose parts are recorded
@@ -174,7 +176,15 @@ class Recorder(ValueSizes):
         if isinstance(value, Tensor) and not isinstance(value, Node):
             return self.constant(value)
         plain = getattr(value, "as_plain", None)  # of a number that depends on values
-        return value if plain is None else plain()
+        if plain is None:
+            return value
+        node = getattr(value, "drawn_node", None)
+        if node is not None and node.graph is not self.graph:
+            raise NotImplementedError(
+                "a float that item() read outside of a branch cannot be used inside: give the "
+                "branch the tensor"
+            )
+        return plain() if node is None else node
 
     def placeholder(self, name, tensor, device=None):
         """An input of the program, and the tensor that the program gets for it; its device, if it

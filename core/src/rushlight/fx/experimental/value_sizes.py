@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.dtypes import bool_
+from rushlight.export.dynamic.drawn_floats import DrawnFloat, stepped
+from rushlight.export.dynamic.expressions import SymFloat
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.locations import at_user_line
 from rushlight.library.operators import lookup
@@ -20,15 +22,26 @@ class ValueSizes:
 
     def number_of(self, tensor):
         """The one element of a tensor, as a number that depends on values."""
-        dtype = tensor._dtype
-        whole = not (dtype.is_floating_point or dtype.is_complex or dtype is bool_)
-        if self.draws is None or tensor.numel() != 1 or not whole:
+        dtype, source = tensor._dtype, f"item() of '{self.name(tensor)}'"
+        if self.draws is None or tensor.numel() != 1 or dtype.is_complex or dtype is bool_:
             self.value_needed(tensor, "item")
         node = self.node("call_function", lookup("aten").item.default, (tensor,), {})
-        found = self.draws.take(source=f"item() of '{self.name(tensor)}'")
+        if dtype.is_floating_point:
+            return self._float_of(node, source)
+        found = self.draws.take(source=source)
         node.meta["val"] = int(found)
         self._note(found, node, None)
         return found
+
+    def _float_of(self, node, source):
+        expression, value = self.draws.take_float(source)
+        node.meta["val"] = SymFloat(value, "itself", expression)
+        node.meta["reads_values"] = True
+        return DrawnFloat(value, expression, node, self.draws)
+
+    def number_step(self, function, *values):
+        """A node that calls `function` on numbers that depend on values, and the float it gives."""
+        return stepped(self.draws, function, *values)
 
     def _note(self, drawn, node, dim):
         """Remember where a number comes from."""

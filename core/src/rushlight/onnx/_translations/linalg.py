@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import rushlight
+from rushlight.machine import np
+from rushlight.onnx._assembling import folded
 from rushlight.onnx._registry import aten
 
 
@@ -12,8 +15,6 @@ def det(g, self=None, A=None):  # noqa: N803 - ATen's name
 
 @aten("trace")
 def trace(g, self):
-    import rushlight
-
     rows, columns = self.shape
     places = [n * (columns + 1) for n in range(min(rows, columns))]
     found = g.op("Gather", g.reshape(self, [-1]), g.integers(places), axis=0)
@@ -22,8 +23,6 @@ def trace(g, self):
 
 @aten("linalg_cross")
 def cross(g, self, other, dim=-1):
-    import rushlight
-
     a, b = g.to(g.dtype, self, other)
     shape = rushlight.broadcast_shapes(a.shape, b.shape)
     a, b = (g.op("Expand", v, g.integers(shape)) for v in (a, b))
@@ -34,3 +33,25 @@ def cross(g, self, other, dim=-1):
 
     first = g.op("Mul", turned(a, [1, 2, 0]), turned(b, [2, 0, 1]))
     return g.op("Sub", first, g.op("Mul", turned(a, [2, 0, 1]), turned(b, [1, 2, 0])))
+
+
+@aten("_lstsq", "linalg_lstsq")
+def lstsq(g, input, b, rcond=None, driver=None):
+    """A product with the pseudoinverse of a matrix that is a constant: the solution alone. By the
+    normal equations it would not be as precise, and ONNX has no factorization."""
+    matrix = folded(g, input)
+    if matrix is None:
+        raise NotImplementedError("a matrix that is computed from inputs: ONNX has no QR")
+    if any(result in g.taken for result in (1, 2, 3)):
+        raise NotImplementedError("residuals, rank and singular_values: only the solution")
+    vector = b.rank == input.rank - 1
+    columns = g.unsqueeze(b, -1) if vector else b
+    wide = matrix.astype(np.float64)
+    flat = wide.reshape(-1, *wide.shape[-2:])
+    if (flat == flat[:1]).all():  # one matrix for all of a batch, whose size may differ
+        wide = flat[0]
+    eps = float(np.finfo(matrix.dtype).eps) if rcond is None else rcond
+    cut = eps * (max(wide.shape[-2:]) if rcond is None else 1) if driver != "gels" else 1e-15
+    inverse = g.constant(np.linalg.pinv(wide, cut))
+    found = g.cast(g.op("MatMul", inverse, g.cast(columns, rushlight.float64)), b.dtype)
+    return (g.squeeze(found, -1) if vector else found), None, None, None

@@ -8,7 +8,7 @@ from rushlight.ops._transforms.batching import batched, front, in_rows, is_batch
 from rushlight.ops._transforms.batching_rules import rule, shifted
 from rushlight.ops._transforms.wrappers import Wrapped, call_op, tracing_level
 from rushlight.ops.elementwise import comparison
-from rushlight.ops.indexing import gathering
+from rushlight.ops.indexing import gathering, recorded_items
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -311,10 +311,7 @@ def _refuse_masks(items, level):
 def _at_recording_level(self, items, level):
     inner = tuple(i._inner if is_batched(i, level) else i for i in items)
     if all(a is b for a, b in zip(inner, items, strict=True)):
-        raise NotImplementedError(
-            "indexing a tensor that gradients are recorded for by a tensor of the program that is "
-            "captured: use index_select, gather or where"
-        )
+        return recorded_items.getitem(self, items)
     return self[inner]
 
 
@@ -325,9 +322,33 @@ def setitem(self, index, value):
     if tracing is not None:
         tracing.process(tracing, put, (self, items, value, False), {})
         return
+    recording = recorded_items.recording_level(self, *items, value)
+    if recording is not None and _captures(items):
+        recorded_items.setitem(recording, self, items, value)
+        return
     if not isinstance(value, Tensor):
         value = self.detach().new_tensor(value) if isinstance(value, (list, tuple)) else value
     self.copy_(put_at(self, items, value, False))
+
+
+def _captures(items):
+    """Whether a tensor of a program that is captured is part of an index."""
+    return any(isinstance(i, Wrapped) and i._level.kind == "capture" for i in items)
+
+
+def index_put_(self, indices, values, accumulate):
+    """Write values where wrapped indices say."""
+    recording = recorded_items.recording_level(self, *indices, values)
+    if recording is not None and _captures(indices):
+        return recorded_items.index_put_(recording, self, indices, values, accumulate)
+    return self.copy_(put_at(self, indices, values, accumulate))
+
+
+def index_put(self, indices, values, accumulate):
+    """A copy with values written where wrapped indices say."""
+    if recorded_items.recording_level(self, *indices, values) and _captures(indices):
+        return recorded_items.index_put(self, indices, values, accumulate)
+    return put_at(self, indices, values, accumulate)
 
 
 def put(self, index, values, accumulate):

@@ -11,6 +11,7 @@ from rushlight.ops._transforms.capturing import Captured
 from rushlight.ops.creation.tensors import tensor
 from rushlight.ops.former.private_names import sliced
 from rushlight.ops.indexing import items as indexing
+from rushlight.ops.indexing import recorded_items
 from rushlight.ops.indexing.items import _slice
 from rushlight.ops.indexing.slicing import narrow, select
 from rushlight.ops.indexing.value_steps import picked_sizes
@@ -34,6 +35,11 @@ def getitem(input, index):
 
 def setitem(input, index, value):
     """``input[index] = value``."""
+    recording = recorded_items.recording_level(value)
+    if recording is not None:
+        items = index if isinstance(index, tuple) else (index,)
+        recorded_items.setitem(recording, input, items, value)
+        return
     target, tensors = _by_views(input, index)
     if any(t is not None for t in tensors):
         value = value if isinstance(value, Tensor) else _constant(value, input)

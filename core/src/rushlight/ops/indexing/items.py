@@ -468,7 +468,7 @@ def index_put_(self, indices, values, accumulate=False):
     """Write (or add) `values` at a tuple of index tensors, in place."""
     if stack.levels and any(getattr(i, "_level", None) is not None for i in indices):
         batching = importlib.import_module("rushlight.ops._transforms.batching_indices")
-        return self.copy_(batching.put_at(self, tuple(indices), values, accumulate))
+        return batching.index_put_(self, tuple(indices), values, accumulate)
     return put(self, normalize(tuple(indices))[0], values, accumulate)
 
 
@@ -478,7 +478,7 @@ def index_put(input, indices, values, accumulate=False):
     """A copy of `input` with `values` written (or added) at a tuple of index tensors."""
     if stack.levels and any(getattr(i, "_level", None) is not None for i in indices):
         batching = importlib.import_module("rushlight.ops._transforms.batching_indices")
-        return batching.put_at(input, tuple(indices), values, accumulate)
+        return batching.index_put(input, tuple(indices), values, accumulate)
     index = _kept(normalize(tuple(indices))[0], input, values)
     return _index_put(input, values, index, accumulate)
 

@@ -1,0 +1,227 @@
+"""Floats that a program reads from tensors, and what it computes of them, while it is captured.
+
+Whole numbers are told from each other by captures at several values; of floats each operation is a
+node of the graph as soon as it is done. A float that reaches the graph otherwise, through
+``math.exp`` for example, differs from capture to capture, which is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+
+from rushlight import symbolic_numbers
+from rushlight.export.dynamic.drawn import DrawnInt, UnfitError
+from rushlight.export.dynamic.drawn_conditions import FloatCondition
+from rushlight.export.dynamic.expressions import (
+    COMPARISONS,
+    Expression,
+    SymBool,
+    SymFloat,
+    add,
+    number,
+    times,
+)
+from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from rushlight.fx.locations import at_user_line, is_ours
+from rushlight.fx.node import Node
+
+_KINDS = {
+    symbolic_numbers.sym_float: float, symbolic_numbers.sym_max: max,
+    symbolic_numbers.sym_min: min, symbolic_numbers.sym_sqrt: symbolic_numbers.sym_sqrt,
+    operator.add: operator.add, operator.mul: operator.mul, operator.pow: operator.pow,
+    operator.truediv: operator.truediv,
+}  # fmt: skip
+_MINUS = number(-1)
+LONGEST = 200  # of an expression, which archives hold as text
+
+
+# ------------------------------------------------------------------------------------- expressions
+def expression_of(value) -> Expression:
+    """The expression of a number."""
+    if isinstance(value, SymFloat) and value.form != "itself":
+        if value.form != "number":
+            raise ValueError(f"the {value.form} of a size has no expression of floats")
+        return Expression(float, (value.expression,))
+    found = getattr(value, "expression", None)
+    return Expression("number", (value,)) if found is None else found
+
+
+def computed(function, values):
+    """What a node is that calls `function` on numbers: a :class:`SymFloat` or :class:`SymBool`;
+    None where it has no expression."""
+    parts = tuple(map(expression_of, values))
+    if function in COMPARISONS:
+        return SymBool(function, *parts)
+    found = _combined(function, parts)
+    if found is None:
+        return None
+    if found.length() > LONGEST:
+        raise NotImplementedError(
+            f"a float of more than {LONGEST} numbers and operations cannot be captured: compute it "
+            "with tensors, before item()"
+        )
+    try:
+        # whole numbers of a file may be large, and their powers without end
+        plain = function(*(float(plain_of(value)) for value in values))
+    except (ArithmeticError, ValueError, TypeError):
+        plain = math.nan
+    return SymFloat(math.nan if isinstance(plain, complex) else plain, "itself", found)
+
+
+def _combined(function, parts):
+    if function is operator.sub:
+        return add(parts[0], times(_MINUS, parts[1]))
+    if function is operator.neg:
+        return times(_MINUS, parts[0])
+    if function is operator.pos:
+        return parts[0]
+    if function not in _KINDS:
+        return None
+    return Expression(_KINDS[function], parts)
+
+
+def plain_of(value):
+    """A number without what it comes from."""
+    if isinstance(value, float):
+        return float.__pos__(value)
+    return int.__index__(value) if type(value) is not bool else value
+
+
+# ----------------------------------------------------------------------------------- while captured
+def _arithmetic(function):
+    def left(self, other):
+        other = _operand(other)
+        return NotImplemented if other is None else self.step(function, self, other)
+
+    def right(self, other):
+        other = _operand(other)
+        return NotImplemented if other is None else self.step(function, other, self)
+
+    return left, right
+
+
+def _operand(value):
+    """The other number of an operation, as a float; None for what is none."""
+    if isinstance(value, DrawnInt):
+        return value.as_float()
+    return value if isinstance(value, DrawnFloat) else _plain_operand(value)
+
+
+def _plain_operand(value):
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _compared(kind):
+    def compare(self, other):
+        if isinstance(other, DrawnInt):
+            other = other.as_float()
+        if not isinstance(other, int | float):
+            return NotImplemented
+        return FloatCondition(kind, self, other, self.draws)
+
+    return compare
+
+
+def _refused(name):
+    """A method that needs the value: the framework's own code gets the capture's."""
+    plain = getattr(float, name)
+
+    def method(self, *args):
+        if is_ours(sys._getframe(1)):
+            return plain(self, *args)
+        raise GuardOnDataDependentSymNode(
+            at_user_line(
+                f"{name.strip('_')}() of {self.expression} needs its value "
+                f"({self.draws.described()}): captured programs add, subtract, multiply and divide "
+                "such floats and raise them to powers; compute other functions with tensors, "
+                "before item()"
+            )
+        )
+
+    return method
+
+
+class DrawnFloat(float):
+    """A float that a program reads from a tensor, or computes of one."""
+
+    expression: Expression
+
+    def __new__(cls, value, expression, node, draws):
+        """The float of this capture, its expression, and the node that it is."""
+        made = super().__new__(cls, value)
+        made.expression, made.drawn_node, made.draws = expression, node, draws
+        return made
+
+    def as_plain(self) -> float:
+        """The float of this capture alone."""
+        return float.__pos__(self)
+
+    def as_float(self) -> DrawnFloat:
+        """The float itself."""
+        return self
+
+    def step(self, function, *values):
+        """A node that calls `function`, and what it gives."""
+        return stepped(self.draws, function, *values)
+
+    __hash__ = float.__hash__
+    __eq__, __ne__ = _compared(operator.eq), _compared(operator.ne)
+    __lt__, __le__ = _compared(operator.lt), _compared(operator.le)
+    __gt__, __ge__ = _compared(operator.gt), _compared(operator.ge)
+    __add__, __radd__ = _arithmetic(operator.add)
+    __sub__, __rsub__ = _arithmetic(operator.sub)
+    __mul__, __rmul__ = _arithmetic(operator.mul)
+    __truediv__, __rtruediv__ = _arithmetic(operator.truediv)
+    __pow__, __rpow__ = _arithmetic(operator.pow)
+    __floordiv__, __rfloordiv__ = _refused("__floordiv__"), _refused("__rfloordiv__")
+    __mod__, __rmod__ = _refused("__mod__"), _refused("__rmod__")
+    __divmod__, __rdivmod__ = _refused("__divmod__"), _refused("__rdivmod__")
+    __int__, __trunc__, __round__ = map(_refused, ("__int__", "__trunc__", "__round__"))
+    __floor__, __ceil__, __abs__ = map(_refused, ("__floor__", "__ceil__", "__abs__"))
+
+    def __neg__(self):
+        return self.step(operator.neg, self)
+
+    def __pos__(self):
+        return self
+
+    def __bool__(self):
+        condition = self != 0
+        return condition.holds if is_ours(sys._getframe(1)) else condition.decided()
+
+
+def stepped(draws, function, *values) -> DrawnFloat:
+    """A node that calls `function` on numbers, and the float that it gives; UnfitError where the
+    numbers of this capture give none."""
+    try:
+        plain = function(*map(plain_of, values))
+    except (ArithmeticError, ValueError) as error:
+        raise UnfitError(str(error)) from None
+    if isinstance(plain, complex):
+        raise UnfitError(f"{function.__name__} of a negative number")
+    node = draws.recorder.node("call_function", function, values, {})
+    found = computed(function, values)
+    node.meta["val"] = found
+    return DrawnFloat(plain, found.expression, node, draws)
+
+
+# --------------------------------------------------------------------------------------- afterwards
+def finished(graph):
+    """Drop floats of a graph that nobody reads, and let the others know their expressions, of which
+    sizes may be part."""
+    own = [node for node in graph.nodes if _is_own(node)]
+    for node in reversed(own):
+        if not node.users:
+            graph.erase_node(node)
+    for node in own:
+        values = [a.meta.get("val") if isinstance(a, Node) else a for a in node.args]
+        if node.users:
+            node.meta["val"] = computed(node.target, values)
+
+
+def _is_own(node):
+    value = node.meta.get("val")
+    computed_float = isinstance(value, SymFloat) and value.form == "itself"
+    return computed_float and not node.meta.get("reads_values")

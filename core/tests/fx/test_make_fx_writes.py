@@ -1,0 +1,116 @@
+"""`make_fx` of writes at an index of the program into tensors that ask for gradients."""
+
+import pytest
+
+import rushlight
+from rushlight.fx.experimental.proxy_tensor import make_fx
+
+
+def programs(torch):
+    """By name: functions of a matrix and a vector that ask for gradients, and of an index."""
+
+    def mask(x, v, i):
+        y = x * 1
+        y[x > 0] = x[x > 0] * 2
+        return y
+
+    def rows(x, v, i):
+        y = x * 1
+        y[i] = v
+        return y
+
+    def columns(x, v, i):
+        y = x * 2
+        y[:, i] = v[:1] * 2
+        return torch.autograd.grad(y.pow(2).sum(), (x, v))
+
+    def added(x, v, i):
+        y = x * 2
+        y[i, i] = v[:2]
+        y[i] += 1
+        return y
+
+    def number(x, v, i):
+        y = x * 1
+        y[x > 2] = 7.0
+        return torch.autograd.grad((y * y).sum(), x)
+
+    def in_a_row(x, v, i):
+        y = x * 2
+        y[0, i] = v[i]
+        return torch.autograd.grad((y * y).sum(), (x, v))
+
+    def put(x, v, i):
+        other = (x * 1).index_put_((i, i), v[i], accumulate=True)
+        return x.index_put((i,), v).sum(), other
+
+    def constant(x, v, i):
+        y = torch.zeros(2, 3)
+        y[i] = x * 2
+        return torch.autograd.grad((y * y).sum(), x)
+
+    def by_views(x, v, i):
+        y = torch.zeros(2, 3)
+        y[0] = x[0] * v
+        y[:, 2] = v[0]
+        return y
+
+    found = mask, rows, columns, added, number, in_a_row, put, constant, by_views
+    return {function.__name__: function for function in found}
+
+
+NAMES = tuple(programs(rushlight))
+
+
+def arguments(torch, scale):
+    x = (torch.arange(6.0).reshape(2, 3) - 1) * scale
+    v = torch.arange(3.0) + scale
+    return x.requires_grad_(), v.requires_grad_(), torch.tensor([1, 0] if scale > 0 else [0, 1])
+
+
+def plain(values):
+    return [v.tolist() for v in (values if isinstance(values, tuple | list) else (values,))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_writes_at_an_index(name):
+    function = programs(rushlight)[name]
+    module = make_fx(function)(*arguments(rushlight, 1))
+    # masks of the example's count alone: sizes are those of the example
+    scale = 1 if name in ("mask", "number") else -2
+    given = arguments(rushlight, scale)
+    assert plain(module(*given)) == plain(function(*given))
+    torch = pytest.importorskip("torch")
+    expected = programs(torch)[name](*arguments(torch, scale))
+    assert plain(module(*given)) == plain(expected)
+
+
+@pytest.mark.parametrize("name", ["mask", "rows", "added", "put"])
+def test_calls_are_pytorchs_without_writes(name):
+    torch = pytest.importorskip("torch")
+    from torch.fx.experimental.proxy_tensor import make_fx as theirs
+
+    found, expected = (
+        [
+            str(node.target).replace("_.", ".")
+            for node in made(programs(framework)[name])(*arguments(framework, 1)).graph.nodes
+            if node.op == "call_function"
+        ]
+        for framework, made in ((rushlight, make_fx), (torch, theirs))
+    )
+    assert found == expected
+
+
+def test_gradients_of_gradients():
+    def loss(x, i):
+        y = x * x
+        y[i] = x[i] ** 3
+        return (y * y).sum()
+
+    def twice(x, i):
+        return rushlight.func.grad(lambda a: rushlight.func.grad(loss)(a, i).sum())(x)
+
+    x, i = rushlight.tensor([1.0, 2.0, 3.0]), rushlight.tensor([2, 0])
+    found = make_fx(twice)(x, i)(x * 2, i)
+    # of x**6 where it is written, else of x**4
+    assert found.tolist() == [30 * 2.0**4, 12 * 4.0**2, 30 * 6.0**4]

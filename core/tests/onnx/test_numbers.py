@@ -1,0 +1,102 @@
+"""Numbers that models read from tensors, run by ONNX Runtime."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight.onnx.errors import OnnxExporterError
+
+pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+runtime.set_default_logger_severity(4)
+
+
+class Applied(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def normalized(x):
+    least, most = x.min().item(), x.max().item()
+    torch._check(most > least)
+    return (x - least) / (most - least) * 2 - 1
+
+
+def gated(x):
+    level = x.abs().mean().item()
+    loud = torch.sym_max(level * 2, 0.5) ** 2
+    return torch.where(x.abs() > level, x * -loud, x / (1 + level)), x.clamp(max=level)
+
+
+def shared(x):
+    count = (x > 0).sum().item()
+    return x * (count / 4) + x * (count * 0.5), x * count
+
+
+@pytest.mark.parametrize("function", [normalized, gated, shared])
+def test_numbers_are_read_in_every_call(function):
+    model = Applied(function)
+    program = torch.onnx.export(model, (torch.tensor([1.0, -2.0, 3.0]),))
+    for x in (torch.tensor([0.5, 2.0, -4.0]), torch.tensor([7.0, 8.0, 9.5])):
+        expected = model(x)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        for ours, theirs in zip(expected, program(x), strict=True):
+            np.testing.assert_allclose(theirs.numpy(), ours.numpy(), rtol=2e-6)
+
+
+def test_numbers_that_are_sizes_are_refused():
+    def head(x):
+        count = (x > 0).sum().item()
+        torch._check(count >= 1)
+        torch._check(count <= 3)
+        return x[:count] + 1
+
+    with pytest.raises(OnnxExporterError, match="sizes that depend on the number"):
+        torch.onnx.export(Applied(head), (torch.ones(3),))
+
+
+def test_a_constant_matrix_of_least_squares():
+    torch.manual_seed(0)
+    tall, rhs = torch.randn(6, 4), torch.randn(6, 5)
+    for driver in ("gels", "gelsd"):
+        model = Applied(lambda b, driver=driver: torch.linalg.lstsq(tall, b, driver=driver)[0])
+        found = torch.onnx.export(model, (rhs,))(rhs + 1)[0]
+        np.testing.assert_allclose(found.numpy(), model(rhs + 1).numpy(), rtol=1e-4, atol=1e-5)
+    both = Applied(lambda a, b: torch.linalg.lstsq(a, b).solution)
+    with pytest.raises(OnnxExporterError, match="ONNX has no QR"):
+        torch.onnx.export(both, (tall, rhs))
+    more = Applied(lambda b: torch.linalg.lstsq(tall, b).residuals)
+    with pytest.raises(OnnxExporterError, match="only the solution"):
+        torch.onnx.export(more, (rhs,))
+
+
+@pytest.mark.parametrize("taps", [(1, 1), (1, 3), (3, 1), (3, 3), (2, 5), (40, 2)])
+@pytest.mark.parametrize("channels", [0, 3])
+def test_filters_with_feedback(taps, channels):
+    torch.manual_seed(0)
+    rows = (channels,) if channels else ()
+    feedback = torch.cat([torch.ones(*rows, 1) * 2, torch.randn(*rows, taps[0] - 1) / taps[0]], -1)
+    forward = torch.randn(*rows, taps[1])
+    model = Applied(lambda x: torch.signal.recursive_filter(x, feedback, forward))
+    shapes = ({2: torch.export.Dim("time", min=2, max=5000)},)
+    program = torch.onnx.export(model, (torch.randn(2, 3, 100),), dynamic_shapes=shapes)
+    for length in (10, 64, 65, 1000):
+        x = torch.randn(2, 3, length)
+        expected = model(x)
+        atol = 1e-5 * expected.abs().max().item()
+        np.testing.assert_allclose(program(x)[0].numpy(), expected.numpy(), rtol=1e-4, atol=atol)
+
+
+def test_filters_of_too_many_taps():
+    model = Applied(lambda x, a: torch.signal.recursive_filter(x, a, torch.ones(1)))
+    with pytest.raises(OnnxExporterError, match="300 taps"):
+        torch.onnx.export(model, (torch.ones(10), torch.ones(300)))
