@@ -276,4 +276,6 @@ def test_collectives_of_one_process():
     one = SingleDeviceCollective().setup().create_group()
     assert one.group is not None and one.world_size == 1
     assert one.all_gather([], 3) == one.gather(3, []) == [3] and one.scatter(None, [4]) == 4
-    assert one.teardown().group is None
+    one.teardown()
+    with pytest.raises(RuntimeError, match="create_group"):
+        one.group  # noqa: B018

@@ -297,8 +297,9 @@ class ModelCheckpoint(Checkpoint):
             return None
         if self.monitor is None:
             path = self._path(values, trainer)
-            self._write(trainer, path)
+            # The path belongs to the state that is written, and loggers upload what it names.
             previous, self.best_model_path = self.best_model_path, path
+            self._write(trainer, path)
             if self.save_top_k == 1 and previous and previous != path:
                 self._remove(trainer, previous)
             return path
