@@ -73,7 +73,7 @@ def last_path(trainer: Any) -> str | None:
         found.update(callback.last_files(folders))
         found.update(folder / INTERRUPTED for folder in folders)
     found.add(Path(trainer.default_root_dir) / INTERRUPTED)
-    existing = [path for path in found if path.is_file()]
+    existing = [path for path in found if path.exists()]
     return str(max(existing, key=lambda path: path.stat().st_mtime_ns)) if existing else None
 
 

@@ -393,9 +393,9 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
         return deploying.to_torchscript(self, file_path, method, example_inputs, kwargs)
 
     @property
-    def device_mesh(self) -> None:
-        """The devices of a model that is divided among several: None, for there is one."""
-        return None
+    def device_mesh(self) -> Any:
+        """The mesh of processes that `ModelParallelStrategy` makes; None with other strategies."""
+        return getattr(getattr(self._trainer, "strategy", None), "_device_mesh", None)
 
     def to_onnx(self, file_path: Any = None, input_sample: Any = None, **kwargs: Any) -> Any:
         """The module as an ONNX program, saved if `file_path` (a path or a binary file) is given.

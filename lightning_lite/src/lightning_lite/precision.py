@@ -52,6 +52,9 @@ class Precision:
         self.device_type = device_type
         self.scaler = rl.amp.GradScaler(device_type) if self.low is rl.float16 else None
 
+    def run_on(self, device_type: str, processes: int = 1) -> None:
+        """Say where steps run, for precisions that were not told when they were made."""
+
     def forward(self) -> Any:
         """The block in which a module computes."""
         return NOTHING if self.low is None else rl.autocast(self.device_type, self.low)

@@ -6,12 +6,7 @@ NotImplementedError with the reason.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
-from rushlight import nn
-
-# The annotation of `ModelParallelStrategy`'s function, which programs import beside it.
-TModel = TypeVar("TModel", bound=nn.Module)
+from typing import Any
 
 _SEVERAL = "use strategy='ddp' or strategy='fsdp'"
 _XLA = "there is no XLA device; use the CPU or a CUDA device"
@@ -19,9 +14,6 @@ _DEEPSPEED = "DeepSpeed is a compiled extension of PyTorch; use strategy='auto'"
 _BITS = "bitsandbytes is a compiled extension of PyTorch; use precision='bf16-true'"
 
 REFUSED = {
-    "DataParallelStrategy": _SEVERAL,
-    "ModelParallelStrategy": _SEVERAL,
-    "FSDPPrecision": _SEVERAL,
     "DDPPlugin": _SEVERAL,
     "SignalConnector": "the Trainer handles Ctrl-C and SIGTERM itself",
     "XLAAccelerator": _XLA,

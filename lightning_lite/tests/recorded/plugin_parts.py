@@ -6,6 +6,7 @@ which `test_parts_like_lightning.py` compares with. Functions are as in `parts.p
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import types
@@ -276,6 +277,51 @@ def collective_of_one(L, rl, part, folder):
     single.setup().create_group()
     found["single"].append(refused(single.create_group))
     return found
+
+
+@recorded
+def fsdp_precision(L, rl, part, folder):
+    """Dtypes of each precision, and what a batch, weights and results become."""
+    kind = part("plugins.precision").FSDPPrecision
+    found = {}
+    for name in ("32-true", "16-true", "bf16-true", "16-mixed", "bf16-mixed"):
+        made = kind(name)
+        config = made.mixed_precision_config
+        batch = made.convert_input({"x": rl.ones(2, dtype=rl.float64), "n": rl.tensor(1)})
+        with made.tensor_init_context():
+            fresh, layer = rl.zeros(1), rl.nn.Linear(1, 1)
+        dtypes = [
+            config.param_dtype, config.reduce_dtype, config.buffer_dtype, batch["x"].dtype,
+            batch["n"].dtype, made.convert_output(rl.ones(1, dtype=rl.bfloat16)).dtype,
+            fresh.dtype, layer.weight.dtype, made.convert_module(rl.nn.Linear(1, 1)).weight.dtype,
+        ]  # fmt: skip
+        scaler = None if made.scaler is None else type(made.scaler).__name__
+        words = [str(each).rpartition(".")[2] for each in dtypes]
+        found[name] = [made.precision, *words, scaler, sorted(made.state_dict())]
+    found["errors"] = [refused(kind, each) for each in ("64-true", "16", None)]
+    return found
+
+
+@recorded
+def data_parallel(L, rl, part, folder):
+    """A loop of one's own with the strategy of copies, on one device."""
+    kit = part("fabric:strategies.dp")
+    fabric = importlib.import_module(part("fabric:strategies").__name__.rpartition(".")[0])
+    strategy = kit.DataParallelStrategy(parallel_devices=[rl.device("cpu")])
+    made = fabric.Fabric(accelerator="cpu", devices=1, strategy=strategy)
+    net = rl.nn.Linear(3, 1)
+    with rl.no_grad():
+        for parameter in net.parameters():
+            parameter.fill_(0.5)
+    model, optimizer = made.setup(net, rl.optim.SGD(net.parameters(), lr=0.1))
+    made.backward(model(rl.arange(6.0).reshape(2, 3)).sum())
+    optimizer.step()
+    return {
+        "weights": list(net.state_dict().values()), "mean": strategy.all_reduce(
+            rl.tensor([1.0, 4.0])) if hasattr(strategy, "all_reduce") else strategy.reduce(
+            rl.tensor([1.0, 4.0])),
+        "names": sorted(model.state_dict()), "ranks": strategy.distributed_sampler_kwargs,
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

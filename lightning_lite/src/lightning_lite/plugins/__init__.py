@@ -9,6 +9,7 @@ from lightning_lite.plugins.io import AsyncCheckpointIO, CheckpointIO, TorchChec
 HOMES = {
     "ClusterEnvironment": "plugins.environments",
     "DoublePrecision": "plugins.precision",
+    "FSDPPrecision": "plugins.precision",
     "HalfPrecision": "plugins.precision",
     "LayerSync": "plugins.layer_sync",
     "LightningEnvironment": "plugins.environments",

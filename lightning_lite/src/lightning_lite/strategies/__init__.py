@@ -11,10 +11,16 @@ from lightning_lite.strategies.single_device import SingleDeviceStrategy
 from lightning_lite.strategies.strategy import Strategy
 
 __all__ = [
+    "DataParallelStrategy",
     "DDPStrategy",
     "FSDPStrategy",
+    "ModelParallelStrategy",
     "ParallelStrategy",
     "SingleDeviceStrategy",
     "Strategy",
 ]
-__getattr__ = attach(__name__, {})
+HOMES = {
+    "DataParallelStrategy": "fabric.strategies",
+    "ModelParallelStrategy": "strategies.model_parallel",
+}
+__getattr__ = attach(__name__, HOMES)
