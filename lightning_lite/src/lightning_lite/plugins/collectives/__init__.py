@@ -7,5 +7,6 @@ from lightning_lite.lazy import attach
 from lightning_lite.plugins.collectives.collective import Collective
 from lightning_lite.plugins.collectives.single_device import SingleDeviceCollective
 
-__all__ = ["Collective", "SingleDeviceCollective", "TorchCollective"]
-__getattr__ = attach(__name__, {"TorchCollective": "plugins.collectives.torch_collective"})
+HOMES = {"TorchCollective": "plugins.collectives.torch_collective"}
+__all__ = ["Collective", "SingleDeviceCollective", *sorted(HOMES)]
+__getattr__ = attach(__name__, HOMES)
