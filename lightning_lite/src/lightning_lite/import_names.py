@@ -54,7 +54,7 @@ _SHARED = {
     "accelerators": "accelerators",
     "accelerators.xla": "refusals",
     "plugins": "plugins",
-    "plugins.precision.bitsandbytes": "refusals",
+    "plugins.precision.bitsandbytes": "plugins.bitsandbytes",
     "plugins.precision.deepspeed": "refusals",
     "plugins.precision.fsdp": "plugins.precision",
     "plugins.precision.transformer_engine": "refusals",

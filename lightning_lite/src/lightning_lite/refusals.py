@@ -11,7 +11,6 @@ from typing import Any
 _SEVERAL = "use strategy='ddp' or strategy='fsdp'"
 _XLA = "there is no XLA device; use the CPU or a CUDA device"
 _DEEPSPEED = "DeepSpeed is a compiled extension of PyTorch; use strategy='auto'"
-_BITS = "bitsandbytes is a compiled extension of PyTorch; use precision='bf16-true'"
 
 REFUSED = {
     "DDPPlugin": _SEVERAL,
@@ -27,7 +26,6 @@ REFUSED = {
     "DeepSpeedPrecision": _DEEPSPEED,
     "DeepSpeedStrategy": _DEEPSPEED,
     "convert_zero_checkpoint_to_fp32_state_dict": _DEEPSPEED,
-    "BitsandbytesPrecision": _BITS,
     "TransformerEnginePrecision": "Transformer Engine needs a GPU of its own; use 'bf16-mixed'",
     "TestTubeLogger": "test-tube is no longer kept; use TensorBoardLogger",
 }

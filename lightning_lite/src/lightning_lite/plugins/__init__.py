@@ -7,6 +7,7 @@ from lightning_lite.lazy import attach
 from lightning_lite.plugins.io import AsyncCheckpointIO, CheckpointIO, TorchCheckpointIO
 
 HOMES = {
+    "BitsandbytesPrecision": "plugins.bitsandbytes",
     "ClusterEnvironment": "plugins.environments",
     "DoublePrecision": "plugins.precision",
     "FSDPPrecision": "plugins.precision",

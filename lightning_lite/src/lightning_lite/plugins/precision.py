@@ -16,7 +16,7 @@ from rushlight import nn
 from rushlight.distributed.fsdp import MixedPrecision as Dtypes
 from rushlight.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
 
-__getattr__ = attach(__name__, {})
+__getattr__ = attach(__name__, {"BitsandbytesPrecision": "plugins.bitsandbytes"})
 
 
 class Precision(Settings):
