@@ -39,6 +39,18 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
 
     Subclasses define `training_step` and `configure_optimizers` at least; the `Trainer` does the
     rest. It is an ordinary `nn.Module` too, and works as one without a trainer.
+
+    >>> class Line(LightningModule):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.layer = rl.nn.Linear(1, 1)
+    ...
+    ...     def training_step(self, batch, batch_idx):
+    ...         x, y = batch
+    ...         return rl.nn.functional.mse_loss(self.layer(x), y)
+    ...
+    ...     def configure_optimizers(self):
+    ...         return rl.optim.SGD(self.parameters(), lr=0.1)
     """
 
     # In the class, so that a subclass may set them there.

@@ -274,7 +274,8 @@ def create_unet_model(
         arch, weights: as for `vision_learner`.
         n_out: how many channels it gives.
         img_size: height and width of the pictures.
-        cut: where the body ends, n_in: channels of the pictures, both of `create_body`.
+        cut: where the body ends, see `create_body`.
+        n_in: channels of the pictures.
         options: arguments of `DynamicUnet`: `blur`, `self_attention`, `y_range`, `last_cross`, ...
 
     >>> def net():
@@ -304,12 +305,14 @@ def unet_learner(
     three groups by depth, the encoder frozen if `weights` are given.
 
     Args:
+        dls: DataLoaders, or a pair of loaders.
         arch, weights, normalize: see `vision_learner`.
         n_out: by default the number of codes of the data's masks.
         loss_func: cross entropy by default.
         config: arguments of `DynamicUnet` (`blur`, `self_attention`, `y_range`, `last_cross`,
             `bottle`).
-        cut, n_in: of `create_body`.
+        cut: where the body ends, see `create_body`.
+        n_in: channels of the pictures.
         options: go to the Learner.
 
     The size of pictures is that of a batch. ValueError without `n_out` for data without codes.

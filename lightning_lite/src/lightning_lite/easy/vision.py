@@ -133,6 +133,7 @@ def vision_learner(
     parameters in groups by depth and the body frozen: `learn.fine_tune(3)`.
 
     Args:
+        dls: DataLoaders, or a pair of loaders.
         arch: a name of `rushlight_vision.models`, any other name of timm's, or a function that
             makes a network.
         n_out: by default the number of classes of DataLoaders, or of their points' coordinates.
@@ -140,9 +141,12 @@ def vision_learner(
             difference for numbers and points.
         weights: what the body begins with, as `rushlight_vision` takes it ("DEFAULT": published
             ones, timm's too); None draws it, and then nothing is frozen.
-        hidden, ps: width and dropout of the head; lin_ftrs: its widths, in place of `hidden`.
+        hidden: width of the head's inner layer.
+        ps: dropout of the head.
+        lin_ftrs: widths of its inner layers, in place of `hidden`.
         y_range: outputs are brought between two numbers.
-        n_in: channels of the pictures, cut: where the body ends, both of `create_body`.
+        n_in: channels of the pictures.
+        cut: where the body ends, see `create_body`.
         custom_head: a head of one's own.
         splitter: groups of parameters, by default three by depth; of timm's body and head, two.
         init: what draws the weights of the head, None for those of its layers.

@@ -60,7 +60,11 @@ class Precision(Settings):
 
 
 class DoublePrecision(Precision):
-    """Weights, floating-point inputs and new tensors in float64."""
+    """Weights, floating-point inputs and new tensors in float64.
+
+    >>> DoublePrecision().precision
+    '64-true'
+    """
 
     def __init__(self) -> None:
         Settings.__init__(self, "64-true")
@@ -116,7 +120,14 @@ def _doubled(tensor: Any) -> Any:
 
 class HalfPrecision(Precision):
     """Weights, floating-point inputs and new tensors in bfloat16 ("bf16-true") or float16
-    ("16-true")."""
+    ("16-true").
+
+    Args:
+        precision: "16-true" or "bf16-true".
+
+    >>> HalfPrecision("bf16-true").dtype
+    rushlight.bfloat16
+    """
 
     def __init__(self, precision: str = "16-true") -> None:
         if precision not in ("bf16-true", "16-true"):
@@ -131,6 +142,12 @@ class MixedPrecision(Precision):
 
     `device`: the type of the device that steps run on; `scaler`: a `GradScaler` of one's own, for
     float16 only.
+
+    Args:
+        precision: "16-mixed" or "bf16-mixed".
+
+    >>> MixedPrecision("bf16-mixed", "cpu").low
+    rushlight.bfloat16
     """
 
     def __init__(self, precision: str, device: str, scaler: Any = None) -> None:

@@ -22,6 +22,14 @@ class Strategy:
 
     In one process a barrier does nothing, and gathering, reducing and broadcasting give back what
     they got.
+
+    Args:
+        accelerator: what is known of the device, by default found out.
+        checkpoint_io: what writes and reads checkpoints.
+        precision_plugin: the precision, by default what the Trainer is told.
+
+    >>> Strategy().world_size
+    1
     """
 
     def __init__(
