@@ -371,6 +371,34 @@ def parallel(strategy: str, devices: int, folder: str):
     return {**found, "files": files, "inside": inside, "kinds": kinds, "step": run.global_step}
 
 
+class Together(Model):
+    """Compares its batches with those of the processes that compute them together."""
+
+    seen = ()
+
+    def configure_model(self):
+        self.group = self.device_mesh["tensor_parallel"].get_group()
+
+    def training_step(self, batch, batch_idx):
+        dist = torch.distributed
+        both = [torch.zeros_like(batch[0]) for _ in range(dist.get_world_size(self.group))]
+        dist.all_gather(both, batch[0], group=self.group)
+        same = all(bool((each == batch[0]).all()) for each in both)
+        self.seen += ((len(both), len(batch[0]), same),)
+        return super().training_step(batch, batch_idx)
+
+
+def together(strategy: str, devices: int, folder: str):
+    """What processes with the same batches see: by default all of a machine are such."""
+    home = L.pytorch.strategies if hasattr(L, "pytorch") else L.strategies
+    run = trainer(home.ModelParallelStrategy(), devices, folder, enable_checkpointing=False)
+    model = Together()
+    run.fit(model, data(BATCH))
+    kwargs = run.strategy.distributed_sampler_kwargs
+    weights = {name: value.tolist() for name, value in model.state_dict().items()}
+    return {"seen": model.seen, "kwargs": kwargs, "weights": weights}
+
+
 def precise(strategy: str, devices: int, folder: str):
     """Dtypes inside of a divided model in mixed precision, and its weights."""
     seen = []
@@ -443,7 +471,7 @@ KINDS = {
     for each in (
         *(train, resume, accumulate, predict, fail, learn),
         *(fabric, asked, fabric_state, fabric_late, fabric_options),
-        *(parallel, fabric_parallel, precise),
+        *(parallel, fabric_parallel, together, precise),
     )
 }
 

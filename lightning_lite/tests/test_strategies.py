@@ -159,6 +159,13 @@ def test_models_that_divide_themselves(strategy, alone, tmp_path):
         assert found["inside"] == [".metadata", "__0_0.distcp", "__1_0.distcp", "meta.pt"]
 
 
+def test_processes_that_compute_a_batch_together(alone, tmp_path):
+    found = result(tmp_path, "auto", 2, "together")
+    assert found["kwargs"] == {"num_replicas": 1, "rank": 0}
+    assert found["seen"] == [[2, 8, True]] * 8
+    check_close(found["weights"], alone["train"])
+
+
 @pytest.mark.parametrize("strategy", ["parts", "whole"])
 def test_loops_of_divided_models(strategy, tmp_path):
     one = result(tmp_path / "one", strategy, 1, "fabric_parallel")
