@@ -51,7 +51,15 @@ def SchedExp(start: Any, end: Any) -> Schedule:
 
 
 def SchedNo(start: Any, end: Any) -> Schedule:
-    """The start."""
+    """The start.
+
+    Args:
+        start: the value.
+        end: of no consequence.
+
+    >>> SchedNo(0.1, 0.9)(0.5)
+    0.1
+    """
     return _each(lambda a, b, pos: a, start, end)
 
 

@@ -20,7 +20,11 @@ __getattr__ = attach(__name__, {"BitsandbytesPrecision": "plugins.bitsandbytes"}
 
 
 class Precision(Settings):
-    """Single precision: weights and steps in float32."""
+    """Single precision: weights and steps in float32.
+
+    >>> Precision().precision
+    '32-true'
+    """
 
     def __init__(self) -> None:
         super().__init__("32-true")

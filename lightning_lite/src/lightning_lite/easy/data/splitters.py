@@ -182,7 +182,14 @@ def MaskSplitter(mask: Sequence[Any]) -> Splitter:
 
 
 def FileSplitter(fname: Any) -> Splitter:
-    """The files whose names stand in the file `fname`, one a line, validate."""
+    """The files whose names stand in the file `fname`, one a line, validate.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "valid.txt").write_text("b.png")
+    ...     print(FileSplitter(Path(folder, "valid.txt"))([Path("a.png"), Path("b.png")]))
+    ([0], [1])
+    """
 
     def split(items: Any) -> Split:
         names = set(Path(fname).read_text().split("\n"))
