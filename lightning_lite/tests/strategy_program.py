@@ -332,11 +332,146 @@ def fabric_state_loop(made, size: int, folder: str):
     return found
 
 
+class Divided(Model):
+    """Divides its layers among the processes of the mesh."""
+
+    def configure_model(self):
+        shard = torch.distributed.fsdp.fully_shard
+        mesh = self.device_mesh["data_parallel"]
+        if not isinstance(self.net, torch.distributed.fsdp.FSDPModule):
+            for layer in (self.net[0], self.net[2]):
+                shard(layer, mesh=mesh)
+            shard(self.net, mesh=mesh)
+
+
+def parallel_strategy(parts: bool, devices: int):
+    """The strategy whose model divides itself."""
+    home = L.pytorch.strategies if hasattr(L, "pytorch") else L.strategies
+    return home.ModelParallelStrategy(devices, 1, save_distributed_checkpoint=parts)
+
+
+def parallel(strategy: str, devices: int, folder: str):
+    """Weights of a run and of one that goes on from its third step, by files or by folders."""
+    parts, found = strategy == "parts", {}
+    callbacks = L.pytorch.callbacks if hasattr(L, "pytorch") else L.callbacks
+    for name in ("first", "again"):
+        where = os.path.join(folder, name)
+        keep = callbacks.ModelCheckpoint(
+            dirpath=where, filename="{step}", every_n_train_steps=1, save_top_k=-1
+        )
+        run = trainer(parallel_strategy(parts, devices), devices, folder, callbacks=[keep])
+        model = Divided()
+        path = None if name == "first" else os.path.join(folder, "first", "step=3.ckpt")
+        run.fit(model, data(BATCH // devices), ckpt_path=path)
+        end = {key: value.full_tensor().tolist() for key, value in model.state_dict().items()}
+        found[name] = end
+    files = sorted(os.listdir(os.path.join(folder, "again")))
+    inside = sorted(os.listdir(os.path.join(folder, "first", files[0]))) if parts else []
+    kinds = [type(each).__name__ for each in model.state_dict().values()]
+    return {**found, "files": files, "inside": inside, "kinds": kinds, "step": run.global_step}
+
+
+class Together(Model):
+    """Compares its batches with those of the processes that compute them together."""
+
+    seen = ()
+
+    def configure_model(self):
+        self.group = self.device_mesh["tensor_parallel"].get_group()
+
+    def training_step(self, batch, batch_idx):
+        dist = torch.distributed
+        both = [torch.zeros_like(batch[0]) for _ in range(dist.get_world_size(self.group))]
+        dist.all_gather(both, batch[0], group=self.group)
+        same = all(bool((each == batch[0]).all()) for each in both)
+        self.seen += ((len(both), len(batch[0]), same),)
+        return super().training_step(batch, batch_idx)
+
+
+def together(strategy: str, devices: int, folder: str):
+    """What processes with the same batches see: by default all of a machine are such."""
+    home = L.pytorch.strategies if hasattr(L, "pytorch") else L.strategies
+    run = trainer(home.ModelParallelStrategy(), devices, folder, enable_checkpointing=False)
+    model = Together()
+    run.fit(model, data(BATCH))
+    kwargs = run.strategy.distributed_sampler_kwargs
+    weights = {name: value.tolist() for name, value in model.state_dict().items()}
+    return {"seen": model.seen, "kwargs": kwargs, "weights": weights}
+
+
+def precise(strategy: str, devices: int, folder: str):
+    """Dtypes inside of a divided model in mixed precision, and its weights."""
+    seen = []
+
+    class Noting(Model):
+        def training_step(self, batch, batch_idx):
+            hook = self.net[0].register_forward_hook(
+                lambda module, inputs, output: seen.append(
+                    [str(inputs[0].dtype), str(output.dtype)]
+                )
+            )
+            loss = super().training_step(batch, batch_idx)
+            hook.remove()
+            return loss
+
+    run = trainer(strategy, devices, folder, precision="bf16-mixed")
+    run.fit(Noting(), data(BATCH // devices))
+    state = run.strategy.checkpoint_io.load_checkpoint(run.checkpoint_callback.best_model_path)
+    weights = state["state_dict"]
+    return {
+        "weights": {name: value.tolist() for name, value in weights.items()}, "seen": seen[0],
+        "kept": sorted({str(each.dtype) for each in weights.values()}),
+        "plug-in": type(run.precision_plugin).__name__,
+    }  # fmt: skip
+
+
+def loop_strategy(devices: int, parts: bool):
+    """The strategy of a Fabric whose function divides the model."""
+    from lightning_lite.fabric.strategies import ModelParallelStrategy
+
+    def divide(model, mesh):
+        return torch.distributed.fsdp.fully_shard(model, mesh=mesh["data_parallel"])
+
+    return ModelParallelStrategy(divide, devices, 1, save_distributed_checkpoint=parts)
+
+
+def fabric_parallel(strategy: str, devices: int, folder: str):
+    """The loop with checkpoints, of a model that a function divides."""
+    chosen = loop_strategy(devices, strategy == "parts")
+    made = L.Fabric(accelerator="cpu", strategy=chosen, devices=devices)
+    return made.launch(parallel_loop, BATCH // devices, folder)
+
+
+def parallel_loop(made, size: int, folder: str):
+    """Steps, a checkpoint after two of four, and the same steps again from it."""
+    path, found = os.path.join(folder, "half.ckpt"), {}
+    for name in ("first", "again"):
+        model = Model().net
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+        model, optimizer = made.setup(model, optimizer)
+        state = {"model": model, "optimizer": optimizer, "number": -1}
+        if name == "again":
+            found["rest"] = made.load(path, state)
+        for number, (x, y) in enumerate(made.setup_dataloaders(data(size))):
+            if number > state["number"]:
+                with made.no_backward_sync(model, enabled=number % 2 == 0):
+                    made.backward(F.mse_loss(model(x), y))
+                if number % 2:
+                    optimizer.step()
+                    optimizer.zero_grad()
+            if number == 1 and name == "first":
+                made.save(path, {**state, "number": number})
+        whole = made.strategy.whole(model.module.state_dict())
+        found[name] = {key: value.tolist() for key, value in whole.items()}
+    return {**found, "folder": os.path.isdir(path)}
+
+
 KINDS = {
     each.__name__: each
     for each in (
         *(train, resume, accumulate, predict, fail, learn),
         *(fabric, asked, fabric_state, fabric_late, fabric_options),
+        *(parallel, fabric_parallel, together, precise),
     )
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 import lightning_lite as L
@@ -562,3 +564,43 @@ def test_barebones_switches_everything_off(model_class, loader):
     assert run.callbacks == [] and run.loggers == []
     run.fit(model_class(), loader(), loader(8))
     assert run.global_step == 6
+
+
+def calls_of_the_trainer(steps):
+    """How many Python functions of the Trainer a fit of so many steps calls."""
+    counted = 0
+
+    class Model(L.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(1, 1)
+
+        def training_step(self, batch, batch_idx):
+            return self.layer(batch[0]).sum()
+
+        def configure_optimizers(self):
+            return rl.optim.SGD(self.parameters(), lr=0.1)
+
+    def count(frame, event, argument):
+        nonlocal counted
+        if event == "call":
+            counted += frame.f_globals.get("__name__", "").startswith("lightning_lite")
+
+    loader = DataLoader(TensorDataset(rl.zeros(steps, 1)), batch_size=1)
+    run = L.Trainer(
+        max_epochs=1, logger=False, enable_progress_bar=False, enable_checkpointing=False,
+        enable_model_summary=False, accelerator="cpu",
+    )  # fmt: skip
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        run.fit(Model(), loader)
+    finally:
+        sys.setprofile(before)
+    return counted
+
+
+def test_a_step_that_asks_for_nothing_costs_few_calls():
+    """15 functions a step where nobody logs, clips, validates or has hooks."""
+    per_step = (calls_of_the_trainer(150) - calls_of_the_trainer(50)) / 100
+    assert 8 < per_step <= 16

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,10 +14,16 @@ import rushlight as rl
 from rushlight.compat.paths import module_behind
 
 FOLDER = Path(__file__).with_name("recorded")
-RECORDED = json.loads((FOLDER / "parts.json").read_text())["parts"]
-_spec = importlib.util.spec_from_file_location("parts", FOLDER / "parts.py")
-parts = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(parts)
+sys.path.insert(0, str(FOLDER))
+parts = importlib.import_module("parts")
+plugin_parts = importlib.import_module("plugin_parts")
+sys.path.remove(str(FOLDER))
+ALL = {**parts.PARTS, **plugin_parts.PARTS}
+RECORDED = {
+    name: value
+    for file in ("parts", "plugin_parts")
+    for name, value in json.loads((FOLDER / f"{file}.json").read_text())["parts"].items()
+}
 
 
 def agree(given, expected, path):
@@ -45,5 +51,5 @@ def part(path):
 @pytest.mark.parametrize("name", sorted(RECORDED))
 @pytest.mark.filterwarnings("ignore")
 def test_part(name, tmp_path):
-    found = parts.plain(parts.PARTS[name](L, rl, part, str(tmp_path)))
+    found = parts.plain(ALL[name](L, rl, part, str(tmp_path)))
     agree(json.loads(json.dumps(found)), RECORDED[name], name)

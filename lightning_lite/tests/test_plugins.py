@@ -276,4 +276,46 @@ def test_collectives_of_one_process():
     one = SingleDeviceCollective().setup().create_group()
     assert one.group is not None and one.world_size == 1
     assert one.all_gather([], 3) == one.gather(3, []) == [3] and one.scatter(None, [4]) == 4
-    assert one.teardown().group is None
+    one.teardown()
+    with pytest.raises(RuntimeError, match="create_group"):
+        one.group  # noqa: B018
+
+
+def test_model_parallel_misuse(model_class, tmp_path):
+    strategy = strategies.ModelParallelStrategy(2, 1, save_distributed_checkpoint=False)
+    with pytest.raises(RuntimeError, match="not connected yet"):
+        strategy.device_mesh  # noqa: B018
+    with pytest.raises(RuntimeError, match="data_parallel_size=2 times tensor_parallel_size=1"):
+        strategy.setup_environment()
+    with pytest.raises(TypeError, match="does not define configure_model"):
+        strategy.setup_module(model_class())
+    with pytest.raises(TypeError, match="storage_options"):
+        strategy.save_checkpoint({}, tmp_path / "a.ckpt", storage_options={})
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        strategy.save_checkpoint({}, tmp_path)
+    assert model_class().device_mesh is None
+
+
+def test_precision_of_divided_models():
+    scaler = rl.amp.GradScaler("cpu")
+    made = plugins.FSDPPrecision("16-mixed", scaler)
+    made.run_on("cpu")
+    assert made.scaler is scaler
+    with pytest.raises(ValueError, match="scales no losses"):
+        plugins.FSDPPrecision("bf16-mixed", scaler)
+    run = L.Trainer(strategy="fsdp", precision="16-mixed", accelerator="cpu", max_steps=1)
+    assert run.precision == "16-mixed" and type(run.precision_plugin) is plugins.FSDPPrecision
+    run = L.Trainer(strategy="fsdp", precision="64-true", accelerator="cpu", max_steps=1)
+    assert type(run.precision_plugin) is not plugins.FSDPPrecision
+
+
+def test_one_process_with_a_divided_models_precision(model_class, loader, trainer):
+    run = trainer(strategy="fsdp", precision="16-mixed", limit_val_batches=0)
+    run.fit(model_class(), loader())
+    assert run.global_step > 0 and run.precision_plugin.state_dict()["scale"] > 0
+
+
+def test_data_parallel_has_one_device():
+    with pytest.raises(MisconfigurationException, match="one process"):
+        L.Fabric(accelerator="cpu", strategy="dp", devices=2)
+    assert L.Fabric(accelerator="cpu", strategy="dp").strategy.strategy_name == "dp"

@@ -86,7 +86,7 @@ def test_points_are_learnt(tmp_path):
     dls = block(tmp_path, made).dataloaders(tmp_path, bs=6)
     rl.manual_seed(0)
     learn = easy.vision_learner(
-        dls, Dots, hidden=32, ps=0.0, y_range=(-1, 1), path=tmp_path, **QUIET
+        dls, Dots, hidden=32, ps=0.0, y_range=(-1, 1), init=None, path=tmp_path, **QUIET
     )
     assert isinstance(learn.module.loss_func, MSELossFlat)
     learn.fit_one_cycle(20, 0.03)

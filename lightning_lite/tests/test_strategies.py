@@ -148,6 +148,41 @@ def test_options_of_fsdp(tmp_path):
         check_close(each["weights"], plain["weights"])
 
 
+@pytest.mark.parametrize("strategy", ["parts", "whole"])
+def test_models_that_divide_themselves(strategy, alone, tmp_path):
+    found = result(tmp_path, strategy, 2, "parallel")
+    check_close(found["first"], alone["train"])
+    assert found["again"] == found["first"] and found["step"] == 8
+    assert found["files"] == [f"step={number}.ckpt" for number in range(4, 9)]
+    assert set(found["kinds"]) == {"DTensor"}
+    if strategy == "parts":
+        assert found["inside"] == [".metadata", "__0_0.distcp", "__1_0.distcp", "meta.pt"]
+
+
+def test_processes_that_compute_a_batch_together(alone, tmp_path):
+    found = result(tmp_path, "auto", 2, "together")
+    assert found["kwargs"] == {"num_replicas": 1, "rank": 0}
+    assert found["seen"] == [[2, 8, True]] * 8
+    check_close(found["weights"], alone["train"])
+
+
+@pytest.mark.parametrize("strategy", ["parts", "whole"])
+def test_loops_of_divided_models(strategy, tmp_path):
+    one = result(tmp_path / "one", strategy, 1, "fabric_parallel")
+    two = result(tmp_path / "two", strategy, 2, "fabric_parallel")
+    check_close(two["first"], one["first"])
+    check_close(two["again"], two["first"])
+    assert two["rest"] == one["rest"] == {} and two["folder"] == (strategy == "parts")
+
+
+def test_divided_models_in_mixed_precision(alone, tmp_path):
+    found = result(tmp_path, "fsdp", 2, "precise")
+    assert found["plug-in"] == "FSDPPrecision" and found["kept"] == ["rushlight.float32"]
+    assert found["seen"] == ["rushlight.bfloat16"] * 2
+    near = pytest.approx(flat(alone["train"]), abs=0.05)
+    assert flat(found["weights"]) == near and flat(found["weights"]) != flat(alone["train"])
+
+
 def test_optimizer_of_whole_parameters_comes_too_early(tmp_path):
     told = result(tmp_path, "fsdp", 2, "fabric_late")["told"]
     assert "SGD" in told and "(7, 4)" in told and "after setup_module" in told

@@ -125,7 +125,7 @@ def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
         "global_step": progress.optimizer_steps,
         FOREIGN_VERSION_KEY: lightning_loops.VERSION,
         VERSION_KEY: __version__,
-        "state_dict": trainer.strategy.whole(module.state_dict()),
+        "state_dict": trainer.strategy.written(module.state_dict()),
     }
     if not weights_only:
         checkpoint["loops"] = {"fit_loop": dump_fit_loop(trainer), **lightning_loops.other_loops()}
@@ -137,7 +137,7 @@ def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
         if state := trainer.precision_settings.state_dict():
             checkpoint["MixedPrecision"] = state
         states = [each.state_dict() for each in trainer.optimizers]
-        checkpoint["optimizer_states"] = trainer.strategy.whole(states)
+        checkpoint["optimizer_states"] = trainer.strategy.written(states)
         configs = trainer.lr_scheduler_configs
         checkpoint["lr_schedulers"] = [config.scheduler.state_dict() for config in configs]
         taken = trainer.boundary_random_state or random_state.snapshot()

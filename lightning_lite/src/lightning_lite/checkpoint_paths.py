@@ -1,4 +1,5 @@
-"""Which file `ckpt_path` means: a path, "last", "best"; and where an interrupted run is kept."""
+"""Which file `ckpt_path` means: a path, "last", "best", "registry"; where an interrupted run is
+kept."""
 
 from __future__ import annotations
 
@@ -9,6 +10,11 @@ from typing import Any
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.messages import info, warn
 from lightning_lite.state import TrainerFn
+from lightning_lite.utilities.model_registry import (
+    download_model_from_registry,
+    find_model_local_ckpt_path,
+    is_registry,
+)
 
 INTERRUPTED = "interrupted.ckpt"
 
@@ -17,7 +23,7 @@ def resolve(trainer: Any, fn: TrainerFn, given: Any, given_model: bool) -> str |
     """The path of the checkpoint to load, or None for none.
 
     Without a module, validate, test and predict use the best weights of the last fit, if any were
-    kept.
+    kept. "registry:name" downloads a model of Lightning AI's registry.
     """
     if given is None:
         if given_model or fn is TrainerFn.FITTING:
@@ -26,7 +32,10 @@ def resolve(trainer: Any, fn: TrainerFn, given: Any, given_model: bool) -> str |
         if best is None:
             info(f"Trainer.{fn.value}: no checkpoint was kept; the module is used as it is")
         return best
-    if given in ("last", "hpc", "registry"):
+    if is_registry(given):
+        download_model_from_registry(given, trainer)
+        return find_model_local_ckpt_path(given, None, trainer.default_root_dir)
+    if given in ("last", "hpc"):
         if given != "last":
             raise NotImplementedError(f'ckpt_path="{given}": give a path, "last" or "best"')
         found = last_path(trainer)
@@ -64,7 +73,7 @@ def last_path(trainer: Any) -> str | None:
         found.update(callback.last_files(folders))
         found.update(folder / INTERRUPTED for folder in folders)
     found.add(Path(trainer.default_root_dir) / INTERRUPTED)
-    existing = [path for path in found if path.is_file()]
+    existing = [path for path in found if path.exists()]
     return str(max(existing, key=lambda path: path.stat().st_mtime_ns)) if existing else None
 
 

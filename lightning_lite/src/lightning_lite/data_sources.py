@@ -141,6 +141,7 @@ class BatchMover:
     def __init__(self, module: Any, datamodule: Any, device: Any, precision: Any) -> None:
         self.device = device
         self.precision = precision
+        self.changes = precision.changes_batches
         self.before = self._hook(module, datamodule, "on_before_batch_transfer")
         self.transfer = self._hook(module, datamodule, "transfer_batch_to_device")
         self.after = self._hook(module, datamodule, "on_after_batch_transfer")
@@ -157,7 +158,8 @@ class BatchMover:
 
     def __call__(self, batch: Any, dataloader_idx: int) -> Any:
         """The batch, converted, on the device."""
-        batch = self.precision.convert_batch(batch)
+        if self.changes:
+            batch = self.precision.convert_batch(batch)
         if self.before is not None:
             batch = self.before(batch, dataloader_idx)
         if self.transfer is not None:

@@ -19,6 +19,15 @@ class LightningDataModule(HyperparametersMixin, DataHooks, CheckpointHooks):
 
     Its hooks about batches (`transfer_batch_to_device`, `on_before_batch_transfer`,
     `on_after_batch_transfer`) win over the module's where it overrides them.
+
+    >>> import rushlight as rl
+    >>> from rushlight.utils.data import DataLoader, TensorDataset
+    >>> class Numbers(LightningDataModule):
+    ...     def setup(self, stage):
+    ...         self.data = TensorDataset(rl.arange(8.0).reshape(8, 1))
+    ...
+    ...     def train_dataloader(self):
+    ...         return DataLoader(self.data, batch_size=4)
     """
 
     name: str | None = None

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 
 class MisconfigurationException(Exception):
-    """The parts of a run do not fit together; the text says which, and what was expected."""
+    """The parts of a run do not fit together; the text says which, and what was expected.
+
+    >>> import lightning_lite as L
+    >>> try:
+    ...     L.Trainer(max_epochs=1, accelerator="cpu", devices=0)
+    ... except MisconfigurationException as error:
+    ...     print("expected" in str(error))
+    True
+    """
 
 
 class SIGTERMException(SystemExit):

@@ -84,7 +84,8 @@ class HookTable:
         for name in MODULE_HOOKS:
             if module is not None and overrides(module, LightningModule, name):
                 self._own[name] = getattr(module, name)
-        self._names = set(self._before) | set(self._own) | set(self._after)
+        # Loops look here before they call a hook of every step: nobody's costs them no call.
+        self.used = frozenset(self._before) | frozenset(self._own) | frozenset(self._after)
 
     @classmethod
     def empty(cls) -> HookTable:
@@ -93,11 +94,11 @@ class HookTable:
 
     def uses(self, name: str) -> bool:
         """Whether anybody overrides this hook."""
-        return name in self._names
+        return name in self.used
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Run a hook; return what the module's own method returns (None without one)."""
-        if name not in self._names:
+        if name not in self.used:
             return None
         previous, self.current = self.current, name
         answer = None

@@ -43,9 +43,8 @@ def keep_step_metrics(trainer: Any) -> None:
 
 
 def log_step(trainer: Any) -> None:
-    """After a step: its values reach the loggers, every `log_every_n_steps` steps."""
-    if not trainer.training_results:
-        return
+    """After a step: its values, if there are any, reach the loggers every `log_every_n_steps`
+    steps."""
     every = trainer.log_every_n_steps
     due = every and (trainer.state.progress.logged_steps + 1) % every == 0
     if due or trainer.should_stop or trainer.fast_dev_run:

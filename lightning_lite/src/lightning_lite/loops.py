@@ -15,7 +15,7 @@ from lightning_lite.evaluation import validate_in_training
 from lightning_lite.feeding import INFINITE
 from lightning_lite.logging_points import keep_epoch_metrics, keep_step_metrics, log_epoch, log_step
 from lightning_lite.messages import info
-from lightning_lite.optimization import optimize, steps_now, update_schedulers
+from lightning_lite.optimization import optimize, plain_step, steps_now, update_schedulers
 from lightning_lite.reentry import reenter
 from lightning_lite.state import Next
 
@@ -85,12 +85,15 @@ def run_epoch(trainer: Any) -> None:
         if validated:
             restart.on_iteration_done()
     if progress.next is Next.BATCH:
+        resuming, interrupt = restart.is_resuming, trainer.interrupt
         for batch in trainer.feed.batches():
             train_batch(trainer, batch)
             finish_batch(trainer)
-            if restart.is_resuming:
+            if resuming:
                 restart.on_iteration_done()
-            trainer.interrupt.check()
+                resuming = False
+            if interrupt.requested:
+                interrupt.check()
             if progress.next is not Next.BATCH:
                 break
         else:
@@ -126,16 +129,20 @@ def train_batch(trainer: Any, batch: Any) -> None:
     progress, hooks = trainer.state.progress, trainer.hooks
     batch_idx = progress.batch
     progress.is_last_batch = trainer.feed.at_end
-    batch = trainer.on_device(batch, 0)
+    batch = trainer.mover(batch, 0)
     results = trainer.training_results
     results.batch = batch
-    if hooks.call("on_train_batch_start", batch, batch_idx) == -1:
+    begins = "on_train_batch_start" in hooks.used
+    if begins and hooks.call("on_train_batch_start", batch, batch_idx) == -1:
         progress.is_last_batch = True
         end_batches(trainer)
         update_schedulers(trainer, "epoch", progress.epoch + 1, plateau=False)
         return
-    with trainer.precision_context():
-        outputs = optimize(trainer, trainer.step_arguments(batch, batch_idx), batch_idx)
+    if trainer.plain_steps and trainer.accumulate_grad_batches == 1:
+        outputs = plain_step(trainer, batch, batch_idx)
+    else:
+        with trainer.precision_context():
+            outputs = optimize(trainer, trainer.step_arguments(batch, batch_idx), batch_idx)
     if trainer.lr_scheduler_configs:
         if steps_now(trainer, batch_idx + 1):
             update_schedulers(trainer, "step", batch_idx + 1, plateau=False)
@@ -144,7 +151,8 @@ def train_batch(trainer: Any, batch: Any) -> None:
     progress.batch += 1
     progress.total_batches += 1
     progress.next = Next.AFTER_BATCH
-    hooks.call("on_train_batch_end", outputs, batch, batch_idx)
+    if "on_train_batch_end" in hooks.used:
+        hooks.call("on_train_batch_end", outputs, batch, batch_idx)
     results.batch = None
 
 
@@ -155,21 +163,24 @@ def finish_batch(trainer: Any) -> None:
         return
     stepped = steps_now(trainer, progress.batch)
     if progress.next is Next.AFTER_BATCH:
-        if stepped or not trainer.lightning_module.automatic_optimization:
+        logs = stepped or not trainer.lightning_module.automatic_optimization
+        if logs and trainer.training_results:
             log_step(trainer)
-        if validation_due(trainer):
+        if trainer.enable_validation and validation_due(trainer):
             keep_step_metrics(trainer)
             validate_in_training(trainer, free_gradients=stepped)
         progress.next = Next.AFTER_VALIDATION
     if stepped:
-        update_schedulers(trainer, "step", progress.batch, plateau=True)
+        if trainer.lr_scheduler_configs:
+            update_schedulers(trainer, "step", progress.batch, plateau=True)
         progress.logged_steps += 1
-    if trainer.should_stop:
+    wishes, most = trainer.stop_wishes, trainer.fit_loop.max_steps
+    if wishes:
         trainer.save_loggers()
-    steps_done = trainer.max_steps != -1 and progress.optimizer_steps >= trainer.max_steps
+    steps_done = most != -1 and progress.optimizer_steps >= most
     if progress.is_last_batch:
         end_batches(trainer)
-    elif steps_done or may_stop_early(trainer):
+    elif steps_done or (wishes and may_stop_early(trainer)):
         progress.cut_short = True
         end_batches(trainer)
         # training may go on from here, as if the hooks of the epoch's end had not drawn any numbers
@@ -185,10 +196,8 @@ def end_batches(trainer: Any) -> None:
 
 
 def validation_due(trainer: Any) -> bool:
-    """Whether validation follows the batch that was just finished."""
+    """Whether validation, where there is one, follows the batch that was just finished."""
     progress = trainer.state.progress
-    if not trainer.enable_validation:
-        return False
     every = trainer.check_val_every_n_epoch
     if every is not None and (progress.epoch + 1) % every:
         return False

@@ -39,6 +39,18 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
 
     Subclasses define `training_step` and `configure_optimizers` at least; the `Trainer` does the
     rest. It is an ordinary `nn.Module` too, and works as one without a trainer.
+
+    >>> class Line(LightningModule):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.layer = rl.nn.Linear(1, 1)
+    ...
+    ...     def training_step(self, batch, batch_idx):
+    ...         x, y = batch
+    ...         return rl.nn.functional.mse_loss(self.layer(x), y)
+    ...
+    ...     def configure_optimizers(self):
+    ...         return rl.optim.SGD(self.parameters(), lr=0.1)
     """
 
     # In the class, so that a subclass may set them there.
@@ -393,9 +405,9 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
         return deploying.to_torchscript(self, file_path, method, example_inputs, kwargs)
 
     @property
-    def device_mesh(self) -> None:
-        """The devices of a model that is divided among several: None, for there is one."""
-        return None
+    def device_mesh(self) -> Any:
+        """The mesh of processes that `ModelParallelStrategy` makes; None with other strategies."""
+        return getattr(getattr(self._trainer, "strategy", None), "_device_mesh", None)
 
     def to_onnx(self, file_path: Any = None, input_sample: Any = None, **kwargs: Any) -> Any:
         """The module as an ONNX program, saved if `file_path` (a path or a binary file) is given.

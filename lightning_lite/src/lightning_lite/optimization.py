@@ -122,7 +122,7 @@ def is_plain(trainer: Any) -> bool:
     from lightning_lite.module import LightningModule
 
     module, precision = trainer.lightning_module, trainer.precision_settings
-    if not module.automatic_optimization or precision.low is not None or precision.converts:
+    if not module.automatic_optimization or not precision.is_single:
         return False
     if trainer.clips_gradients or any(trainer.hooks.uses(name) for name in BETWEEN):
         return False
@@ -133,9 +133,10 @@ def is_plain(trainer: Any) -> bool:
     return ours and not issubclass(kind, rl.optim.LBFGS)
 
 
-def plain_step(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[str, Any]:
+def plain_step(trainer: Any, batch: Any, batch_idx: int) -> dict[str, Any]:
     """What :func:`optimize` does where :func:`is_plain` holds and nothing is accumulated."""
     optimizer, hooks = trainer.optimizers[0], trainer.hooks
+    arguments = trainer.signature.arguments(batch, batch_idx, 0, False)
     step = trainer.strategy.step_of(trainer.lightning_module, "training_step")
     output = hooks.step("training_step", step, *arguments)
     loss, rest = (output, {}) if isinstance(output, rl.Tensor) else split_output(output)
@@ -146,7 +147,7 @@ def plain_step(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict
     else:
         watch_loss(trainer, loss, batch_idx, arguments)
         loss.backward()
-        if hooks.uses("on_train_batch_end"):
+        if "on_train_batch_end" in hooks.used:
             outputs = {"loss": loss.detach(), **rest}
     optimizer.step()
     trainer.state.progress.optimizer_steps += 1
@@ -155,8 +156,6 @@ def plain_step(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict
 
 def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[str, Any]:
     """Train on one batch; return what `on_train_batch_end` gets."""
-    if trainer.plain_steps and trainer.accumulate_grad_batches == 1:
-        return plain_step(trainer, arguments, batch_idx)
     module = trainer.lightning_module
     if not module.automatic_optimization:
         with trainer.precision_settings.forward():

@@ -34,6 +34,10 @@ def make_strategy(given: Any, several: bool = False) -> Strategy:
         return SingleDeviceStrategy()
     if given == "fsdp":
         return FSDPStrategy()
+    if given == "dp":
+        from lightning_lite.fabric.strategies import DataParallelStrategy
+
+        return DataParallelStrategy()
     options: dict[str, Any] = {}
     name = given if isinstance(given, str) else ""
     for ending, unused in _UNUSED.items():
@@ -91,5 +95,6 @@ def plug_in(strategy: Strategy, plugins: Any, precision: Any, device_type: str) 
         raise ValueError(
             f"Trainer(precision={precision!r}) and the plug-in {type(chosen).__name__}: give one"
         )
-    strategy.precision_plugin = chosen or Precision(precision, device_type)
+    strategy.precision_plugin = chosen or strategy.make_precision(precision, device_type)
+    strategy.precision_plugin.run_on(device_type, strategy.world_size)
     return strategy.precision_plugin

@@ -27,6 +27,7 @@ MIXED = {
 
 
 NOTHING = nullcontext()
+_AROUND = ("forward", "outside", "context", "scaled", "unscale", "step")  # of a step
 
 
 class Precision:
@@ -51,6 +52,21 @@ class Precision:
         self.converts = self.dtype is not rl.float32
         self.device_type = device_type
         self.scaler = rl.amp.GradScaler(device_type) if self.low is rl.float16 else None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether steps run in float32 with nothing around them, as no subclass changed."""
+        kind = type(self)
+        own = any(getattr(kind, name) is not getattr(Precision, name) for name in _AROUND)
+        return self.low is None and not self.converts and not own
+
+    @property
+    def changes_batches(self) -> bool:
+        """Whether batches get another dtype, or what a subclass makes of them."""
+        return self.converts or type(self).convert_batch is not Precision.convert_batch
+
+    def run_on(self, device_type: str, processes: int = 1) -> None:
+        """Say where steps run, for precisions that were not told when they were made."""
 
     def forward(self) -> Any:
         """The block in which a module computes."""

@@ -33,6 +33,17 @@ def seed_everything(seed: int | None = None, workers: bool = False, verbose: boo
     Without a seed, the environment variable `PL_GLOBAL_SEED` gives it, else 0. `workers` is kept
     for Lightning's signature: the data loader always seeds its worker processes from the main
     process's generator, so they are reproducible either way.
+
+    Args:
+        seed: the number; by default that of PL_GLOBAL_SEED, or 0.
+
+    >>> import rushlight as rl
+    >>> seed_everything(3, verbose=False)
+    3
+    >>> first = rl.rand(1)
+    >>> _ = seed_everything(3, verbose=False)
+    >>> bool(rl.rand(1) == first)
+    True
     """
     if seed is None:
         text = os.environ.get(SEED_VARIABLE, "0")

@@ -6,27 +6,15 @@ NotImplementedError with the reason.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
-from rushlight import nn
-
-# The annotation of `ModelParallelStrategy`'s function, which programs import beside it.
-TModel = TypeVar("TModel", bound=nn.Module)
+from typing import Any
 
 _SEVERAL = "use strategy='ddp' or strategy='fsdp'"
 _XLA = "there is no XLA device; use the CPU or a CUDA device"
 _DEEPSPEED = "DeepSpeed is a compiled extension of PyTorch; use strategy='auto'"
-_BITS = "bitsandbytes is a compiled extension of PyTorch; use precision='bf16-true'"
-_LIGHTNING_AI = "it talks to a service of Lightning AI; use CSVLogger or TensorBoardLogger"
 
 REFUSED = {
-    "DataParallelStrategy": _SEVERAL,
-    "ModelParallelStrategy": _SEVERAL,
-    "FSDPPrecision": _SEVERAL,
     "DDPPlugin": _SEVERAL,
-    "DistributedDataParallel": _SEVERAL,
     "SignalConnector": "the Trainer handles Ctrl-C and SIGTERM itself",
-    "TorchCollective": "use rushlight.distributed",
     "XLAAccelerator": _XLA,
     "XLACheckpointIO": _XLA,
     "XLAEnvironment": _XLA,
@@ -37,19 +25,9 @@ REFUSED = {
     "SingleDeviceXLAStrategy": _XLA,
     "DeepSpeedPrecision": _DEEPSPEED,
     "DeepSpeedStrategy": _DEEPSPEED,
-    "DeepSpeedLayerSummary": _DEEPSPEED,
-    "DeepSpeedSummary": _DEEPSPEED,
     "convert_zero_checkpoint_to_fp32_state_dict": _DEEPSPEED,
-    "ds_checkpoint_dir": _DEEPSPEED,
-    "deepspeed_param_size": _DEEPSPEED,
-    "remove_module_hooks": _DEEPSPEED,
-    "BitsandbytesPrecision": _BITS,
     "TransformerEnginePrecision": "Transformer Engine needs a GPU of its own; use 'bf16-mixed'",
-    "LitLogger": _LIGHTNING_AI,
-    "NeptuneLogger": "Neptune's client is not wrapped; use MLFlowLogger or WandbLogger",
     "TestTubeLogger": "test-tube is no longer kept; use TensorBoardLogger",
-    "download_model_from_registry": _LIGHTNING_AI,
-    "find_model_local_ckpt_path": _LIGHTNING_AI,
 }
 
 

@@ -784,7 +784,7 @@ def seeds(L, rl, part, folder):
     }
 
 
-def record():
+def record(parts=PARTS, name="parts"):
     """Run every function with lightning and write what it gave."""
     import lightning.pytorch as L
     import torch
@@ -797,14 +797,14 @@ def record():
         return importlib.import_module(full_path(path))
 
     found = {}
-    for name, function in PARTS.items():
+    for key, function in parts.items():
         with tempfile.TemporaryDirectory() as folder:
-            found[name] = plain(function(L, torch, part, folder))
+            found[key] = plain(function(L, torch, part, folder))
     versions = {"lightning": importlib.import_module("lightning").__version__}
     text = json.dumps({"versions": versions, "parts": found}, indent=None)
-    for name in PARTS:
-        text = text.replace(f'"{name}": ', f'\n"{name}": ', 1)
-    Path(__file__).with_name("parts.json").write_text(text + "\n")
+    for key in parts:
+        text = text.replace(f'"{key}": ', f'\n"{key}": ', 1)
+    Path(__file__).with_name(f"{name}.json").write_text(text + "\n")
 
 
 if __name__ == "__main__":

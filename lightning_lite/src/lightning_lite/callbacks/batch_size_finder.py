@@ -12,6 +12,18 @@ class BatchSizeFinder(Callback):
     """Runs `Tuner.scale_batch_size` before a run, which then uses what it found.
 
     Arguments as for `Tuner.scale_batch_size`. The result is `optimal_batch_size`.
+
+    Args:
+        mode: "power" doubles the size, "binsearch" then searches between the last two.
+        steps_per_trial: steps with each size.
+        init_val: the first size.
+        max_trials: how many sizes are tried.
+        batch_arg_name: the attribute of module or data module that holds the size.
+        margin: the share that "binsearch" takes off the size it found.
+        max_val: the largest size that is tried.
+
+    >>> import lightning_lite as L
+    >>> trainer = L.Trainer(max_epochs=1, callbacks=[BatchSizeFinder(mode="binsearch", init_val=8)])
     """
 
     SUPPORTED_MODES = ("power", "binsearch")

@@ -15,6 +15,16 @@ class Callback:
     Override the hooks that you need; each gets the trainer and the module. What `state_dict`
     returns is kept in checkpoints, under `state_key`, and given to `load_state_dict` when training
     resumes.
+
+    >>> import lightning_lite as L
+    >>> class Counting(L.Callback):
+    ...     def on_train_start(self, trainer, pl_module):
+    ...         self.batches = 0
+    ...
+    ...     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+    ...         self.batches += 1
+    >>> counting = Counting()
+    >>> trainer = L.Trainer(max_epochs=1, callbacks=[counting])
     """
 
     @property

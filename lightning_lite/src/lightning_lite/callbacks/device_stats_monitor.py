@@ -15,6 +15,9 @@ class DeviceStatsMonitor(Callback):
     `cpu_stats`: None logs the processor's where training runs on it; True always; False never.
     Names are `DeviceStatsMonitor.on_train_batch_start/cpu_percent` and so on. Raises
     MisconfigurationException for a trainer without a logger.
+
+    >>> import lightning_lite as L
+    >>> trainer = L.Trainer(max_epochs=1, callbacks=[DeviceStatsMonitor()])
     """
 
     def __init__(self, cpu_stats: bool | None = None) -> None:

@@ -32,6 +32,17 @@ class EarlyStopping(Callback):
     It also ends training when the value is not finite (`check_finite`), when it reaches
     `stopping_threshold`, or when it gets worse than `divergence_threshold`. A check is made after
     each validation, or at the end of each training epoch if validation runs once per epoch.
+
+    Args:
+        mode: "min" or "max": whether smaller or larger values are better.
+        strict: whether a value that was not logged is an error.
+        check_on_train_epoch_end: whether to look after the epoch instead of after validation; by
+            default where validation runs once per epoch.
+        log_rank_zero_only: whether the first of several processes alone tells of it.
+
+    >>> stopping = EarlyStopping("val_loss", patience=3, mode="min")
+    >>> stopping.monitor, stopping.patience
+    ('val_loss', 3)
     """
 
     def __init__(

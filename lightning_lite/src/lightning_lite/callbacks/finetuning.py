@@ -26,6 +26,12 @@ class BaseFinetuning(Callback):
     `configure_optimizers`, and `finetune_function(pl_module, epoch, optimizer)`, which runs at the
     start of every epoch and adds parameters with `unfreeze_and_add_param_group`. The groups that
     were added stand in checkpoints, and a resumed training has them again.
+
+    >>> from rushlight import nn
+    >>> net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    >>> BaseFinetuning.freeze(net, train_bn=True)
+    >>> [each.requires_grad for each in net.parameters()]
+    [False, False, True, True]
     """
 
     def __init__(self) -> None:
@@ -197,6 +203,17 @@ class BackboneFinetuning(BaseFinetuning):
     `backbone_initial_lr`, or the first group's rate times `backbone_initial_ratio_lr`; after every
     epoch `lambda_func(epoch + 1)` times what it was, with `should_align` never more than the first
     group's. `verbose` tells both rates, with `rounding` digits.
+
+    Args:
+        lambda_func: the factor of the backbone's learning rate by epoch, from
+            `unfreeze_backbone_at_epoch` on.
+        initial_denom_lr: what the first group's rate is divided by for the backbone's, unless
+            `backbone_initial_lr` says it.
+        train_bn: whether batch normalization learns while the backbone is frozen.
+
+    >>> finetuning = BackboneFinetuning(unfreeze_backbone_at_epoch=3, lambda_func=lambda epoch: 1.5)
+    >>> finetuning.unfreeze_backbone_at_epoch
+    3
     """
 
     def __init__(

@@ -13,6 +13,10 @@ class GradientAccumulationScheduler(Callback):
 
     `scheduling` maps the number of an epoch (from 0) to how many batches are accumulated from
     there on: `{0: 8, 4: 4, 8: 1}`. Before the first one, nothing is accumulated.
+
+    >>> scheduler = GradientAccumulationScheduler({0: 8, 4: 4})
+    >>> scheduler.get_accumulate_grad_batches(2), scheduler.get_accumulate_grad_batches(5)
+    (8, 4)
     """
 
     def __init__(self, scheduling: dict[int, int]) -> None:

@@ -16,6 +16,13 @@ class LambdaCallback(Callback):
     """Runs functions at hooks: `LambdaCallback(on_train_start=lambda trainer, module: ...)`.
 
     Each function gets what the hook gets: the trainer, the module, and the hook's own arguments.
+
+    Args:
+        **functions: functions by the names of hooks; each gets what the hook gets.
+
+    >>> greeting = LambdaCallback(on_train_start=lambda trainer, module: print("begin"))
+    >>> greeting.on_train_start(None, None)
+    begin
     """
 
     def __init__(self, **functions: Callable[..., Any] | None) -> None:

@@ -12,6 +12,19 @@ class LearningRateFinder(Callback):
 
     Arguments as for `Tuner.lr_find`. The result is `optimal_lr`. Subclasses may call `lr_find`
     from other hooks, such as `on_train_epoch_start`, to look again.
+
+    Args:
+        min_lr: the first rate.
+        max_lr: the last rate.
+        num_training_steps: how many rates are tried.
+        mode: "exponential" or "linear": how rates grow.
+        early_stop_threshold: the loss, as a multiple of the smallest, that ends the search; None
+            for none.
+        update_attr: whether the module's rate becomes the suggested one.
+        attr_name: the module's attribute that holds the rate.
+
+    >>> import lightning_lite as L
+    >>> trainer = L.Trainer(max_epochs=1, callbacks=[LearningRateFinder(num_training_steps=50)])
     """
 
     SUPPORTED_MODES = ("linear", "exponential")

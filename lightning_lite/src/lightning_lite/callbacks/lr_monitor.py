@@ -19,6 +19,14 @@ class LearningRateMonitor(Callback):
     `logging_interval` is "step", "epoch", or None for whatever each scheduler's interval is.
     Momentum (`lr-Adam-momentum`) and weight decay (`lr-Adam-weight_decay`) go with it if asked
     for. A scheduler's own `name` replaces `lr-Adam`.
+
+    Args:
+        log_momentum: whether momenta are logged too.
+        log_weight_decay: whether weight decays are logged too.
+
+    >>> monitor = LearningRateMonitor(logging_interval="step", log_momentum=True)
+    >>> monitor.logging_interval
+    'step'
     """
 
     def __init__(

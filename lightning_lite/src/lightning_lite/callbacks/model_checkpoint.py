@@ -38,6 +38,18 @@ class ModelCheckpoint(Checkpoint):
     whole: a crash never leaves less than there was. While a parameter has NaN or infinite elements
     nothing is written, since good weights would make room for useless ones; a warning says so once.
     `allow_non_finite` writes all the same, as does `Trainer.save_checkpoint`.
+
+    Args:
+        save_weights_only: whether files hold weights alone, from which training cannot go on.
+        mode: "min" or "max": whether smaller or larger values are better.
+        auto_insert_metric_name: whether names of files hold the names of values ("epoch=1").
+        enable_version_counter: whether a file that is there already gets company with -v1 instead
+            of being replaced.
+        save_on_exception: whether a checkpoint is written when training ends by an error.
+
+    >>> keeper = ModelCheckpoint(monitor="val_loss", filename="{epoch}-{val_loss:.2f}")
+    >>> keeper.format_checkpoint_name({"epoch": 3, "val_loss": 0.517})
+    'epoch=3-val_loss=0.52.ckpt'
     """
 
     CHECKPOINT_JOIN_CHAR = "-"
@@ -297,8 +309,9 @@ class ModelCheckpoint(Checkpoint):
             return None
         if self.monitor is None:
             path = self._path(values, trainer)
-            self._write(trainer, path)
+            # The path belongs to the state that is written, and loggers upload what it names.
             previous, self.best_model_path = self.best_model_path, path
+            self._write(trainer, path)
             if self.save_top_k == 1 and previous and previous != path:
                 self._remove(trainer, previous)
             return path

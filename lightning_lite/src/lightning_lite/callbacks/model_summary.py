@@ -13,6 +13,9 @@ class ModelSummary(Callback):
     """Prints the layers of the model and their numbers of parameters before training.
 
     `max_depth` says how deep nested layers are listed; -1 lists all, 0 only the total.
+
+    >>> import lightning_lite as L
+    >>> trainer = L.Trainer(max_epochs=1, callbacks=[ModelSummary(max_depth=2)])
     """
 
     def __init__(self, max_depth: int = 1) -> None:

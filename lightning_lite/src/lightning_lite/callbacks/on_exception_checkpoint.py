@@ -12,6 +12,9 @@ class OnExceptionCheckpoint(Checkpoint):
     """Writes `dirpath/filename.ckpt` when training, validation, test or prediction raises.
 
     Training goes on from it with `ckpt_path`. Raises ValueError without a file name.
+
+    >>> import lightning_lite as L
+    >>> trainer = L.Trainer(max_epochs=1, callbacks=[OnExceptionCheckpoint("runs")])
     """
 
     FILE_EXTENSION = ".ckpt"

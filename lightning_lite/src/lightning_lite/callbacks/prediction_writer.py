@@ -32,6 +32,12 @@ class BasePredictionWriter(Callback):
     Subclasses define `write_on_batch_end` or `write_on_epoch_end` or both, and say with
     `write_interval` ("batch", "epoch", "batch_and_epoch") which is called. `batch_indices` are the
     positions of a batch's items in the data set, None where the order is random.
+
+    >>> import rushlight as rl
+    >>> class Saving(BasePredictionWriter):
+    ...     def write_on_epoch_end(self, trainer, pl_module, predictions, batch_indices):
+    ...         rl.save(predictions, "predictions.pt")
+    >>> writer = Saving(write_interval="epoch")
     """
 
     def __init__(self, write_interval: str = "batch") -> None:

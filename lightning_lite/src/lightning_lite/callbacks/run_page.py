@@ -34,6 +34,9 @@ class RunPage(Callback):
     default the logger's folder): hyper-parameters, the Trainer's settings, versions, seed, the
     commit and changes of the sources, the layers, curves of all logged values, checkpoints, and how
     the run ended. The page is one file without scripts; it needs no network and no library.
+
+    >>> import lightning_lite as L
+    >>> trainer = L.Trainer(max_epochs=1, callbacks=[RunPage()])
     """
 
     def __init__(self, dirpath: Any = None) -> None:

@@ -24,6 +24,13 @@ class StochasticWeightAveraging(Callback):
     module's scheduler says. `avg_fn(average, weights, count)` replaces the mean; `device`: where
     it is kept (None: where the model is). Statistics of batch normalization are measured anew, in
     one pass over the training data.
+
+    Args:
+        avg_fn: what averages: a function of the mean so far, a new value and how many were
+            averaged; by default their mean.
+
+    >>> import lightning_lite as L
+    >>> trainer = L.Trainer(max_epochs=10, callbacks=[StochasticWeightAveraging(swa_lrs=0.01)])
     """
 
     def __init__(

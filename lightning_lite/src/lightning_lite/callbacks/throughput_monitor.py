@@ -17,6 +17,13 @@ class ThroughputMonitor(Callback):
     `batch_size_fn(batch)` is the number of samples of a batch, `length_fn(batch)` its number of
     tokens; a module with the attribute `flops_per_batch` gets rates of operations. `kwargs` go to
     `Throughput`, whose window defaults to `window_size=100`.
+
+    Args:
+        batch_size_fn: a function of a batch that says how many samples it has.
+        length_fn: one that says how long they are, for `length_per_sec`.
+
+    >>> import lightning_lite as L
+    >>> monitor = ThroughputMonitor(batch_size_fn=lambda batch: batch[0].size(0), window_size=50)
     """
 
     def __init__(

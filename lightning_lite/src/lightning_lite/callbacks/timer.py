@@ -47,6 +47,10 @@ class Timer(Callback):
 
     The duration counts training over resumes: what a checkpoint says was used up is used up.
     `interval` says when to look at the clock: after each step or each epoch.
+
+    >>> timer = Timer(duration="00:12:00:00", interval="epoch")
+    >>> timer.time_elapsed("train")
+    0.0
     """
 
     def __init__(self, duration: Any = None, interval: str = "step", verbose: bool = True) -> None:

@@ -17,6 +17,12 @@ class WeightAveraging(Callback):
     (and the model's own weights as `current_model_state`), and at the end of training the model
     gets it. `device`: where the average is (None: where the model is). `use_buffers` averages
     buffers too; further keywords (`avg_fn`) go to `AveragedModel`.
+
+    >>> class LastEpochs(WeightAveraging):
+    ...     def should_update(self, step_idx=None, epoch_idx=None):
+    ...         return epoch_idx is not None and epoch_idx >= 5
+    >>> LastEpochs().should_update(epoch_idx=6)
+    True
     """
 
     def __init__(self, device: Any = "cpu", use_buffers: bool = True, **kwargs: Any) -> None:
@@ -132,6 +138,14 @@ class EMAWeightAveraging(WeightAveraging):
 
     `update_every_n_steps`: after which steps; `update_starting_at_step` and
     `update_starting_at_epoch`: not before. With the epoch alone, it is updated after epochs.
+
+    Args:
+        use_buffers: whether buffers are averaged too.
+        decay: the share of the average that stays at every update.
+
+    >>> averaging = EMAWeightAveraging(decay=0.99, update_every_n_steps=2)
+    >>> averaging.should_update(step_idx=4), averaging.should_update(step_idx=5)
+    (True, False)
     """
 
     def __init__(

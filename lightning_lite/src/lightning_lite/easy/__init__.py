@@ -177,8 +177,9 @@ from lightning_lite.easy.text import (
     language_model_learner,
     text_classifier_learner,
 )
-from lightning_lite.easy.unet import DynamicUnet, unet_learner
-from lightning_lite.easy.vision import create_vision_model, vision_learner
+from lightning_lite.easy.timm_models import TimmBody, create_timm_model
+from lightning_lite.easy.unet import DynamicUnet, create_unet_model, unet_learner
+from lightning_lite.easy.vision import create_vision_model, default_split, vision_learner
 
 __all__ = [
     "APScoreBinary",
@@ -346,7 +347,11 @@ __all__ = [
     "add_head",
     "create_body",
     "create_head",
+    "TimmBody",
+    "create_timm_model",
+    "create_unet_model",
     "create_vision_model",
+    "default_split",
     "cut_model",
     "has_pool_type",
 ]

@@ -33,7 +33,12 @@ class CrossEntropyLossFlat(nn.CrossEntropyLoss):
 @describable
 class MSELossFlat(nn.MSELoss):
     """The mean squared difference of outputs and targets of any shapes with as many numbers, such
-    as `(N, 2 P)` and points `(N, P, 2)`. `options`: those of `nn.MSELoss`."""
+    as `(N, 2 P)` and points `(N, P, 2)`. `options`: those of `nn.MSELoss`.
+
+    >>> import rushlight as rl
+    >>> MSELossFlat()(rl.zeros(2, 4), rl.ones(2, 2, 2))
+    tensor(1.)
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

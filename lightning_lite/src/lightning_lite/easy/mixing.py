@@ -41,7 +41,13 @@ class Mixing(Callback):
 
 class MixUp(Mixing):
     """Each example is a weighted mean of itself and another, with shares drawn from
-    `Beta(alpha, alpha)`; the larger share is always its own."""
+    `Beta(alpha, alpha)`; the larger share is always its own.
+
+    Args:
+        alpha: how even shares are: small ones leave most examples nearly as they are.
+
+    >>> mixing = MixUp(0.2)  # for `Learner(..., cbs=mixing)` or `learn.fit(1, cbs=mixing)`
+    """
 
     def __init__(self, alpha: float = 0.4) -> None:
         super().__init__(alpha)
@@ -57,7 +63,13 @@ class MixUp(Mixing):
 
 class CutMix(Mixing):
     """A rectangle of each picture `(N, C, H, W)` is another's; its share of the area is drawn from
-    `Beta(alpha, alpha)`, and the same for the whole batch."""
+    `Beta(alpha, alpha)`, and the same for the whole batch.
+
+    Args:
+        alpha: how even shares of the area are.
+
+    >>> mixing = CutMix()
+    """
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__(alpha)

@@ -51,7 +51,15 @@ def SchedExp(start: Any, end: Any) -> Schedule:
 
 
 def SchedNo(start: Any, end: Any) -> Schedule:
-    """The start."""
+    """The start.
+
+    Args:
+        start: the value.
+        end: of no consequence.
+
+    >>> SchedNo(0.1, 0.9)(0.5)
+    0.1
+    """
     return _each(lambda a, b, pos: a, start, end)
 
 
@@ -84,7 +92,12 @@ def combine_scheds(pcts: Sequence[float], scheds: Sequence[Schedule]) -> Schedul
 
 
 def combined_cos(pct: float, start: Any, middle: Any, end: Any) -> Schedule:
-    """Half a cosine from `start` to `middle` over the share `pct`, another to `end`."""
+    """Half a cosine from `start` to `middle` over the share `pct`, another to `end`.
+
+    >>> schedule = combined_cos(0.25, 0.1, 1.0, 0.0)
+    >>> round(schedule(0.0), 3), round(schedule(0.25), 3), round(schedule(1.0), 3)
+    (0.1, 1.0, 0.0)
+    """
     return combine_scheds([pct, 1 - pct], [SchedCos(start, middle), SchedCos(middle, end)])
 
 

@@ -14,7 +14,13 @@ from lightning_lite.easy.architectures import architecture
 from lightning_lite.easy.heads import create_body
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.tabular import in_range
-from lightning_lite.easy.vision import network, recipe_of, target_of
+from lightning_lite.easy.vision import (
+    add_normalize,
+    network,
+    recipe_of,
+    stats_of,
+    target_of,
+)
 from rushlight import nn
 
 F = nn.functional
@@ -241,12 +247,46 @@ def unet_by_depth(model: DynamicUnet) -> list[list[Any]]:
 
 @architecture("unet", unet_by_depth)
 def unet_model(
-    arch: Any, n_out: int, img_size: tuple[int, int], weights: Any = None, **config: Any
+    arch: Any,
+    n_out: int,
+    img_size: tuple[int, int],
+    weights: Any = None,
+    cut: int | Callable | None = None,
+    n_in: int = 3,
+    **config: Any,
 ) -> DynamicUnet:
     """The network of `unet_learner`: a DynamicUnet on the body of `arch`."""
-    return DynamicUnet(
-        create_body(network(arch, weights)), n_out, (img_size[0], img_size[1]), **config
-    )
+    return create_unet_model(arch, n_out, (img_size[0], img_size[1]), weights, cut, n_in, **config)
+
+
+def create_unet_model(
+    arch: Any,
+    n_out: int,
+    img_size: tuple[int, int],
+    weights: Any = None,
+    cut: int | Callable | None = None,
+    n_in: int = 3,
+    **options: Any,
+) -> DynamicUnet:
+    """A `DynamicUnet` on the body of a network.
+
+    Args:
+        arch, weights: as for `vision_learner`.
+        n_out: how many channels it gives.
+        img_size: height and width of the pictures.
+        cut: where the body ends, see `create_body`.
+        n_in: channels of the pictures.
+        options: arguments of `DynamicUnet`: `blur`, `self_attention`, `y_range`, `last_cross`, ...
+
+    >>> def net():
+    ...     return nn.Sequential(
+    ...         nn.Conv2d(3, 4, 3, 2, 1), nn.Conv2d(4, 8, 3, 2, 1), nn.AdaptiveAvgPool2d(1)
+    ...     )
+    >>> create_unet_model(net, 2, (16, 16), n_in=1).eval()(rl.zeros(1, 1, 16, 16)).shape
+    rushlight.Size([1, 2, 16, 16])
+    """
+    body = create_body(network(arch, weights), n_in, weights is not None, cut)
+    return DynamicUnet(body, n_out, img_size, **options)
 
 
 def unet_learner(
@@ -256,23 +296,36 @@ def unet_learner(
     loss_func: Callable | None = None,
     weights: Any = None,
     config: dict[str, Any] | None = None,
+    normalize: bool = True,
+    cut: int | Callable | None = None,
+    n_in: int = 3,
     **options: Any,
 ) -> Learner:
     """A Learner that gives each pixel a class: a `DynamicUnet` on the body of `arch`, parameters in
     three groups by depth, the encoder frozen if `weights` are given.
 
-    `arch`, `weights`: see `vision_learner`. `n_out`: by default the number of codes of the data's
-    masks; `loss_func`: cross entropy by default; `config`: arguments of `DynamicUnet` (`blur`,
-    `self_attention`, `y_range`, `last_cross`, `bottle`). `options` go to the Learner. The size of
-    pictures is that of a batch. ValueError without `n_out` for data without codes.
+    Args:
+        dls: DataLoaders, or a pair of loaders.
+        arch, weights, normalize: see `vision_learner`.
+        n_out: by default the number of codes of the data's masks.
+        loss_func: cross entropy by default.
+        config: arguments of `DynamicUnet` (`blur`, `self_attention`, `y_range`, `last_cross`,
+            `bottle`).
+        cut: where the body ends, see `create_body`.
+        n_in: channels of the pictures.
+        options: go to the Learner.
+
+    The size of pictures is that of a batch. ValueError without `n_out` for data without codes.
     """
     _, n_out = target_of(dls, n_out, "unet_learner", ("mask", "category"))
     batch = dls.one_batch() if hasattr(dls, "one_batch") else next(iter(dls[0]))
-    shape = {"img_size": tuple(batch[0].shape[-2:]), **(config or {})}
+    shape = {"img_size": tuple(batch[0].shape[-2:]), "cut": cut, "n_in": n_in, **(config or {})}
     model = unet_model(arch, n_out, weights=weights, **shape)
+    if normalize and weights is not None:
+        add_normalize(dls, stats_of(arch), n_in)
     loss = nn.CrossEntropyLoss() if loss_func is None else loss_func
     learn = Learner(dls, model, loss, **{"splitter": unet_by_depth, **options})
-    learn.recipe = recipe_of("unet", arch, n_out=n_out, **shape)
+    learn.recipe = None if callable(cut) else recipe_of("unet", arch, n_out=n_out, **shape)
     if weights is not None:
         learn.freeze()
     return learn

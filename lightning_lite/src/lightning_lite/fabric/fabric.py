@@ -165,6 +165,7 @@ class Fabric:
         if isinstance(module, LightningModule):
             module.fabric = self
         self._check_launched("setup")
+        module = self._strategy.parallelized(module)
         self._strategy.setup_module(module)
         made = _FabricModule(module, self)
         made.train(module.training)
@@ -321,8 +322,7 @@ class Fabric:
         `filter`: name -> function of the name and value of each entry, which says whether it is
         written.
         """
-        whole = self._strategy.whole(state_files.dump(state, filter))
-        self._strategy.save_checkpoint(whole, path)
+        state_files.save(path, state, filter, self._strategy)
         self.call("on_save_checkpoint", fabric=self, path=path)
 
     def load(

@@ -31,6 +31,30 @@ def dump(state: dict[str, Any], filter: Any) -> dict[str, Any]:
     return written
 
 
+def save(path: Any, state: dict[str, Any], filter: Any, strategy: Any) -> None:
+    """Write a dictionary of objects, whole or in the parts that processes hold."""
+    if strategy.saves_parts():
+        strategy.save_parts(_unwrap_objects(state), path, filter)
+    else:
+        strategy.save_checkpoint(strategy.whole(dump(state, filter)), path)
+
+
+def _load_parts(
+    path: Any, state: Any, strict: bool, weights_only: bool | None, strategy: Any
+) -> dict[str, Any]:
+    """Read what processes wrote in parts."""
+    if not isinstance(state, dict):
+        raise TypeError(f"load: {path} holds parts of a model; give a dictionary with the model")
+    plain = _unwrap_objects(state)
+    rest = strategy.load_parts(path, plain, strict, weights_only)
+    state.update({name: value for name, value in plain.items() if not _holds_state(state[name])})
+    return rest
+
+
+def _holds_state(value: Any) -> bool:
+    return hasattr(value, "load_state_dict")
+
+
 def _read(path: Any, weights_only: bool | None) -> Any:
     if not Path(path).is_file():
         raise FileNotFoundError(f"checkpoint {path} does not exist")
@@ -42,6 +66,8 @@ def load(
     path: Any, state: Any, strict: bool, weights_only: bool | None, strategy: Any
 ) -> dict[str, Any]:
     """Read a file into objects; what no object is for is returned."""
+    if strategy.holds_parts(path):
+        return _load_parts(path, state, strict, weights_only, strategy)
     saved = dict(_read(path, weights_only))
     if state is None:
         return saved

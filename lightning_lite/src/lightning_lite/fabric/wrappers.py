@@ -141,7 +141,14 @@ class _FabricDataLoader:
 
 
 def is_wrapped(obj: object) -> bool:
-    """Whether something came out of Fabric's `setup`."""
+    """Whether something came out of Fabric's `setup`.
+
+    Args:
+        obj: anything.
+
+    >>> is_wrapped(rl.nn.Linear(1, 1))
+    False
+    """
     return isinstance(obj, _FabricModule | _FabricOptimizer | _FabricDataLoader)
 
 

@@ -11,6 +11,7 @@ from lightning_lite.loggers.tensorboard import TensorBoardLogger
 
 HOMES = {
     "CometLogger": "loggers.comet",
+    "LitLogger": "loggers.litlogger",
     "MLFlowLogger": "loggers.mlflow",
     "WandbLogger": "loggers.wandb",
 }

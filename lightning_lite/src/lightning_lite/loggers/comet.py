@@ -14,6 +14,10 @@ class CometLogger(ClientLogger):
     `workspace`, `project`, `experiment_key`, `mode` ("get", "create", "get_or_create"), `online`
     and further keywords go to `comet_ml.start`. `log_model` keeps checkpoints (see
     `ClientLogger`).
+
+    Args:
+        api_key: the key of the account, by default the one that comet_ml is configured with.
+        prefix: what stands before every name.
     """
 
     def __init__(

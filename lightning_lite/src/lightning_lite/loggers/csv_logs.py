@@ -21,6 +21,18 @@ class CSVLogger(FolderLogger):
     `metrics.csv` already, rows are added to it. When training goes on from a checkpoint, the rows
     that the file got after the checkpoint are removed, for they are logged again. `prefix` goes
     before every name; rows reach the file at the latest every `flush_logs_every_n_steps` steps.
+
+    Args:
+        save_dir: the folder of all experiments.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = CSVLogger(folder, name="digits", flush_logs_every_n_steps=1)
+    ...     log.log_metrics({"loss": 0.5}, step=3)
+    ...     log.save()
+    ...     print(open(log.log_dir + "/metrics.csv").read().strip())
+    loss,step
+    0.5,3
     """
 
     METRICS_FILE = "metrics.csv"

@@ -10,7 +10,16 @@ from lightning_lite.utilities.rank_zero import rank_zero_only
 
 
 class Logger:
-    """Where logged numbers go. Subclasses define `name`, `version`, `log_metrics` at least."""
+    """Where logged numbers go. Subclasses define `name`, `version`, `log_metrics` at least.
+
+    >>> class Printing(Logger):
+    ...     name, version = "printing", 0
+    ...
+    ...     def log_metrics(self, metrics, step=None):
+    ...         print(step, metrics)
+    >>> Printing().log_metrics({"loss": 0.5}, step=1)
+    1 {'loss': 0.5}
+    """
 
     @property
     def name(self) -> str | None:
@@ -72,7 +81,10 @@ class Logger:
 
 
 class DummyLogger(Logger):
-    """Forgets everything; takes the loggers' place in `fast_dev_run`."""
+    """Forgets everything; takes the loggers' place in `fast_dev_run`.
+
+    >>> DummyLogger().log_metrics({"loss": 0.5}, step=1)
+    """
 
     @property
     def name(self) -> str:

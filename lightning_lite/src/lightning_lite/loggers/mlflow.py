@@ -20,6 +20,11 @@ class MLFlowLogger(ClientLogger):
     `tracking_uri` (default: the variable `MLFLOW_TRACKING_URI`, else files in `save_dir`) is where;
     `experiment_name`, `run_name`, `tags`, `artifact_location` describe the run, unless `run_id`
     names one that was begun. `log_model` keeps checkpoints as artifacts (see `ClientLogger`).
+
+    Args:
+        checkpoint_path_prefix: the folder of artifacts that holds checkpoints.
+        prefix: what stands before every name.
+        synchronous: whether calls wait for the server.
     """
 
     def __init__(

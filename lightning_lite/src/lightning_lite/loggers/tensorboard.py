@@ -17,6 +17,10 @@ class TensorBoardLogger(FolderLogger):
     hyper-parameters a value before there is a metric; `sub_dir` is a folder inside of the run's.
     `experiment` is the `SummaryWriter`, for pictures, sounds and histograms; further keywords go
     to it.
+
+    Args:
+        save_dir: the folder of all experiments.
+        prefix: what stands before every name.
     """
 
     NAME_HPARAMS_FILE = "hparams.yaml"

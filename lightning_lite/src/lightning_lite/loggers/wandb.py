@@ -18,6 +18,12 @@ class WandbLogger(ClientLogger):
     to `wandb.init`, unless `experiment` is a run that was begun. `log_model` keeps checkpoints as
     artifacts (see `ClientLogger`), named `checkpoint_name`. MisconfigurationException for
     checkpoints while offline.
+
+    Args:
+        anonymous: whether the run may be without an account.
+        prefix: what stands before every name.
+        add_file_policy: what wandb does with files of artifacts: "mutable" copies them first,
+            "immutable" does not.
     """
 
     def __init__(

@@ -7,8 +7,10 @@ from lightning_lite.lazy import attach
 from lightning_lite.plugins.io import AsyncCheckpointIO, CheckpointIO, TorchCheckpointIO
 
 HOMES = {
+    "BitsandbytesPrecision": "plugins.bitsandbytes",
     "ClusterEnvironment": "plugins.environments",
     "DoublePrecision": "plugins.precision",
+    "FSDPPrecision": "plugins.precision",
     "HalfPrecision": "plugins.precision",
     "LayerSync": "plugins.layer_sync",
     "LightningEnvironment": "plugins.environments",

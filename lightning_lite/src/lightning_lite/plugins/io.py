@@ -39,7 +39,16 @@ class CheckpointIO:
 
 
 class TorchCheckpointIO(CheckpointIO):
-    """Files of `rushlight.save`, each written aside and renamed: whole or not there."""
+    """Files of `rushlight.save`, each written aside and renamed: whole or not there.
+
+    >>> import tempfile
+    >>> import rushlight as rl
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.ckpt")
+    ...     TorchCheckpointIO().save_checkpoint({"state_dict": {"w": rl.ones(2)}}, path)
+    ...     print(TorchCheckpointIO().load_checkpoint(path)["state_dict"]["w"])
+    tensor([1., 1.])
+    """
 
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None
@@ -68,6 +77,14 @@ class AsyncCheckpointIO(CheckpointIO):
 
     What is written is the state at the call: tensors are copied before the thread begins. An error
     of the thread is raised at the next call or at the end of the run.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     io = AsyncCheckpointIO()
+    ...     io.save_checkpoint({"state_dict": {}}, Path(folder, "a.ckpt"))
+    ...     io.teardown()
+    ...     print(Path(folder, "a.ckpt").is_file())
+    True
     """
 
     def __init__(self, checkpoint_io: CheckpointIO | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import rushlight as rl
@@ -10,13 +11,20 @@ from lightning_lite.lazy import attach
 from lightning_lite.precision import MIXED
 from lightning_lite.precision import Precision as Settings
 from lightning_lite.utilities.apply_func import apply_to_collection
+from lightning_lite.utilities.rank_zero import rank_zero_warn
 from rushlight import nn
+from rushlight.distributed.fsdp import MixedPrecision as Dtypes
+from rushlight.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
 
-__getattr__ = attach(__name__, {})
+__getattr__ = attach(__name__, {"BitsandbytesPrecision": "plugins.bitsandbytes"})
 
 
 class Precision(Settings):
-    """Single precision: weights and steps in float32."""
+    """Single precision: weights and steps in float32.
+
+    >>> Precision().precision
+    '32-true'
+    """
 
     def __init__(self) -> None:
         super().__init__("32-true")
@@ -26,9 +34,41 @@ class Precision(Settings):
         """The name, as the Trainer's argument has it."""
         return self.name
 
+    def convert_input(self, data: Any) -> Any:
+        """A batch whose floating-point tensors have the dtype that steps are given.
+
+        >>> HalfPrecision("bf16-true").convert_input({"x": rl.ones(2), "y": rl.tensor(3)})
+        {'x': tensor([1., 1.], dtype=rushlight.bfloat16), 'y': tensor(3)}
+        """
+        return apply_to_collection(data, rl.Tensor, self._to, self.dtype)
+
+    def convert_output(self, data: Any) -> Any:
+        """Results whose floating-point tensors have the default dtype."""
+        return apply_to_collection(data, rl.Tensor, self._to, rl.get_default_dtype())
+
+    @staticmethod
+    def _to(tensor: Any, dtype: Any) -> Any:
+        return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+    def forward_context(self) -> AbstractContextManager[Any]:
+        """The block in which steps run."""
+        return self.forward() if self.low is not None else self.context()
+
+    def tensor_init_context(self) -> AbstractContextManager[Any]:
+        """A block whose new floating-point tensors have the dtype of inputs."""
+        return self.context()
+
+    def module_init_context(self) -> AbstractContextManager[Any]:
+        """A block whose new modules have the dtype of the weights."""
+        return self.context()
+
 
 class DoublePrecision(Precision):
-    """Weights, floating-point inputs and new tensors in float64."""
+    """Weights, floating-point inputs and new tensors in float64.
+
+    >>> DoublePrecision().precision
+    '64-true'
+    """
 
     def __init__(self) -> None:
         Settings.__init__(self, "64-true")
@@ -84,7 +124,14 @@ def _doubled(tensor: Any) -> Any:
 
 class HalfPrecision(Precision):
     """Weights, floating-point inputs and new tensors in bfloat16 ("bf16-true") or float16
-    ("16-true")."""
+    ("16-true").
+
+    Args:
+        precision: "16-true" or "bf16-true".
+
+    >>> HalfPrecision("bf16-true").dtype
+    rushlight.bfloat16
+    """
 
     def __init__(self, precision: str = "16-true") -> None:
         if precision not in ("bf16-true", "16-true"):
@@ -99,6 +146,12 @@ class MixedPrecision(Precision):
 
     `device`: the type of the device that steps run on; `scaler`: a `GradScaler` of one's own, for
     float16 only.
+
+    Args:
+        precision: "16-mixed" or "bf16-mixed".
+
+    >>> MixedPrecision("bf16-mixed", "cpu").low
+    rushlight.bfloat16
     """
 
     def __init__(self, precision: str, device: str, scaler: Any = None) -> None:
@@ -112,3 +165,58 @@ class MixedPrecision(Precision):
                 f"MixedPrecision: {precision!r} scales no losses; leave scaler out"
             )
         self.scaler = scaler or self.scaler
+
+
+# Dtypes in which layers compute and gradients are reduced.
+_SHARDED = {
+    "32-true": "float32", "16-true": "float16", "bf16-true": "bfloat16", "16-mixed": "float16",
+    "bf16-mixed": "bfloat16",
+}  # fmt: skip
+
+
+class FSDPPrecision(Precision):
+    """Precision of models that `FSDPStrategy` divides: in mixed precision the processes keep their
+    parts of parameters in float32, and gather them, compute and reduce gradients in the other
+    dtype.
+
+    Args:
+        precision: "32-true", "16-true", "bf16-true", "16-mixed" or "bf16-mixed".
+        scaler: for "16-mixed": a `ShardedGradScaler` of one's own.
+
+    Raises ValueError for another precision, and for a scaler of one that scales no losses. Buffers
+    keep the dtype of the model. `Trainer(strategy="fsdp", precision=...)` makes one.
+
+    >>> FSDPPrecision("bf16-mixed").mixed_precision_config.reduce_dtype
+    rushlight.bfloat16
+    """
+
+    def __init__(self, precision: str, scaler: Any = None) -> None:
+        if precision not in _SHARDED:
+            raise ValueError(
+                f"FSDPPrecision: precision={precision!r}; expected one of {sorted(_SHARDED)}"
+            )
+        if scaler is not None and precision != "16-mixed":
+            raise ValueError(f"FSDPPrecision: {precision!r} scales no losses; leave scaler out")
+        Settings.__init__(self, precision)
+        self._given, self.scaler = scaler, None
+        if precision == "16-mixed":
+            scaled = ShardedGradScaler(enabled=rl.cuda.is_available())
+            self.scaler = scaled if scaler is None else scaler
+
+    def run_on(self, device_type: str, processes: int = 1) -> None:
+        """Say where steps run, on "cpu" or "cuda", and in how many processes."""
+        self.device_type = device_type
+        if self.scaler is not None and self._given is None:
+            kind = ShardedGradScaler if processes > 1 else rl.amp.GradScaler
+            self.scaler = kind(device_type)
+
+    @property
+    def mixed_precision_config(self) -> Dtypes:
+        """The dtypes of `rushlight.distributed.fsdp`. Warns of a precision without "mixed"."""
+        if self.name in ("16-true", "bf16-true"):
+            rank_zero_warn(
+                f"FSDPPrecision({self.name!r}): layers compute in {self.dtype}; the parts of "
+                "parameters keep the dtype of the model"
+            )
+        dtype = getattr(rl, _SHARDED[self.name])
+        return Dtypes(param_dtype=dtype, reduce_dtype=dtype, buffer_dtype=dtype)

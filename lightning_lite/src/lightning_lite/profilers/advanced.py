@@ -16,6 +16,12 @@ class AdvancedProfiler(Profiler):
     `line_count_restriction`: how many lines of each table (an int), or which share of them (a
     float). `dump_stats` also writes `STAGE-filename-ACTION.prof` for other tools. Of actions inside
     of others only the outer one is measured, since Python has one profiler at a time.
+
+    >>> profiler = AdvancedProfiler(line_count_restriction=3)
+    >>> with profiler.profile("sum"):
+    ...     total = sum(range(10))
+    >>> "sum" in profiler.summary()
+    True
     """
 
     def __init__(

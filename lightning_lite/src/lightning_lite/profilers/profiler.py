@@ -97,7 +97,11 @@ class Profiler:
 
 
 class PassThroughProfiler(Profiler):
-    """Measures nothing."""
+    """Measures nothing.
+
+    >>> with PassThroughProfiler().profile("nothing"):
+    ...     pass
+    """
 
     def start(self, action_name: str) -> None:
         """Nothing."""

@@ -14,6 +14,12 @@ class SimpleProfiler(Profiler):
 
     `extended` adds numbers of calls, means and shares of the whole time. `recorded_durations` are
     the seconds of every call, by action.
+
+    >>> profiler = SimpleProfiler()
+    >>> with profiler.profile("sum"):
+    ...     total = sum(range(10))
+    >>> "sum" in profiler.summary()
+    True
     """
 
     def __init__(

@@ -10,11 +10,16 @@ from lightning_lite.strategies.parallel import ParallelStrategy
 from lightning_lite.strategies.single_device import SingleDeviceStrategy
 from lightning_lite.strategies.strategy import Strategy
 
+HOMES = {
+    "DataParallelStrategy": "fabric.strategies",
+    "ModelParallelStrategy": "strategies.model_parallel",
+}
 __all__ = [
     "DDPStrategy",
     "FSDPStrategy",
     "ParallelStrategy",
     "SingleDeviceStrategy",
     "Strategy",
+    *sorted(HOMES),
 ]
-__getattr__ = attach(__name__, {})
+__getattr__ = attach(__name__, HOMES)

@@ -17,6 +17,21 @@ class DDPStrategy(ParallelStrategy):
     `ddp_comm_hook`, `ddp_comm_state`, `ddp_comm_wrapper`: how buckets of gradients are reduced, see
     `DistributedDataParallel.register_comm_hook`. `kwargs`: DistributedDataParallel's. The other
     arguments are those of ParallelStrategy.
+
+    Args:
+        accelerator: what is known of the device, by default found out.
+        checkpoint_io: what writes and reads checkpoints.
+        precision_plugin: the precision, by default what the Trainer is told.
+        parallel_devices: one device for each process of this machine.
+        cluster_environment: where the other processes are, by default found out.
+        process_group_backend: "gloo" or "nccl".
+        start_method: "popen" runs the script again for every process, "spawn", "fork" and
+            "forkserver" start functions.
+        model_averaging_period: not available; leave it out.
+
+    >>> strategy = DDPStrategy(find_unused_parameters=True)
+    >>> strategy.strategy_name
+    'ddp'
     """
 
     strategy_name = "ddp"

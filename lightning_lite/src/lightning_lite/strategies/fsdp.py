@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from weakref import WeakSet
 
-import rushlight as rl
-from lightning_lite.batches import map_tensors
 from lightning_lite.strategies import fsdp_options
-from lightning_lite.strategies.parallel import ParallelStrategy, StepRunner
+from lightning_lite.strategies.divided_states import DividedStates
+from lightning_lite.strategies.parallel import StepRunner
 from rushlight.distributed.fsdp import MixedPrecision, MixedPrecisionPolicy, fully_shard
 
 
-class FSDPStrategy(ParallelStrategy):
+class FSDPStrategy(DividedStates):
     """Fully sharded data parallel: each process holds its rows of every parameter.
 
     Args:
@@ -38,6 +38,7 @@ class FSDPStrategy(ParallelStrategy):
     The other arguments are those of ParallelStrategy. Raises NotImplementedError for other values
     of these, naming what to use; ValueError for both arguments of checkpointing.
 
+    >>> import rushlight as rl
     >>> strategy = FSDPStrategy(auto_wrap_policy={rl.nn.Linear}, sharding_strategy="SHARD_GRAD_OP")
     >>> strategy.strategy_name
     'fsdp'
@@ -104,9 +105,25 @@ class FSDPStrategy(ParallelStrategy):
             fsdp_options.checkpoint_activations(module, self._checkpointing)
         return super().setup_module(module)
 
+    def make_precision(self, precision: Any, device_type: str) -> Any:
+        """The plug-in that an argument `precision` means: `FSDPPrecision` where there is one."""
+        from lightning_lite.plugins.precision import FSDPPrecision
+
+        made = super().make_precision(precision, device_type)
+        return made if made.name == "64-true" else FSDPPrecision(made.name)
+
+    def _precisions(self) -> tuple[Any, Any]:
+        """Dtypes of the model and its parts: those that were given, otherwise the plug-in's."""
+        if self._mixed != (None, None) or not hasattr(
+            self.precision_plugin, "mixed_precision_config"
+        ):
+            return self._mixed
+        found = self.precision_plugin.mixed_precision_config
+        return fsdp_options.precisions(replace(found, buffer_dtype=None))
+
     def wrap(self, runner: StepRunner) -> Any:
         """The module with its parameters divided; done before optimizers are made."""
-        root, inner = self._mixed
+        root, inner = self._precisions()
         fsdp_options.divide_parts(
             runner.module,
             self._policy,
@@ -114,31 +131,6 @@ class FSDPStrategy(ParallelStrategy):
         )
         fsdp_options.checkpoint_activations(runner.module, self._checkpointing)
         return fully_shard(runner, mp_policy=root, reshard_after_forward=self._reshards)
-
-    def setup_optimizer(self, optimizer: Any, replaced: dict[Any, Any]) -> Any:
-        """An optimizer that holds this process's rows in place of whole parameters.
-
-        ValueError for one of parameters that no module which was set up has.
-        """
-        if self.world_size == 1:
-            return optimizer
-        for group in optimizer.param_groups:
-            group["params"] = [self._own(optimizer, each, replaced) for each in group["params"]]
-        return optimizer
-
-    def _own(self, optimizer: Any, parameter: Any, replaced: dict[Any, Any]) -> Any:
-        made = replaced.get(parameter, parameter)
-        known = {id(each) for wrapped in self._wrapped.values() for each in wrapped.parameters()}
-        if id(made) not in known:
-            raise ValueError(
-                f"setup_optimizers: {type(optimizer).__name__} has a parameter of shape "
-                f"{tuple(parameter.shape)} that no module which was set up has; make the optimizer "
-                "after setup_module, or give both to setup"
-            )
-        if made is not parameter and parameter in optimizer.state:
-            kept = optimizer.state.pop(parameter)
-            optimizer.state[made] = {name: _like(made, value) for name, value in kept.items()}
-        return made
 
     @contextmanager
     def unsynchronized(self, wrapped: Any) -> Iterator[None]:
@@ -148,39 +140,3 @@ class FSDPStrategy(ParallelStrategy):
             yield
         finally:
             wrapped.set_requires_gradient_sync(True)
-
-    def named_parameters(self, module: Any) -> dict[str, Any]:
-        """A module's parameters by the names that they have in its state dict."""
-        return fsdp_options.named_parameters(module)
-
-    # -- states ---------------------------------------------------------------------------------
-
-    def whole(self, value: Any) -> Any:
-        """A state whose tensors are whole; all processes call it."""
-        return map_tensors(value, _full)
-
-    def divided(self, module: Any, state: dict[str, Any]) -> dict[str, Any]:
-        """A whole state dict as the divided module takes it."""
-        own = self.named_parameters(module)
-        return {name: _like(own.get(name), value) for name, value in state.items()}
-
-    def divided_optimizer_state(self, optimizer: Any, state: dict[str, Any]) -> dict[str, Any]:
-        """A whole state of an optimizer as that of divided parameters takes it."""
-        held = [each for group in optimizer.param_groups for each in group["params"]]
-        divided = {
-            number: {name: _like(held[number], value) for name, value in kept.items()}
-            for number, kept in state["state"].items()
-        }
-        return {**state, "state": divided}
-
-
-def _full(value: Any) -> Any:
-    if not hasattr(value, "full_tensor"):
-        return value
-    with rl.no_grad():
-        return value.full_tensor()
-
-
-def _like(parameter: Any, value: Any) -> Any:
-    divide: Callable | None = getattr(parameter, "divided_alike", None)
-    return value if divide is None else divide(value)

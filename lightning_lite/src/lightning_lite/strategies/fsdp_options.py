@@ -19,7 +19,6 @@ from rushlight.distributed.fsdp import (
     fully_shard,
 )
 from rushlight.distributed.fsdp.wrap import ModuleWrapPolicy, lambda_auto_wrap_policy
-from rushlight.distributed.wrappers import clean_name
 
 _RESHARDS = {ShardingStrategy.FULL_SHARD: None, ShardingStrategy.SHARD_GRAD_OP: False}
 
@@ -144,8 +143,3 @@ def checkpoint_activations(module: Any, policy: Any) -> None:
         )
         return
     apply_activation_checkpointing(module, auto_wrap_policy=policy)
-
-
-def named_parameters(module: Any) -> dict[str, Any]:
-    """A module's parameters, by names without the wrapper of activations."""
-    return {clean_name(name): each for name, each in module.named_parameters()}

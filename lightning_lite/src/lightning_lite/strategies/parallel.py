@@ -45,6 +45,16 @@ class ParallelStrategy(Strategy):
     processes are; by default that of the launcher which started this one. `process_group_backend`,
     `timeout`: of `rushlight.distributed.init_process_group`. `start_method`: "popen" runs the
     script again for every other process of this machine, "spawn" and "fork" start functions.
+
+    Args:
+        accelerator: what is known of the device, by default found out.
+        checkpoint_io: what writes and reads checkpoints.
+        precision_plugin: the precision, by default what the Trainer is told.
+
+    >>> import rushlight as rl
+    >>> strategy = ParallelStrategy(parallel_devices=[rl.device("cpu")] * 2, start_method="spawn")
+    >>> strategy.num_processes
+    2
     """
 
     def __init__(

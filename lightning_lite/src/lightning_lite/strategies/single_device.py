@@ -9,7 +9,16 @@ from lightning_lite.strategies.strategy import Strategy
 
 
 class SingleDeviceStrategy(Strategy):
-    """One process on one device, which `device` may name."""
+    """One process on one device, which `device` may name.
+
+    Args:
+        accelerator: what is known of the device, by default found out.
+        checkpoint_io: what writes and reads checkpoints.
+        precision_plugin: the precision, by default what the Trainer is told.
+
+    >>> SingleDeviceStrategy("cpu").root_device
+    device(type='cpu')
+    """
 
     strategy_name = "single_device"
 

@@ -10,6 +10,7 @@ from lightning_lite.accelerators import accelerator_of
 from lightning_lite.batches import move_to_device
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.plugins.io import TorchCheckpointIO
+from lightning_lite.precision import Precision
 
 TBroadcast = TypeVar("TBroadcast")
 TReduce = TypeVar("TReduce")
@@ -21,6 +22,14 @@ class Strategy:
 
     In one process a barrier does nothing, and gathering, reducing and broadcasting give back what
     they got.
+
+    Args:
+        accelerator: what is known of the device, by default found out.
+        checkpoint_io: what writes and reads checkpoints.
+        precision_plugin: the precision, by default what the Trainer is told.
+
+    >>> Strategy().world_size
+    1
     """
 
     def __init__(
@@ -133,6 +142,26 @@ class Strategy:
     def whole(self, value: Any) -> Any:
         """A state without parts that other processes hold; all processes call it."""
         return value
+
+    def make_precision(self, precision: Any, device_type: str) -> Any:
+        """The plug-in that an argument `precision` means."""
+        return Precision(precision, device_type)
+
+    def parallelized(self, module: Any) -> Any:
+        """A Fabric's module, divided among processes by what the strategy was given."""
+        return module
+
+    def saves_parts(self) -> bool:
+        """Whether a Fabric's checkpoints are folders into which processes write their parts."""
+        return False
+
+    def holds_parts(self, path: Any) -> bool:
+        """Whether a path is a checkpoint that processes wrote in parts, and this strategy reads."""
+        return False
+
+    def written(self, value: Any) -> Any:
+        """A state of weights or optimizers as checkpoints hold it; all processes call it."""
+        return self.whole(value)
 
     def divided(self, module: Any, state: dict[str, Any]) -> dict[str, Any]:
         """A whole state dict as this process's module takes it."""

@@ -106,11 +106,13 @@ class ModelSummary:
     of inputs and outputs. `str(summary)` is the table.
     """
 
+    layer_kind = LayerSummary
+
     def __init__(self, model: Any, max_depth: int = 1) -> None:
         if not isinstance(max_depth, int) or max_depth < -1:
             raise ValueError(f"ModelSummary: max_depth={max_depth}; expected -1 or more")
         self._model, self._max_depth = model, max_depth
-        self._layers = {name: LayerSummary(layer) for name, layer in self.named_modules}
+        self._layers = {name: self.layer_kind(layer) for name, layer in self.named_modules}
         if getattr(model, "example_input_array", None) is not None:
             self._run_example()
         for layer in self._layers.values():

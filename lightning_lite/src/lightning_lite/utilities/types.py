@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
 import rushlight as rl
 from lightning_lite.optimizers import LRSchedulerConfig
-from lightning_lite.refusals import __getattr__
 from rushlight.utils.data import DataLoader
 
-__all__ = ["LRSchedulerConfig", "__getattr__"]
+__all__ = ["LRSchedulerConfig"]
 
 STEP_OUTPUT = rl.Tensor | Mapping[str, Any] | None
 TRAIN_DATALOADERS = Any
@@ -33,6 +33,17 @@ class _Stateful(Protocol):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state."""
+
+
+@runtime_checkable
+class DistributedDataParallel(Protocol):
+    """What behaves like `rushlight.nn.parallel.DistributedDataParallel`, for annotations."""
+
+    def __init__(self, module: Any, *args: Any, **kwargs: Any) -> None: ...
+
+    def no_sync(self) -> AbstractContextManager[Any]:
+        """A block whose gradients are not exchanged."""
+        ...
 
 
 @runtime_checkable

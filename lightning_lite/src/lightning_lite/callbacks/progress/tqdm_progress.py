@@ -34,6 +34,9 @@ class TQDMProgressBar(ProgressBar):
 
     `refresh_rate` is the number of batches between two drawings, 0 for none. With `leave`, every
     epoch's line stays. `process_position` moves the bars down by so many lines.
+
+    >>> import lightning_lite as L
+    >>> trainer = L.Trainer(max_epochs=1, callbacks=[TQDMProgressBar(refresh_rate=20)])
     """
 
     def __init__(

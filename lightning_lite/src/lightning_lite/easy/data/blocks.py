@@ -89,7 +89,15 @@ def BBoxLblBlock(vocab: Any = None, add_na: bool = True) -> TransformBlock:
 
 
 def CategoryBlock(vocab: Any = None, sort: bool = True, add_na: bool = False) -> TransformBlock:
-    """One class of a sample; see `Categorize`. Batches `(N,)` (int64)."""
+    """One class of a sample; see `Categorize`. Batches `(N,)` (int64).
+
+    Args:
+        sort: whether names are sorted.
+        add_na: whether a class for unknown names comes first.
+
+    >>> CategoryBlock(vocab=["blue", "red"]).kind
+    'category'
+    """
     return TransformBlock("category", coder=Categorize(vocab, sort, add_na))
 
 
@@ -97,7 +105,14 @@ def MultiCategoryBlock(
     encoded: bool = False, vocab: Any = None, add_na: bool = False
 ) -> TransformBlock:
     """Several classes of a sample; batches `(N, C)` (float32) of ones and zeros. `encoded`: the
-    values are ones and zeros already, and `vocab` their names (ValueError without)."""
+    values are ones and zeros already, and `vocab` their names (ValueError without).
+
+    Args:
+        add_na: whether a class for unknown names comes first.
+
+    >>> MultiCategoryBlock().kind
+    'categories'
+    """
     if encoded and vocab is None:
         raise ValueError("MultiCategoryBlock: encoded=True needs vocab, the names of the classes")
     made = EncodedMultiCategorize(vocab) if encoded else MultiCategorize(vocab, add_na=add_na)
@@ -105,5 +120,9 @@ def MultiCategoryBlock(
 
 
 def RegressionBlock(n_out: int | None = None) -> TransformBlock:
-    """A number, or `n_out` of them; batches `(N,)` or `(N, n_out)` (float32)."""
+    """A number, or `n_out` of them; batches `(N,)` or `(N, n_out)` (float32).
+
+    >>> RegressionBlock(n_out=2).kind
+    'number'
+    """
     return TransformBlock("number", coder=Number(n_out))

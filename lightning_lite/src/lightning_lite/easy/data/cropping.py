@@ -118,6 +118,11 @@ class Resize(Cutting):
     for training), "squish" changes the form, "pad" adds pixels by `pad_mode` ("reflection",
     "border" or "zeros"). `resamples`: Pillow's sampling of pictures and of masks, bilinear and
     nearest by default. ValueError for other words.
+
+    >>> from PIL import Image
+    >>> sample = Resize((16, 24))((Image.new("RGB", (40, 30)),), ("image",), 1)
+    >>> sample[0].size
+    (24, 16)
     """
 
     def __init__(

@@ -25,6 +25,16 @@ def get_files(
 
     `extensions`: their endings, such as `[".png"]` (all by default); `recurse`: whether to go into
     folders; `folders`: which of those in `path` itself. FileNotFoundError without a folder there.
+
+    Args:
+        followlinks: whether to go into folders that are links.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "a.txt").touch()
+    ...     Path(folder, "b.png").touch()
+    ...     print([file.name for file in get_files(folder, [".txt"])])
+    ['a.txt']
     """
     path = Path(path)
     if not path.is_dir():
@@ -45,19 +55,55 @@ def get_files(
 
 
 def get_image_files(path: Any, recurse: bool = True, folders: Any = None) -> list[Path]:
-    """The pictures below `path`; see `get_files`."""
+    """The pictures below `path`; see `get_files`.
+
+    Args:
+        recurse: whether to go into folders.
+        folders: which folders of `path` are looked into, all by default.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "a.txt").touch()
+    ...     Path(folder, "b.png").touch()
+    ...     print([file.name for file in get_image_files(folder)])
+    ['b.png']
+    """
     return get_files(path, IMAGE_EXTENSIONS, recurse, folders)
 
 
 def get_text_files(path: Any, recurse: bool = True, folders: Any = None) -> list[Path]:
-    """The `.txt` files below `path`; see `get_files`."""
+    """The `.txt` files below `path`; see `get_files`.
+
+    Args:
+        recurse: whether to go into folders.
+        folders: which folders of `path` are looked into, all by default.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "a.txt").touch()
+    ...     print([file.name for file in get_text_files(folder)])
+    ['a.txt']
+    """
     return get_files(path, [".txt"], recurse, folders)
 
 
 def FileGetter(
     suf: str = "", extensions: Any = None, recurse: bool = True, folders: Any = None
 ) -> Callable[[Any], list[Path]]:
-    """A function that finds the files of the folder `suf` in the path it is given."""
+    """A function that finds the files of the folder `suf` in the path it is given.
+
+    Args:
+        extensions: endings of the files, all by default.
+        recurse: whether to go into folders.
+        folders: which folders of `path` are looked into, all by default.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "train").mkdir()
+    ...     Path(folder, "train", "a.txt").touch()
+    ...     print([file.name for file in FileGetter("train", [".txt"])(folder)])
+    ['a.txt']
+    """
     return lambda path: get_files(Path(path, suf), extensions, recurse, folders)
 
 

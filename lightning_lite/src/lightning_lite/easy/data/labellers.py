@@ -45,6 +45,9 @@ class ColReader:
 
     `pref` and `suff` are put around it (a path: the folder it is in); `label_delim` parts it into
     a list of labels.
+
+    >>> ColReader("labels", label_delim=" ")({"labels": "cat dog"})
+    ['cat', 'dog']
     """
 
     def __init__(
@@ -73,7 +76,11 @@ class ColReader:
 
 @describable
 class ItemGetter:
-    """The element `i` of an item."""
+    """The element `i` of an item.
+
+    >>> ItemGetter(1)(("a", "b"))
+    'b'
+    """
 
     def __init__(self, i: Any) -> None:
         self.i = i
@@ -89,7 +96,11 @@ class ItemGetter:
 
 @describable
 class AttrGetter:
-    """The attribute `nm` of an item, or `default` where it has none."""
+    """The attribute `nm` of an item, or `default` where it has none.
+
+    >>> AttrGetter("real")(3 + 4j), AttrGetter("absent", 0)(1)
+    (3.0, 0)
+    """
 
     def __init__(self, nm: str, default: Any = None) -> None:
         self.nm, self.default = nm, default

@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite.easy.data.coordinates import bb_pad
+from lightning_lite.easy.data.pictures import Normalize
 from lightning_lite.easy.data.printed import texts_shown
 from lightning_lite.easy.data.samples import Datasets, Samples
 from lightning_lite.easy.data.showing import draw, grid, title_of
@@ -134,6 +135,35 @@ class DataLoaders:
         for batch in self.train:
             return batch
         raise ValueError(f"one_batch: {len(self.train_ds)} samples make no batch of {self.bs}")
+
+    def add_tfms(self, tfms: Any, event: str = "after_batch") -> None:
+        """Add transforms to those of both loaders and of `test_dl`.
+
+        Args:
+            tfms: a `Transform` or a function, or several.
+            event: "after_batch" for transforms of batches, "after_item" for those of samples.
+
+        Each takes its place by its `order`. ValueError for another event.
+        """
+        names = {"after_batch": "batch_tfms", "after_item": "item_tfms"}
+        if event not in names:
+            raise ValueError(f"add_tfms: event={event!r}; expected one of {sorted(names)}")
+        name = names[event]
+        added = in_order(name, tfms)
+        self._settings[name] = [*in_order(name, self._settings.get(name)), *added]
+        for loader in (self.train, self.valid):
+            if event == "after_batch":
+                collate = loader.collate_fn
+                collate.functions = in_order(name, [*collate.functions, *added])
+            else:
+                made = as_transforms(name, added, self.n_inp or 1)
+                loader.dataset.transforms = in_order(name, [*loader.dataset.transforms, *made])
+
+    @property
+    def normalizes(self) -> bool:
+        """Whether the transforms of batches hold a `Normalize`."""
+        functions = getattr(self.train.collate_fn, "functions", [])
+        return any(isinstance(each, Normalize) for each in functions)
 
     @property
     def pictures_of(self) -> Callable[[Any], Any]:

@@ -98,7 +98,16 @@ def padded(image: Any, sides: tuple[int, int, int, int], mode: str) -> Any:
 
 @describable
 class Normalize:
-    """Pictures of a batch with mean 0 and deviation 1 by channel: `Normalize.from_stats`."""
+    """Pictures of a batch with mean 0 and deviation 1 by channel: `Normalize.from_stats`.
+
+    Args:
+        mean: a mean for each channel.
+        std: a deviation for each channel.
+
+    >>> made = Normalize.from_stats([0.5], [0.25])(rl.ones(1, 1, 1, 2))
+    >>> made.flatten()
+    tensor([2., 2.])
+    """
 
     order = 99
 

@@ -47,7 +47,17 @@ def RandomSplitter(valid_pct: float = 0.2, seed: int | None = None) -> Splitter:
 
 def RandomSubsetSplitter(train_sz: float, valid_sz: float, seed: int | None = None) -> Splitter:
     """Two shares of the items, drawn at random; the rest is left out. ValueError for shares that
-    are not above 0, or above 1 together."""
+    are not above 0, or above 1 together.
+
+    Args:
+        train_sz: the share that trains.
+        valid_sz: the share that validates.
+        seed: seeds Rushlight's generator first.
+
+    >>> train, valid = RandomSubsetSplitter(0.5, 0.25, seed=1)(list("abcdefgh"))
+    >>> len(train), len(valid)
+    (4, 2)
+    """
     if not (train_sz > 0 and valid_sz > 0 and train_sz + valid_sz <= 1):
         raise ValueError(
             f"RandomSubsetSplitter: train_sz={train_sz}, valid_sz={valid_sz}; expected shares above"
@@ -94,7 +104,11 @@ def TrainTestSplitter(
 
 
 def IndexSplitter(valid_idx: Sequence[int]) -> Splitter:
-    """The items at `valid_idx` validate, in that order."""
+    """The items at `valid_idx` validate, in that order.
+
+    >>> IndexSplitter([2, 0])(list("abcd"))
+    ([1, 3], [2, 0])
+    """
 
     def split(items: Any) -> Split:
         held = set(valid_idx)
@@ -104,7 +118,14 @@ def IndexSplitter(valid_idx: Sequence[int]) -> Splitter:
 
 
 def EndSplitter(valid_pct: float = 0.2, valid_last: bool = True) -> Splitter:
-    """The last share `valid_pct` of the items validates, or with `valid_last=False` the first."""
+    """The last share `valid_pct` of the items validates, or with `valid_last=False` the first.
+
+    Args:
+        valid_last: whether the last ones validate, otherwise the first.
+
+    >>> EndSplitter(0.25)(list("abcd"))
+    ([0, 1, 2], [3])
+    """
 
     def split(items: Any) -> Split:
         positions = list(range(len(items)))
@@ -116,7 +137,15 @@ def EndSplitter(valid_pct: float = 0.2, valid_last: bool = True) -> Splitter:
 
 
 def GrandparentSplitter(train_name: Any = "train", valid_name: Any = "valid") -> Splitter:
-    """By the name of the folder two above the file: `train/cat/1.png`. A name may be several."""
+    """By the name of the folder two above the file: `train/cat/1.png`. A name may be several.
+
+    Args:
+        train_name: the folder of what trains.
+        valid_name: the folder of what validates.
+
+    >>> GrandparentSplitter()([Path("train/cat/1.png"), Path("valid/cat/2.png")])
+    ([0], [1])
+    """
 
     def positions(items: Any, name: Any) -> list[int]:
         names = [name] if isinstance(name, str) else list(name)
@@ -127,7 +156,14 @@ def GrandparentSplitter(train_name: Any = "train", valid_name: Any = "valid") ->
 
 
 def FuncSplitter(func: Callable[[Any], Any]) -> Splitter:
-    """The items for which `func(item)` is true validate."""
+    """The items for which `func(item)` is true validate.
+
+    Args:
+        func: a function of an item.
+
+    >>> FuncSplitter(str.isupper)(list("aBc"))
+    ([0, 2], [1])
+    """
 
     def split(items: Any) -> Split:
         there = list(items)
@@ -137,12 +173,23 @@ def FuncSplitter(func: Callable[[Any], Any]) -> Splitter:
 
 
 def MaskSplitter(mask: Sequence[Any]) -> Splitter:
-    """The items at which `mask` is true validate."""
+    """The items at which `mask` is true validate.
+
+    >>> MaskSplitter([False, True, False])(list("abc"))
+    ([0, 2], [1])
+    """
     return lambda items: _by(lambda position: bool(mask[position]), len(items))
 
 
 def FileSplitter(fname: Any) -> Splitter:
-    """The files whose names stand in the file `fname`, one a line, validate."""
+    """The files whose names stand in the file `fname`, one a line, validate.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "valid.txt").write_text("b.png")
+    ...     print(FileSplitter(Path(folder, "valid.txt"))([Path("a.png"), Path("b.png")]))
+    ([0], [1])
+    """
 
     def split(items: Any) -> Split:
         names = set(Path(fname).read_text().split("\n"))

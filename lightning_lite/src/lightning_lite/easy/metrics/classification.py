@@ -65,7 +65,17 @@ def FBeta(
     average: str | None = "binary",
     sample_weight: Any = None,
 ) -> AccumMetric:
-    """Precision and recall in one, recall being `beta` times as important; see `F1Score`."""
+    """Precision and recall in one, recall being `beta` times as important; see `F1Score`.
+
+    Args:
+        labels: the classes that count, by default all that are there.
+        pos_label: the class whose score is meant by `average="binary"`.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[1.0, 2], [2, 1], [0, 1], [0, 1]]), rl.tensor([1, 0, 0, 1])
+    >>> FBeta(2)(outputs, targets)
+    tensor(0.9091)
+    """
     return _by_label(fbeta_score, axis, labels, pos_label, average, sample_weight, beta=beta)
 
 
@@ -76,7 +86,17 @@ def Precision(
     average: str | None = "binary",
     sample_weight: Any = None,
 ) -> AccumMetric:
-    """Of the samples that were taken for a class, how many are of it; see `F1Score`."""
+    """Of the samples that were taken for a class, how many are of it; see `F1Score`.
+
+    Args:
+        labels: the classes that count, by default all that are there.
+        pos_label: the class whose score is meant by `average="binary"`.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[1.0, 2], [2, 1], [0, 1], [0, 1]]), rl.tensor([1, 0, 0, 1])
+    >>> Precision()(outputs, targets)
+    tensor(0.6667)
+    """
     return _by_label(precision_score, axis, labels, pos_label, average, sample_weight)
 
 
@@ -87,7 +107,17 @@ def Recall(
     average: str | None = "binary",
     sample_weight: Any = None,
 ) -> AccumMetric:
-    """Of the samples of a class, how many were taken for it; see `F1Score`."""
+    """Of the samples of a class, how many were taken for it; see `F1Score`.
+
+    Args:
+        labels: the classes that count, by default all that are there.
+        pos_label: the class whose score is meant by `average="binary"`.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[1.0, 2], [2, 1], [0, 1], [0, 1]]), rl.tensor([1, 0, 0, 1])
+    >>> Recall()(outputs, targets)
+    tensor(1.)
+    """
     return _by_label(recall_score, axis, labels, pos_label, average, sample_weight)
 
 
@@ -98,7 +128,17 @@ def Jaccard(
     average: str | None = "binary",
     sample_weight: Any = None,
 ) -> AccumMetric:
-    """Of the samples that are of a class or were taken for it, how many are both; see `F1Score`."""
+    """Of the samples that are of a class or were taken for it, how many are both; see `F1Score`.
+
+    Args:
+        labels: the classes that count, by default all that are there.
+        pos_label: the class whose score is meant by `average="binary"`.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[1.0, 2], [2, 1], [0, 1], [0, 1]]), rl.tensor([1, 0, 0, 1])
+    >>> Jaccard()(outputs, targets)
+    tensor(0.6667)
+    """
     return _by_label(jaccard_score, axis, labels, pos_label, average, sample_weight)
 
 
@@ -118,7 +158,16 @@ def BalancedAccuracy(
 
 def BrierScore(axis: int = -1, sample_weight: Any = None, pos_label: Any = None) -> AccumMetric:
     """The Brier score of the classes of outputs, as fastai has it: the share of wrong ones. For two
-    classes; ValueError for others."""
+    classes; ValueError for others.
+
+    Args:
+        pos_label: the class that counts as 1, by default the larger one.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[1.0, 2], [2, 1], [0, 1], [0, 1]]), rl.tensor([1, 0, 0, 1])
+    >>> BrierScore()(outputs, targets)
+    tensor(0.2500)
+    """
     return for_targets(
         brier_score_loss, axis=axis, sample_weight=sample_weight, pos_label=pos_label
     )
@@ -142,13 +191,25 @@ def CohenKappa(
 
 
 def HammingLoss(axis: int = -1, sample_weight: Any = None) -> AccumMetric:
-    """The share of wrong classes."""
+    """The share of wrong classes.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[1.0, 2], [2, 1], [0, 1], [0, 1]]), rl.tensor([1, 0, 0, 1])
+    >>> HammingLoss()(outputs, targets)
+    tensor(0.2500)
+    """
     return for_targets(hamming_loss, axis=axis, sample_weight=sample_weight)
 
 
 def MatthewsCorrCoef(sample_weight: Any = None, **kwargs: Any) -> AccumMetric:
     """Matthews' correlation coefficient, between -1 and 1. `kwargs`: those of `skm_to_fastai`, such
-    as `axis`, and of `AccumMetric`."""
+    as `axis`, and of `AccumMetric`.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[1.0, 2], [2, 1], [0, 1], [0, 1]]), rl.tensor([1, 0, 0, 1])
+    >>> MatthewsCorrCoef()(outputs, targets)
+    tensor(0.5774)
+    """
     return for_targets(matthews_corrcoef, sample_weight=sample_weight, **kwargs)
 
 

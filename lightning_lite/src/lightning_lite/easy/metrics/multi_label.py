@@ -65,7 +65,19 @@ def FBetaMulti(
     average: str | None = "macro",
     sample_weight: Any = None,
 ) -> AccumMetric:
-    """Precision and recall in one, recall being `beta` times as important; see `F1ScoreMulti`."""
+    """Precision and recall in one, recall being `beta` times as important; see `F1ScoreMulti`.
+
+    Args:
+        thresh: labels whose outputs are above it are there.
+        sigmoid: whether outputs are brought between 0 and 1 first.
+        labels: the classes that count, by default all that are there.
+        pos_label: the class whose score is meant by `average="binary"`.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[2.0, -1.0], [1.0, 1.0]]), rl.tensor([[1, 0], [0, 1]])
+    >>> FBetaMulti(2)(outputs, targets)
+    tensor(0.9167)
+    """
     how = {"labels": labels, "pos_label": pos_label, "average": average, "beta": beta}
     return _decided(fbeta_score, thresh, sigmoid, sample_weight, **how)
 
@@ -78,7 +90,19 @@ def PrecisionMulti(
     average: str | None = "macro",
     sample_weight: Any = None,
 ) -> AccumMetric:
-    """Of the labels that outputs have, how many are right; see `F1ScoreMulti`."""
+    """Of the labels that outputs have, how many are right; see `F1ScoreMulti`.
+
+    Args:
+        thresh: labels whose outputs are above it are there.
+        sigmoid: whether outputs are brought between 0 and 1 first.
+        labels: the classes that count, by default all that are there.
+        pos_label: the class whose score is meant by `average="binary"`.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[2.0, -1.0], [1.0, 1.0]]), rl.tensor([[1, 0], [0, 1]])
+    >>> PrecisionMulti()(outputs, targets)
+    tensor(0.7500)
+    """
     how = {"labels": labels, "pos_label": pos_label, "average": average}
     return _decided(precision_score, thresh, sigmoid, sample_weight, **how)
 
@@ -91,7 +115,19 @@ def RecallMulti(
     average: str | None = "macro",
     sample_weight: Any = None,
 ) -> AccumMetric:
-    """Of the labels that targets have, how many were found; see `F1ScoreMulti`."""
+    """Of the labels that targets have, how many were found; see `F1ScoreMulti`.
+
+    Args:
+        thresh: labels whose outputs are above it are there.
+        sigmoid: whether outputs are brought between 0 and 1 first.
+        labels: the classes that count, by default all that are there.
+        pos_label: the class whose score is meant by `average="binary"`.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[2.0, -1.0], [1.0, 1.0]]), rl.tensor([[1, 0], [0, 1]])
+    >>> RecallMulti()(outputs, targets)
+    tensor(1.)
+    """
     how = {"labels": labels, "pos_label": pos_label, "average": average}
     return _decided(recall_score, thresh, sigmoid, sample_weight, **how)
 
@@ -104,7 +140,19 @@ def JaccardMulti(
     average: str | None = "macro",
     sample_weight: Any = None,
 ) -> AccumMetric:
-    """Of the labels that outputs or targets have, how many both have; see `F1ScoreMulti`."""
+    """Of the labels that outputs or targets have, how many both have; see `F1ScoreMulti`.
+
+    Args:
+        thresh: labels whose outputs are above it are there.
+        sigmoid: whether outputs are brought between 0 and 1 first.
+        labels: the classes that count, by default all that are there.
+        pos_label: the class whose score is meant by `average="binary"`.
+
+    >>> import rushlight as rl
+    >>> outputs, targets = rl.tensor([[2.0, -1.0], [1.0, 1.0]]), rl.tensor([[1, 0], [0, 1]])
+    >>> JaccardMulti()(outputs, targets)
+    tensor(0.7500)
+    """
     how = {"labels": labels, "pos_label": pos_label, "average": average}
     return _decided(jaccard_score, thresh, sigmoid, sample_weight, **how)
 

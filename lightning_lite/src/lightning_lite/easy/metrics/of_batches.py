@@ -36,20 +36,45 @@ def accuracy(output: Any, target: Any, axis: int = -1) -> Any:
 
 @announce
 def error_rate(output: Any, target: Any, axis: int = -1) -> Any:
-    """1 less `accuracy`."""
+    """1 less `accuracy`.
+
+    Args:
+        output: `(N, C)`, a number for each class.
+
+    >>> import rushlight as rl
+    >>> error_rate(rl.tensor([[0.1, 0.9], [0.8, 0.2]]), rl.tensor([1, 1])).item()
+    0.5
+    """
     return 1 - accuracy(output, target, axis)
 
 
 @announce
 def top_k_accuracy(output: Any, target: Any, k: int = 5, axis: int = -1) -> Any:
-    """The share of targets that are among the `k` largest outputs."""
+    """The share of targets that are among the `k` largest outputs.
+
+    Args:
+        output: `(N, C)`, a number for each class.
+
+    >>> import rushlight as rl
+    >>> top_k_accuracy(rl.tensor([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1]]), rl.tensor([2, 0]), k=2).item()
+    1.0
+    """
     best = output.topk(k, dim=axis).indices
     return (best == target.unsqueeze(axis)).any(axis).float().mean()
 
 
 @announce
 def accuracy_multi(output: Any, target: Any, thresh: float = 0.5, sigmoid: bool = True) -> Any:
-    """The share of labels, several for each example, that are on the right side of `thresh`."""
+    """The share of labels, several for each example, that are on the right side of `thresh`.
+
+    Args:
+        output: `(N, C)`, a number for each label.
+        sigmoid: whether outputs are brought between 0 and 1 first.
+
+    >>> import rushlight as rl
+    >>> accuracy_multi(rl.tensor([[2.0, -1.0]]), rl.tensor([[1, 1]])).item()
+    0.5
+    """
     output, target = flattened("accuracy_multi", output, target)
     output = output.sigmoid() if sigmoid else output
     return ((output > thresh) == target.bool()).float().mean()
@@ -57,14 +82,30 @@ def accuracy_multi(output: Any, target: Any, thresh: float = 0.5, sigmoid: bool 
 
 @announce
 def mse(output: Any, target: Any) -> Any:
-    """The mean squared difference."""
+    """The mean squared difference.
+
+    Args:
+        output: numbers of any shape.
+
+    >>> import rushlight as rl
+    >>> mse(rl.tensor([1.0, 3.0]), rl.tensor([2.0, 5.0])).item()
+    2.5
+    """
     output, target = flattened("mse", output, target)
     return (output - target).square().mean()
 
 
 @announce
 def mae(output: Any, target: Any) -> Any:
-    """The mean absolute difference."""
+    """The mean absolute difference.
+
+    Args:
+        output: numbers of any shape.
+
+    >>> import rushlight as rl
+    >>> mae(rl.tensor([1.0, 3.0]), rl.tensor([2.0, 5.0])).item()
+    1.5
+    """
     output, target = flattened("mae", output, target)
     return (output - target).abs().mean()
 
@@ -72,14 +113,30 @@ def mae(output: Any, target: Any) -> Any:
 @announce
 def msle(output: Any, target: Any) -> Any:
     """The mean squared difference of the logarithms of 1 and outputs, and 1 and targets. NaN below
-    -1."""
+    -1.
+
+    Args:
+        output: numbers of any shape.
+
+    >>> import rushlight as rl
+    >>> msle(rl.tensor([1.0, 3.0]), rl.tensor([1.0, 3.0])).item()
+    0.0
+    """
     output, target = flattened("msle", output, target)
     return (output.log1p() - target.log1p()).square().mean()
 
 
 @announce
 def foreground_acc(output: Any, target: Any, bkg_idx: int = 0, axis: int = 1) -> Any:
-    """The share of pixels whose class is right, among those that are not `bkg_idx`."""
+    """The share of pixels whose class is right, among those that are not `bkg_idx`.
+
+    Args:
+        output: `(N, C, ...)`, a number for each class of every pixel.
+
+    >>> import rushlight as rl
+    >>> foreground_acc(rl.tensor([[[0.1, 0.2], [0.9, 0.1]]]), rl.tensor([[1, 1]])).item()
+    0.5
+    """
     target = target.squeeze(1) if target.ndim == output.ndim else target
     seen = target != bkg_idx
     return (output.argmax(axis)[seen] == target[seen]).float().mean()

@@ -109,7 +109,12 @@ def R2Score(sample_weight: Any = None) -> AccumMetric:
 
 
 def ExplainedVariance(sample_weight: Any = None) -> AccumMetric:
-    """The share of the targets' variance that outputs explain. `sample_weight`: `(N,)`."""
+    """The share of the targets' variance that outputs explain. `sample_weight`: `(N,)`.
+
+    >>> import rushlight as rl
+    >>> ExplainedVariance()(rl.tensor([1.0, 2.0, 3.0]), rl.tensor([2.0, 3.0, 4.0]))
+    tensor(1.)
+    """
     return for_targets(explained_variance_score, is_class=False, sample_weight=sample_weight)
 
 

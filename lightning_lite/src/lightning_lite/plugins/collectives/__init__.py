@@ -1,10 +1,12 @@
-"""Operations that all processes take part in; here there is one process.
+"""Operations that all processes of a group take part in.
 
-They import nothing of the trainer's. Begin reading at `single_device.py`.
+They import `rushlight.distributed`, nothing of the trainer's. Begin reading at `collective.py`.
 """
 
 from lightning_lite.lazy import attach
-from lightning_lite.plugins.collectives.single_device import Collective, SingleDeviceCollective
+from lightning_lite.plugins.collectives.collective import Collective
+from lightning_lite.plugins.collectives.single_device import SingleDeviceCollective
 
-__all__ = ["Collective", "SingleDeviceCollective"]
-__getattr__ = attach(__name__, {})
+HOMES = {"TorchCollective": "plugins.collectives.torch_collective"}
+__all__ = ["Collective", "SingleDeviceCollective", *sorted(HOMES)]
+__getattr__ = attach(__name__, HOMES)

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-
-class Collective:
-    """The base of collective operations: a group of processes, which is made and given up."""
-
-    rank = 0
-    world_size = 1
-
-    def __init__(self) -> None:
-        self._group: Any = None
-
-    @property
-    def group(self) -> Any:
-        """The group of processes."""
-        return self._group
-
-    def create_group(self, **kwargs: Any) -> Collective:
-        """Make the group."""
-        self._group = object()
-        return self
-
-    def setup(self, **kwargs: Any) -> Collective:
-        """Prepare the processes."""
-        return self
-
-    def teardown(self) -> Collective:
-        """Give the group up."""
-        self._group = None
-        return self
+from lightning_lite.plugins.collectives.collective import Collective
 
 
 class SingleDeviceCollective(Collective):
     """The operations of one process."""
+
+    @classmethod
+    def is_available(cls) -> bool:
+        """It is."""
+        return True
+
+    @classmethod
+    def is_initialized(cls) -> bool:
+        """It is."""
+        return True
+
+    @classmethod
+    def init_group(cls, **kwargs: Any) -> None:
+        """Nothing to connect."""
+
+    @classmethod
+    def new_group(cls, **kwargs: Any) -> Any:
+        """What stands for the group."""
+        return object()
+
+    @classmethod
+    def destroy_group(cls, group: Any) -> None:
+        """Nothing to give up."""
 
     def broadcast(self, tensor: Any, src: int = 0) -> Any:
         """The tensor."""

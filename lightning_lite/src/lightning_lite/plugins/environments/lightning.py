@@ -10,7 +10,13 @@ from lightning_lite.plugins.environments.cluster_environment import ClusterEnvir
 
 class LightningEnvironment(ClusterEnvironment):
     """No launcher: one machine, whose processes the trainer starts, or a launcher of one's own that
-    sets `LOCAL_RANK`."""
+    sets `LOCAL_RANK`.
+
+    >>> environment = LightningEnvironment()
+    >>> environment.set_world_size(2)
+    >>> environment.world_size(), environment.creates_processes_externally
+    (2, False)
+    """
 
     def __init__(self) -> None:
         self._main_port = -1

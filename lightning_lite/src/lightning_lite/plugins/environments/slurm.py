@@ -11,7 +11,11 @@ from lightning_lite.plugins.environments.cluster_environment import ClusterEnvir
 
 class SLURMEnvironment(ClusterEnvironment):
     """Read from SLURM's variables. `auto_requeue`: whether a run that ran out of time is put into
-    the queue again; `requeue_signal`: the signal that says so."""
+    the queue again; `requeue_signal`: the signal that says so.
+
+    >>> SLURMEnvironment.resolve_root_node_address("node[3-5]")
+    'node3'
+    """
 
     WORLD_SIZE, GLOBAL_RANK = "SLURM_NTASKS", "SLURM_PROCID"
     LOCAL_RANK, NODE_RANK = "SLURM_LOCALID", "SLURM_NODEID"
