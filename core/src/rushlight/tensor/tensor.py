@@ -474,10 +474,7 @@ class Tensor:
         return out
 
     @staticmethod
-    def _make_wrapper_subclass(
-        cls, size, strides=None, storage_offset=None, memory_format=None, dtype=None,
-        layout=strided, device=None, pin_memory=False, requires_grad=False, **others,
-    ):  # fmt: skip
+    def _make_wrapper_subclass(cls, size, *rest, **options):
         """A tensor of the subclass `cls`, which defines ``__torch_dispatch__``, without elements.
 
         Args:
@@ -506,10 +503,7 @@ class Tensor:
             >>> _ = Wrapper(rushlight.ones(2)) * 3
             aten.mul.Tensor
         """
-        return later("dispatching_methods").make_wrapper(
-            cls, size, strides=strides, storage_offset=storage_offset, dtype=dtype, device=device,
-            memory_format=memory_format, layout=layout, requires_grad=requires_grad, others=others,
-        )  # fmt: skip
+        return later("dispatching_methods").make_wrapper(cls, size, *rest, **options)
 
     @staticmethod
     def _make_subclass(cls, data, requires_grad=False):

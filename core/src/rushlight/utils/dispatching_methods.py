@@ -26,13 +26,12 @@ _new = object.__new__
 _as_strided = np.lib.stride_tricks.as_strided
 
 
-def make_wrapper(
-    cls, size, *, strides=None, storage_offset=None, dtype=None, device=None, memory_format=None,
-    layout=strided, requires_grad=False, others=None,
-):  # fmt: skip
+def make_wrapper(cls, size, strides=None, storage_offset=None, memory_format=None, **options):
     """An instance of `cls` without elements; see ``Tensor._make_wrapper_subclass``."""
+    dtype, device = options.pop("dtype", None), options.pop("device", None)
+    layout, requires_grad = options.pop("layout", strided), options.pop("requires_grad", False)
     _check_class(cls)
-    _check_others(layout, memory_format, others or {})
+    _check_others(layout, memory_format, options)
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if not isinstance(size, tuple | list):
         raise TypeError(
@@ -90,7 +89,7 @@ def _check_others(layout, memory_format, others):
 # Who answers for sizes and the like; None and False are the tensor itself.
 _OTHERS = (
     "dispatch_sizes_strides_policy", "dispatch_device", "dispatch_layout", "_extra_dispatch_keys",
-    "storage_size",
+    "storage_size", "pin_memory",
 )  # fmt: skip
 
 
@@ -198,7 +197,7 @@ class Dispatching(Tensor):
         raise RuntimeError("Attempted to access the data pointer on an invalid python storage.")
 
     def storage_offset(self):
-        """Where the first element lies in its storage, as the tensor was made."""
+        """Offset of the first element in its storage, as the tensor was made."""
         if holds_elements(self):
             return Tensor.storage_offset(self)
         return self.__dict__.get("_wrapper_offset", 0)
@@ -244,13 +243,6 @@ def _in_parts(name):
     return method
 
 
-for _name, _value in list(vars(Tensor).items()):
-    # methods that are no ops and have a name in ATen ask for it where a program is captured
-    if _name not in vars(Dispatching) and hasattr(_value, "aten_call"):
-        if not hasattr(_value, "op"):
-            setattr(Dispatching, _name, _in_parts(_name))
-
-
 def _while_told(name, form):
     """`form` where classes are told of ops, and Tensor's method of the name elsewhere."""
 
@@ -262,9 +254,18 @@ def _while_told(name, form):
     return method
 
 
-for _name, _value in list(vars(Dispatching).items()):
-    if callable(_value) and _name in vars(Tensor):
-        setattr(Dispatching, _name, _while_told(_name, _value))
+def _complete(kind):
+    """Give `kind` the methods that are no ops and have a name in ATen, which they ask for where a
+    program is captured; all forms hold where classes are told of ops."""
+    for name, value in vars(Tensor).items():
+        if name not in vars(kind) and hasattr(value, "aten_call") and not hasattr(value, "op"):
+            setattr(kind, name, _in_parts(name))
+    for name, value in list(vars(kind).items()):
+        if callable(value) and name in vars(Tensor):
+            setattr(kind, name, _while_told(name, value))
+
+
+_complete(Dispatching)
 
 
 def _row_major(shape, strides):
