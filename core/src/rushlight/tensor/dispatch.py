@@ -163,7 +163,7 @@ def is_dispatching(value) -> bool:
 
 
 def answered(tensor, name):
-    """What a class with ``__torch_dispatch__`` has in place of the method `name` of Tensor; None of
+    """What a class with ``__torch_dispatch__`` has instead of the method `name` of Tensor; None of
     others. Callers look at ``STATE.dispatching`` first."""
     if not stack.dispatches or not is_dispatching(tensor):
         return None

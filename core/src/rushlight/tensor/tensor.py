@@ -482,8 +482,7 @@ class Tensor:
             strides: in elements; by default row-major.
             storage_offset, memory_format, layout, pin_memory: what the tensor says of itself.
             dtype: by default :func:`rushlight.get_default_dtype`.
-            device: by default the CPU.
-            requires_grad: whether it is a leaf that requires gradients.
+            device, requires_grad: by default the CPU, and False.
 
         Raises:
             TypeError: `cls` is no subclass of Tensor, or defines no ``__torch_dispatch__``.

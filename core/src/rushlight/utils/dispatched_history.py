@@ -11,16 +11,20 @@ from types import FunctionType
 from rushlight.autograd import saving
 from rushlight.ops._table.fusion import FusedFormula
 from rushlight.ops._table.inplace import check_writable, take_history
-from rushlight.ops._table.op import TABLE, TENSORS
+from rushlight.ops._table.op import TENSORS
 from rushlight.ops._table.recording import record
 from rushlight.ops._transforms.tracking import _LevelOp
-from rushlight.ops._transforms.wrapped_writes import alias
+from rushlight.ops._transforms.wrapped_writes import alias, gives_views
+from rushlight.ops.creation.conversion import _copy, _fill, _transfer, copy_, fill_
+from rushlight.ops.indexing.captured_items import put
+from rushlight.ops.indexing.items import _index_put
+from rushlight.ops.indexing.items import put as value_put
 from rushlight.tensor.dispatch import is_dispatching
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
 
 # Writes that are no ops of the table: which op has their gradient formula.
-_WRITES = {"copy_": "_copy", "fill_": "_fill", "put": "_index_put"}
+_WRITES = {copy_: _copy.op, fill_: _fill.op, put: _index_put.op, value_put: _index_put.op}
 
 
 class _Pass:
@@ -71,7 +75,7 @@ def _written(value):
 def op_of(function, written):
     """The op whose formula a call has; None where there is none."""
     if written is not None and getattr(function, "op", None) is None:
-        return TABLE.get(_WRITES.get(function.__name__))
+        return _WRITES.get(function)
     return getattr(function, "op", None)
 
 
@@ -79,7 +83,7 @@ def bare(tensor):
     """The same tensor without history."""
     out = alias(tensor)
     out._node = None
-    out.__dict__.pop("_index", None)
+    out._index = 0
     return out
 
 
@@ -101,7 +105,7 @@ def recorded(op, tensors, args, kwargs, result):
 
 def recorded_copy(result, source, kwargs):
     """A copy of another dtype or on another device, with the history of one."""
-    op, device = TABLE["_transfer"], kwargs.get("device", source.device)
+    op, device = _transfer.op, kwargs.get("device", source.device)
     return recorded(op, [source], (source, source.device, device), {}, result)
 
 
@@ -147,7 +151,7 @@ def _keep_outputs(node, plan, outs):
 
 def linked(op, base, result):
     """`result` of a view op, noted as a view of `base`, where both are of such classes."""
-    if op is None or op.kind != "view" or not is_dispatching(base):
+    if op is None or not gives_views(op) or not is_dispatching(base):
         return result
     for view in result if isinstance(result, tuple | list) else (result,):
         if is_dispatching(view) and view is not base and view._base is None:
@@ -195,7 +199,7 @@ def write(op, target, wanted, args, kwargs, run):
 
 def _plainly(op, args):
     """The arguments of a write that is no op, as those of the op with its formula."""
-    if op.name == "_index_put":
+    if op is _index_put.op:
         target, index, values, *accumulate = args
         index = tuple(slice(None) if i is None else i._array for i in index)
         return [target, values, index, *(accumulate or [False])]

@@ -33,6 +33,20 @@ def make_wrapper(cls, size, strides=None, storage_offset=None, memory_format=Non
     _check_class(cls)
     _check_others(layout, memory_format, options)
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
+    shape, steps = _sized(size, strides)
+    found, element = _new(cls), placeholder((), dtype.code)
+    array = _as_strided(element, shape, [n * element.itemsize for n in steps]).view(_NoElements)
+    found._array, found._dtype, found._node, found._storage = array, dtype, None, None
+    device = devices.cpu if device is None else devices.as_device(device)
+    if device is not devices.cpu:
+        found._device = device
+    if storage_offset:
+        found._wrapper_offset = storage_offset
+    return Tensor.requires_grad_(found, requires_grad)
+
+
+def _sized(size, strides):
+    """Shape and strides, in elements, of tuples of ints."""
     if not isinstance(size, tuple | list):
         raise TypeError(
             "_make_wrapper_subclass(): argument 'size' (position 2) must be tuple of ints, not "
@@ -45,15 +59,7 @@ def make_wrapper(cls, size, strides=None, storage_offset=None, memory_format=Non
             f"_make_wrapper_subclass(): dimensionality of sizes ({len(shape)}) must match "
             f"dimensionality of strides ({len(steps)})"
         )
-    found, element = _new(cls), placeholder((), dtype.code)
-    array = _as_strided(element, shape, [n * element.itemsize for n in steps]).view(_NoElements)
-    found._array, found._dtype, found._node, found._storage = array, dtype, None, None
-    device = devices.cpu if device is None else devices.as_device(device)
-    if device is not devices.cpu:
-        found._device = device
-    if storage_offset:
-        found._wrapper_offset = storage_offset
-    return Tensor.requires_grad_(found, requires_grad)
+    return shape, steps
 
 
 def _check_class(cls):
@@ -277,10 +283,11 @@ def _row_major(shape, strides):
     return True
 
 
-_OF_ITSELF = {
-    "_base", "_path", "_hooks", "_post_hooks", "_retain", "_index", "_writable", "_device",
-    "_wrapper_offset",
-}  # fmt: skip
+# Attributes of an object and its history, which copies do not share.
+_OF_ITSELF = frozenset(
+    "_base _path _hooks _post_hooks _retain _index _writable _device _taken_at "
+    "_wrapper_offset".split()
+)
 
 
 def _copied(tensor, memo):

@@ -177,9 +177,7 @@ def to(input, *args, **kwargs):
     if STATE.dispatching and (answer := answered(input, "to")):
         return answer(input, *args, **kwargs)
     dtype, device, copy, non_blocking, layout = parse_to(args, kwargs)
-    out = input
-    if dtype is not None and dtype is not input._dtype:
-        out = _converted(out, dtype)
+    out = input if dtype is None or dtype is input._dtype else _converted(input, dtype)
     if device is not None:
         out = _move(out, devices.as_device(device), non_blocking)
     chosen = check_format("to", layout)
@@ -410,7 +408,7 @@ def fill_(self, value):
             self._array.fill(value)
         written(self, None)
         return self
-    if STATE.dispatching and not stack.levels and (answer := answered(self, "fill_")):
+    if STATE.dispatching and not stack.levels and (answer := answered(self, fill_.__name__)):
         return answer(self, value)
     if STATE.levels and stack.levels:
         found = dispatched(fill_, (self, value))
