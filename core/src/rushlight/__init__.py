@@ -348,10 +348,13 @@ float, int = float32, int32
 _provide(
     array_api="rushlight.array_api",
     compiling="rushlight.capture.compiling",
+    dispatching="rushlight.utils.dispatching",
+    dispatching_methods="rushlight.utils.dispatching_methods",
     distributed="rushlight.distributed",
     distributed_data_parallel="rushlight.distributed.ddp.module",
     distributed_functional="rushlight.distributed.nn.functional",
     former_profiler="rushlight.profiler.former",
+    exchange="rushlight.utils.exchange",
     func="rushlight.func",
     hooks="rushlight.utils.hooks",
 )

@@ -8,15 +8,31 @@ from rushlight._C import _functorch, _nvtx
 from rushlight.futures import Future
 from rushlight.overrides import TorchFunctionMode
 from rushlight.refusals import rest_of
-from rushlight.tensor.dispatch import DisableDispatchModes as _DisableTorchDispatch
+from rushlight.tensor.dispatch import DisableDispatch, DisableDispatchModes, stack
 from rushlight.tensor.dispatch import DisableTorchFunction as DisableTorchFunctionSubclass
 from rushlight.tensor.dispatch import _disabled as _disabled_torch_function_impl
-from rushlight.tensor.dispatch import stack
+from rushlight.tensor.dispatch import _undispatched as _disabled_torch_dispatch_impl
 from rushlight.tensor.tensor import Tensor
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Future", "TensorType"]
 
 _TensorMeta = type(Tensor)
+
+
+class _DisableTorchDispatch(DisableDispatchModes):
+    """Inside, neither modes nor subclasses are told of ops by ``__torch_dispatch__``."""
+
+    def __init__(self):
+        super().__init__()
+        self.classes = DisableDispatch()
+
+    def __enter__(self):
+        self.classes.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *exc):
+        super().__exit__(*exc)
+        self.classes.__exit__(*exc)
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):

@@ -7,6 +7,7 @@ import threading
 
 from rushlight.machine import np
 from rushlight.machine.forking import ACCUMULATION
+from rushlight.tensor.dispatch import is_dispatching
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -57,6 +58,8 @@ def _copied(leaf, grad, lone):
     """A gradient with memory of its own, in the layout of its leaf."""
     array = grad._array
     if type(array) is not np.ndarray or type(grad) is not Tensor:
+        if is_dispatching(grad):
+            return grad.detach()
         return grad.detach().clone() if grad.layout != "sparse_coo" else grad.taken()
     order = _order_of(leaf._array)
     if order is None:

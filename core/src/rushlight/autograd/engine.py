@@ -23,7 +23,7 @@ from rushlight.dtypes import COMPLEX
 from rushlight.machine import np
 from rushlight.machine.arrays import meta_array
 from rushlight.tensor import tensor as _tensor_module
-from rushlight.tensor.dispatch import captured_part, stack
+from rushlight.tensor.dispatch import captured_part, is_dispatching, stack
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
@@ -219,7 +219,7 @@ def _root(tensor, gradient, create_graph):
             )
         if stack.levels and (found := captured_part(tensor)) is not None:
             return edge, number, found.new_ones(tuple(tensor._array.shape))
-        return edge, number, _filled(tensor, 1)
+        return edge, number, _first(tensor)
     elif not isinstance(gradient, Tensor):
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
@@ -240,6 +240,10 @@ def _root(tensor, gradient, create_graph):
     if create_graph or gradient._node is None and type(gradient) is Tensor:
         return edge, number, gradient
     return edge, number, gradient.detach()
+
+
+def _first(tensor):
+    return tensor._first_gradient() if is_dispatching(tensor) else _filled(tensor, 1)
 
 
 def _filled(tensor, value):

@@ -14,7 +14,7 @@ from rushlight import devices, dtypes
 from rushlight.autograd.mode import no_grad
 from rushlight.library.recording import generated_function
 from rushlight.machine import np
-from rushlight.tensor.dispatch import STATE, call_overrides, interpret, overriding, stack
+from rushlight.tensor.dispatch import STATE, asked, call_overrides, interpret, stack
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -61,8 +61,8 @@ class Operator:
         """Run the operator on bound arguments."""
         if STATE.modes and stack.interpreters:
             return interpret(self, args, kwargs)
-        if stack.overrides:
-            found = [v for v in overriding(args, kwargs) if getattr(v, "_level", None) is None]
+        if stack.overrides or STATE.dispatching:
+            found = [v for v in asked(args, kwargs) if getattr(v, "_level", None) is None]
             if found:
                 return call_overrides(self, found, args, kwargs)
         values = self._schema.bind(args, dict(kwargs))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict, namedtuple
 
 from rushlight.autograd.handle import add_hook
+from rushlight.autograd.later import later
 from rushlight.autograd.mode import no_grad
 from rushlight.dtypes import FLOAT
+from rushlight.tensor.dispatch import is_dispatching
 from rushlight.tensor.tensor import Parameter, Tensor
 
 
@@ -213,7 +215,7 @@ class StateMixin:
                 value = Parameter(value, requires_grad=target.requires_grad)
             setattr(self, name, value)
             return
-        target.copy_(value.reshape(target.shape))
+        target.copy_(value if value.shape == target.shape else value.reshape(target.shape))
 
     def register_load_state_dict_pre_hook(self, hook):
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
@@ -237,7 +239,10 @@ class StateMixin:
                 continue
             with no_grad():
                 value = fn(parameter)
-                if value._device is parameter._device:
+                if is_dispatching(value) or is_dispatching(parameter):
+                    made = Parameter(value, parameter.requires_grad)
+                    later("exchange").swap_tensors(parameter, made)
+                elif value._device is parameter._device:
                     parameter.data = value
                 else:
                     self._parameters[name] = Parameter(value, parameter.requires_grad)

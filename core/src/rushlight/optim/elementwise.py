@@ -12,7 +12,7 @@ from rushlight.ops.creation.tensors import tensor, zeros_like
 from rushlight.ops.foreach.steps import are_counted_there, count_and_number, count_steps
 from rushlight.optim.optimizer import Optimizer, scalar_dtype
 from rushlight.optim.options import scalar
-from rushlight.tensor.dispatch import dispatching
+from rushlight.tensor.dispatch import dispatching, is_dispatching
 from rushlight.tensor.tensor import EXACT, Tensor
 
 # What an option means in a state dict that was saved before the option existed.
@@ -92,7 +92,7 @@ class FormulaOptimizer(Optimizer):
         if group.get("differentiable"):
             for parameter, grad, state, step in zip(params, grads, states, steps, strict=True):
                 self._apply(group, parameter, grad, state, float(step))
-        elif dispatching():
+        elif dispatching() or any(map(is_dispatching, (*params, *grads))):
             with no_grad():  # a mode sees the ops of the formula, not one kernel
                 FormulaOptimizer._fused(self, group, params, grads, states, steps)
         elif mode.recording:

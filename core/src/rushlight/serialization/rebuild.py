@@ -6,6 +6,7 @@ import importlib
 import math
 
 from rushlight import devices
+from rushlight.autograd.later import later
 from rushlight.dtypes import dtype as dtype_class
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE, meta_array
@@ -14,6 +15,7 @@ from rushlight.serialization import lazy
 from rushlight.serialization.budget import current
 from rushlight.serialization.names import UNTYPED
 from rushlight.serialization.restricted import shown
+from rushlight.tensor.dispatch import is_dispatching
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
@@ -220,15 +222,32 @@ def set_attributes(out, state):
     return out
 
 
+def wrapper(kind, dtype, size, stride, storage_offset, layout, device, requires_grad):
+    """A tensor without elements, of a class that defines ``__torch_dispatch__``."""
+    if not isinstance(kind, type) or not issubclass(kind, Tensor):
+        raise ValueError(f"a tensor subclass is {shown(kind)}")
+    if not isinstance(dtype, dtype_class):
+        raise ValueError(f"a tensor has dtype {shown(dtype)}")
+    current().charge(_META)
+    size, stride = _checked_size(size, stride)
+    return later("dispatching_methods").make_wrapper(
+        kind, size, strides=stride, storage_offset=storage_offset, dtype=dtype, device=device,
+        requires_grad=requires_grad is True,
+    )  # fmt: skip
+
+
 def from_type(function, kind, args, state):
     """A tensor with attributes, or of a subclass that is allowed."""
-    makers = (tensor, parameter, typed_tensor, meta_tensor, parameter_with_state)
+    makers = (tensor, parameter, typed_tensor, meta_tensor, parameter_with_state, wrapper)
     known = any(function is maker for maker in makers)  # tensors would be compared by elements
     if not known or not isinstance(kind, type) or not isinstance(args, tuple):
         raise ValueError("a tensor subclass that is not allowed here")
     out = function(*args)
     if not issubclass(kind, Tensor):
         raise ValueError(f"a tensor is a {kind.__name__}")
-    if kind not in (Tensor, Parameter):
+    if kind not in (Tensor, Parameter) and type(out) is not kind:
         out = out.as_subclass(kind)
-    return set_attributes(out, state)
+    set_attributes(out, state)
+    if is_dispatching(out) and isinstance(state, dict) and state.get("_is_param") is True:
+        out._is_param = True
+    return out

@@ -29,6 +29,7 @@ def _fixed():
         ("torch._utils", "_rebuild_parameter"): rebuild.parameter,
         ("torch._utils", "_rebuild_parameter_with_state"): rebuild.parameter_with_state,
         ("torch._utils", "_rebuild_meta_tensor_no_storage"): rebuild.meta_tensor,
+        ("torch._utils", "_rebuild_wrapper_subclass"): rebuild.wrapper,
         ("torch._utils", "_rebuild_sparse_tensor"): sparse.sparse_tensor,
         ("torch.serialization", "_get_layout"): sparse.layout,
         ("torch._tensor", "_rebuild_from_type_v2"): rebuild.from_type,

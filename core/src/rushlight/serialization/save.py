@@ -10,11 +10,13 @@ import sys
 import types
 
 from rushlight import devices, dtypes
+from rushlight.autograd.later import later
 from rushlight.machine import np
 from rushlight.serialization import legacy, sparse
 from rushlight.serialization.archive_writer import ALIGNMENT, ArchiveWriter, put
 from rushlight.serialization.atomic import replacing
 from rushlight.serialization.names import STORAGE_OF, Global, torch_home
+from rushlight.tensor.dispatch import is_dispatching
 from rushlight.tensor.shape import Size, contiguous_strides
 from rushlight.tensor.storage import Storage, _root
 from rushlight.tensor.tensor import Parameter, Tensor
@@ -131,6 +133,8 @@ class _Pickler(pickle._Pickler):
 
     def _tensor(self, tensor):
         kind = type(tensor)
+        if is_dispatching(tensor) and not later("dispatching_methods").holds_elements(tensor):
+            return self._wrapper(tensor)
         state = {k: v for k, v in tensor.__dict__.items() if not k.startswith("_")}
         if kind is Parameter:
             rest = (tensor.detach(), tensor.requires_grad, _ordered())
@@ -148,6 +152,16 @@ class _Pickler(pickle._Pickler):
             return function, rest
         home = _name("torch", "Tensor") if plain else kind
         return _name("torch._tensor", "_rebuild_from_type_v2"), (function, home, rest, state)
+
+    def _wrapper(self, tensor):
+        """A tensor without elements, or what its class makes of it."""
+        function, args, *rest = tensor.__reduce_ex__(2)
+        if function is not later("dispatching_methods").rebuild_from_type:
+            return (function, args, *rest)
+        _, kind, (*given, layout, device, requires_grad), state = args
+        made = (*given, _Layout(layout), device, requires_grad)
+        maker = _name("torch._utils", "_rebuild_wrapper_subclass")
+        return _name("torch._tensor", "_rebuild_from_type_v2"), (maker, kind, made, state)
 
     def _plain_tensor(self, tensor):
         if tensor.device.type == "meta":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 
+from rushlight.autograd.later import later
 from rushlight.tensor import dispatch
 from rushlight.tensor.dispatch import call_overrides, overriding, stack
 
@@ -25,6 +26,8 @@ _REFLECTED = frozenset(
     "__radd__ __rand__ __rdiv__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ "
     "__rpow__ __rrshift__ __rsub__ __rtruediv__ __rxor__".split()
 )
+# What every class has of its own.
+_OF_A_CLASS = frozenset("__module__ __doc__ __slots__ __qualname__ __firstlineno__".split())
 _PRIVATE = {"_is_view", "_version", "_backward_hooks"}
 _UNASKED = {"as_subclass", "typed_storage"}
 # Methods of which another one is named to the class.
@@ -41,26 +44,40 @@ _NAMED = {
 def install(cls, base) -> None:
     """Give the new class `cls` the methods of `base`, the class Tensor, that ask. Classes of this
     package see to their methods themselves."""
+    lower = base
+    if cls.__torch_dispatch__ is not base.__torch_dispatch__:
+        lower = later("dispatching_methods").Dispatching
+        cls._dispatches = dispatch.STATE.dispatching = True
+        if getattr(cls.__torch_function__, "__func__", None) is base.__torch_function__.__func__:
+            cls.__torch_function__ = staticmethod(dispatch._disabled)  # results are its own matter
+        _set(cls, base, {k: v for k, v in vars(lower).items() if k not in _OF_A_CLASS})
     handler = cls.__torch_function__
     if handler is dispatch._disabled or cls.__module__.partition(".")[0] == "rushlight":
         return
     if getattr(handler, "__func__", None) is base.__torch_function__.__func__:
         return
-    for name, form in _forms(base).items():
-        if next(owner for owner in cls.__mro__ if name in owner.__dict__) is base:
+    _set(cls, base, _forms(base, lower), vars(lower))
+
+
+def _set(cls, base, forms, replaced=()):
+    """Set the methods `forms` where the class has those of `base`, or the ones `replaced`."""
+    for name, form in forms.items():
+        found = next((owner for owner in cls.__mro__ if name in owner.__dict__), base)
+        if found is base or name in replaced and found.__dict__[name] is replaced[name]:
             setattr(cls, name, form)
 
 
 @functools.cache
-def _forms(base) -> dict:
-    """By name, what asks instead of a method or property of `base`."""
+def _forms(base, lower) -> dict:
+    """By name, what asks instead of a method or property of `base`; those of `lower` run where
+    nobody answers."""
     forms = {}
     for name, value in vars(base).items():
         if isinstance(value, property):
             if not name.startswith("_") or name in _PRIVATE:
                 forms[name] = _property(value)
         elif _asks_by(name, value):
-            forms[name] = _method(base, name)
+            forms[name] = _method(base, lower, name)
     return forms
 
 
@@ -78,7 +95,7 @@ def _asked(named, function, args, kwargs):
     return call_overrides(named, found, args, kwargs) if found else function(*args, **kwargs)
 
 
-def _method(base, name):
+def _method(base, lower, name):
     """The method `name`, looked up at each call: those of rare families are loaded late."""
     named = _NAMED.get(name, name)
     # Python asks a reflected operator first where the class on the right has its own, as it has
@@ -88,7 +105,7 @@ def _method(base, name):
     def method(*args, **kwargs):
         if forward is not None and isinstance(args[1], base):
             return getattr(type(args[0]), forward)(args[1], args[0])
-        return _asked(getattr(base, named), getattr(base, name), args, kwargs)
+        return _asked(getattr(base, named), getattr(lower, name), args, kwargs)
 
     method.__name__ = name
     return method

@@ -10,23 +10,26 @@ from __future__ import annotations
 
 import threading
 
+from rushlight.autograd.later import later
 from rushlight.machine.forking import MODES
 
 
 class _State:
-    __slots__ = ("inference", "levels", "modes")
+    __slots__ = ("dispatching", "inference", "levels", "modes")
 
 
 STATE = _State()
 STATE.modes = 0
 STATE.levels = 0  # function transforms that any thread is in
 STATE.inference = []  # an entry for each inference mode that any thread is in
+STATE.dispatching = False  # whether a subclass of Tensor with a __torch_dispatch__ was defined
 
 
 class _Stack(threading.local):
     def __init__(self):
         self.interpreters = []
         self.overrides = True  # whether __torch_function__ of subclasses is honoured
+        self.dispatches = True  # whether __torch_dispatch__ of subclasses is
         self.levels = []  # the function transforms this thread is in, outermost first
 
 
@@ -92,6 +95,17 @@ class DisableTorchFunction:
         stack.overrides = self.previous
 
 
+class DisableDispatch:
+    """Inside, ``__torch_dispatch__`` of subclasses of Tensor is not called."""
+
+    def __enter__(self):
+        self.previous, stack.dispatches = stack.dispatches, False
+        return self
+
+    def __exit__(self, *exc):
+        stack.dispatches = self.previous
+
+
 class DisableDispatchModes:
     """Inside, the given modes of ATen's ops, by default all, see none of them."""
 
@@ -134,10 +148,69 @@ def overriding(args, kwargs):
     return found
 
 
+def asked(args, kwargs):
+    """Who is asked of a call: the arguments whose class overrides ``__torch_function__``; where
+    none does, and a class defines ``__torch_dispatch__``, what asks that."""
+    found = overriding(args, kwargs)
+    if found or not STATE.dispatching or not stack.dispatches:
+        return found
+    return [AS_ATEN] if any(map(is_dispatching, _flat(args, kwargs))) else found
+
+
+def is_dispatching(value) -> bool:
+    """Whether the class of a value defines ``__torch_dispatch__``."""
+    return getattr(type(value), "_dispatches", False)
+
+
+def answered(tensor, name):
+    """What a class with ``__torch_dispatch__`` has instead of the method `name` of Tensor; None of
+    others. Callers look at ``STATE.dispatching`` first."""
+    if not stack.dispatches or not is_dispatching(tensor):
+        return None
+    return vars(later("dispatching_methods").Dispatching)[name]
+
+
+def dispatching_types(values) -> tuple:
+    """The classes of values that define ``__torch_dispatch__``, each once."""
+    return tuple(dict.fromkeys(type(v) for v in values if is_dispatching(v)))
+
+
+def _flat(args, kwargs):
+    for value in (*args, *kwargs.values()):
+        if type(value) in (list, tuple):
+            yield from value
+        else:
+            yield value
+
+
+class _AsAten:
+    """Asked last: tells ``__torch_dispatch__`` of arguments' classes of a call as ATen's."""
+
+    _asked_by_ops = True
+
+    @staticmethod
+    def takes(function):
+        """Whether a function that is no op is one op of ATen, not what it calls."""
+        return hasattr(function, "aten_call") and later("dispatching").is_whole(function)
+
+    @staticmethod
+    def __torch_function__(function, types, args=(), kwargs=None):
+        return later("dispatching").process(function, args, kwargs or {})
+
+
+AS_ATEN = _AsAten()
+
+
 def _disabled(function, types, args=(), kwargs=None):
     """What classes carry that must never be dispatched on, such as Parameter; called by a program,
     it runs the function without asking any class."""
     with DisableTorchFunction():
+        return function(*args, **(kwargs or {}))
+
+
+def _undispatched(function, types, args=(), kwargs=None):
+    """``Tensor.__torch_dispatch__``: runs the function without asking any class."""
+    with DisableTorchFunction(), DisableDispatch():
         return function(*args, **(kwargs or {}))
 
 

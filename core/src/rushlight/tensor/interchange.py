@@ -13,6 +13,7 @@ from rushlight.autograd.node import LEAF
 from rushlight.dtypes import EIGHT_BITS, FLOAT, INTEGER, default, held
 from rushlight.machine import memory, np
 from rushlight.machine.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast, of_one_kind
+from rushlight.tensor.dispatch import STATE, answered
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import Storage, row_of, storage_of
 from rushlight.tensor.tensor import Tensor, _new, add_methods, make_tensor
@@ -155,6 +156,8 @@ def legacy_tensor(*args, dtype=None, device=None):
 # ------------------------------------------------------------------------------------------ numbers
 def item(self):
     """The value of a one-element tensor as a Python number."""
+    if STATE.dispatching and (answer := answered(self, "item")):
+        return answer(self)
     if self._array.size != 1:
         raise RuntimeError(
             f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
@@ -170,6 +173,8 @@ _NUMBER = {dtypes.complex32: complex, **dict.fromkeys((dtypes.bfloat16, *EIGHT_B
 
 def tolist(self):
     """The elements as nested lists of Python numbers."""
+    if STATE.dispatching and (answer := answered(self, "tolist")):
+        return answer(self)
     _has_data(self, "tolist")
     array = _on_host(self._array)
     return (array.astype(WIDER[array.dtype]) if self._dtype in _NUMBER else array).tolist()
@@ -221,6 +226,8 @@ def numpy(self, *, force=False):
     A tensor that requires grad must be detached first, unless under `no_grad`; ``force=True`` does
     what is needed.
     """
+    if STATE.dispatching and (answer := answered(self, "numpy")):
+        return answer(self, force=force)
     if force:
         self = self.detach()
     elif mode.recording and self.requires_grad:
@@ -319,6 +326,8 @@ def to_device(self, device, /, *, stream=None):
 
 # ------------------------------------------------------------------------------------------ copies
 def _deepcopy(self, memo):
+    if STATE.dispatching and (answer := answered(self, "__deepcopy__")):
+        return answer(self, memo)
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:
@@ -362,6 +371,8 @@ _OF_ITSELF = frozenset(
 
 
 def _reduce(self, protocol):
+    if STATE.dispatching and (answer := answered(self, "__reduce_ex__")):
+        return answer(self, protocol)
     if self._hooks and type(self) is Tensor:
         later("hooks").warn_if_has_hooks(self)
     _has_data(self, "__reduce__")

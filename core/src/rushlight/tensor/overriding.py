@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 
-from rushlight.tensor.dispatch import call_overrides, overriding, stack
+from rushlight.tensor.dispatch import STATE, asked, call_overrides, stack
 from rushlight.tensor.tensor import EXACT
 
 # Types that cannot override anything, nor hold what does.
@@ -31,11 +31,11 @@ def by_override(function, arguments: dict):
     return call_overrides(function, found, args, kwargs)
 
 
-def call_by_override(function, asked, kwargs, args=None):
-    """:func:`by_override` with the arguments as they are: those `asked`, unless `args` are
+def call_by_override(function, given, kwargs, args=None):
+    """:func:`by_override` with the arguments as they are: those `given`, unless `args` are
     others."""
-    found = _asked((*asked, *kwargs.values()), function)
-    args = tuple(asked) if args is None else args
+    found = _asked((*given, *kwargs.values()), function)
+    args = tuple(given) if args is None else args
     return call_overrides(function, found, args, kwargs) if found else NotImplemented
 
 
@@ -63,7 +63,8 @@ def overridable(function=None, *, as_given: bool = False):
 def _ask(call, function, args, kwargs, as_given):
     """The result of an override, or of the function where nobody overrides it."""
     values = (*args, *kwargs.values())
-    found = _asked(values, call) if stack.overrides and any(map(_may_override, values)) else ()
+    may = (stack.overrides or STATE.dispatching) and any(map(_may_override, values))
+    found = _asked(values, call) if may else ()
     if not found:
         return function(*args, **kwargs)
     if as_given or (bound := _bound(function, args, kwargs)) is None:
@@ -84,7 +85,7 @@ def _nothing(function):
 def _asked(values, function):
     """Who is asked of a function's arguments: not those that take part op by op, as nested and
     sparse tensors and those of function transforms do, unless they take the function whole."""
-    found = overriding(tuple(values), {})
+    found = asked(tuple(values), {})
     return [
         item
         for item in found

@@ -11,6 +11,15 @@ NAMED: dict = {}  # what `named` made, by the ATen name of the op
 def named(name, fields):
     """The type of an op's named results, for example ``linalg_svd(U=..., S=..., Vh=...)``."""
     made = namedtuple(name, fields, module=_MODULE)  # noqa: PYI024 - by its name
+    by_parts, count = made.__new__, len(made._fields)
+
+    def new(cls, *parts, **named):
+        """The results one by one, or all in one sequence."""
+        if len(parts) == 1 < count and not named:
+            (parts,) = parts
+        return by_parts(cls, *parts, **named)
+
+    made.__new__ = new
     made.__repr__ = _text
     made.__doc__ = f"The results of :func:`rushlight.{name.replace('linalg_', 'linalg.', 1)}`."
     NAMED[name] = made

@@ -14,12 +14,20 @@ from typing import Any
 
 from rushlight import devices
 from rushlight.autograd.handle import LATER, RemovableHandle, add_hook
+from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, Node, as_function
 from rushlight.dtypes import FLOAT
 from rushlight.machine import np
 from rushlight.tensor.asking import install
-from rushlight.tensor.dispatch import PLAIN, _disabled
+from rushlight.tensor.dispatch import (
+    PLAIN,
+    STATE,
+    _disabled,
+    _undispatched,
+    answered,
+    is_dispatching,
+)
 from rushlight.tensor.layout import strided
 from rushlight.tensor.shape import Size, strides_of
 from rushlight.tensor.storage import Storage, storage_of
@@ -106,6 +114,8 @@ class Tensor:
     __hash__ = object.__hash__  # by identity: `==` compares elements
 
     def __repr__(self):
+        if STATE.dispatching and (answer := answered(self, "__repr__")):
+            return answer(self)
         from rushlight.tensor.printing import tensor_text
 
         return tensor_text(self)
@@ -452,6 +462,8 @@ class Tensor:
         """Run `function` on plain tensors; results become `cls`, as PyTorch does for subclasses."""
         return run_plain(Tensor, cls, function, args, kwargs or {})
 
+    __torch_dispatch__ = staticmethod(_undispatched)
+
     def as_subclass(self, cls):
         """The same tensor seen as an instance of the subclass `cls`."""
         out = _new(cls)
@@ -462,14 +474,55 @@ class Tensor:
         return out
 
     @staticmethod
+    def _make_wrapper_subclass(cls, size, *rest, **options):
+        """A tensor of the subclass `cls`, which defines ``__torch_dispatch__``, without elements.
+
+        Args:
+            size: its shape, a tuple of ints.
+            strides: in elements; by default row-major.
+            storage_offset, memory_format, layout, pin_memory: what the tensor says of itself.
+            dtype: by default :func:`rushlight.get_default_dtype`.
+            device, requires_grad: by default the CPU, and False.
+
+        Raises:
+            TypeError: `cls` is no subclass of Tensor, or defines no ``__torch_dispatch__``.
+            RuntimeError: `strides` are not as many as extents.
+
+        Example:
+            >>> import rushlight
+            >>> class Wrapper(rushlight.Tensor):
+            ...     def __new__(cls, inner):
+            ...         return rushlight.Tensor._make_wrapper_subclass(cls, inner.shape)
+            ...     def __init__(self, inner):
+            ...         self.inner = inner
+            ...     @classmethod
+            ...     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            ...         print(func)
+            ...         return func(args[0].inner, *args[1:], **(kwargs or {}))
+            >>> _ = Wrapper(rushlight.ones(2)) * 3
+            aten.mul.Tensor
+        """
+        return later("dispatching_methods").make_wrapper(cls, size, *rest, **options)
+
+    @staticmethod
     def _make_subclass(cls, data, requires_grad=False):
         return data.detach().as_subclass(cls).requires_grad_(requires_grad)
 
 
-class Parameter(Tensor):
+class _ParameterMeta(type):
+    """Parameters are also the tensors of subclasses with ``__torch_dispatch__`` made ones."""
+
+    def __instancecheck__(cls, instance):
+        if type.__instancecheck__(cls, instance):
+            return True
+        return cls is Parameter and isinstance(instance, Tensor) and hasattr(instance, "_is_param")
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
     """A leaf tensor that a Module counts among its parameters; requires grad by default.
 
-    ``Parameter(data, requires_grad=True)`` shares memory with `data`.
+    ``Parameter(data, requires_grad=True)`` shares memory with `data`. One of a subclass that
+    defines ``__torch_dispatch__`` is of that class, and ``isinstance(p, Parameter)`` is true of it.
     """
 
     __torch_function__ = staticmethod(_disabled)
@@ -480,6 +533,8 @@ class Parameter(Tensor):
             data = _construct(0)
         if type(data) is not Tensor and not isinstance(data, Tensor):
             raise TypeError(f"Parameter data must be a Tensor, not {type(data).__name__}")
+        if is_dispatching(data):
+            return _parameter_of(data, requires_grad)
         if data.layout is not strided:
             raise NotImplementedError(
                 f"Parameter: tensors of layout {data.layout} are not available as parameters; make "
@@ -496,6 +551,20 @@ class Parameter(Tensor):
 
     def __repr__(self):
         return "Parameter containing:\n" + super().__repr__()
+
+
+def _parameter_of(data, requires_grad):
+    """A parameter of a class that defines ``__torch_dispatch__``."""
+    out = data.detach().requires_grad_(requires_grad)
+    if type(out) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
+            f"detach() returns an instance of the same type, but return type {type(out).__name__} "
+            "was found instead. To use the type as a Parameter, please correct the detach() "
+            "semantics defined by its __torch_dispatch__() implementation."
+        )
+    out._is_param = True
+    return out
 
 
 EXACT = frozenset({Tensor, Parameter})

@@ -12,8 +12,7 @@ import functools
 from rushlight.autograd import observer
 from rushlight.autograd.mode import mode
 from rushlight.machine.forking import MODES
-from rushlight.ops._transforms.capturing import opened
-from rushlight.ops._transforms.wrappers import Level, take_out, write_out
+from rushlight.ops._transforms.wrappers import Level
 from rushlight.ops.indexing import captured_items  # noqa: F401 - indexing by ATen's steps
 from rushlight.refusals import rest_of
 from rushlight.tensor.dispatch import (
@@ -21,12 +20,14 @@ from rushlight.tensor.dispatch import (
     DisableDispatchModes,
     Interpreter,
     call_overrides,
+    dispatching_types,
+    is_dispatching,
     overriding,
     stack,
 )
+from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
-from rushlight.utils import _pytree as pytree
-from rushlight.utils.dispatch_steps import step_of
+from rushlight.utils.dispatch_steps import handled, tensors_in
 
 
 class _ModeLevel(Level):
@@ -124,33 +125,30 @@ class TorchDispatchMode(Interpreter):
 
     def _handle(self, function, args, kwargs, records=True):
         """Tell the method of a call, or open the call; the mode itself is off the stack."""
-        if any(getattr(v, "_level", None) is not None for v in _tensors(args, kwargs)):
-            found = overriding(args, kwargs)
-            if found:  # a function transform comes first; its parts are seen
-                with _on(self):
-                    return call_overrides(function, found, args, kwargs)
-        kwargs = dict(kwargs)
-        op, variant = getattr(function, "op", None), getattr(function, "variant", None)
-        out = take_out(op, kwargs)
-        step = step_of(function, args, kwargs)
-        if step is None and op is None:
-            with _off(self):  # no overload to tell the mode of
-                return function(*args, **kwargs)
-        result = NotImplemented
-        if step is None:
+        found = overriding(args, kwargs)
+        if found:  # function transforms and __torch_function__ come first; their parts are seen
             with _on(self):
-                result = opened(None, function, op, variant, args, kwargs)
-        elif step[1] is not None:
-            with _on(self):
-                result = step[1](*step[0].args, **step[0].kwargs)
-        if result is NotImplemented:
-            result = _Call(self, function, step[0], records).run(args, kwargs)
-        return result if out is None else self._written(out, result)
+                return call_overrides(function, found, args, kwargs)
+        return handled(_Told(self, records), function, args, kwargs)
 
-    def _written(self, out, result):
-        """`out` with the elements of a result that the mode was told of."""
-        with _off(self):
-            return write_out(out, result)
+
+class _Told:
+    """A mode as :func:`handled` tells it of calls."""
+
+    def __init__(self, mode, records):
+        self.mode, self.records = mode, records
+
+    def parts(self):
+        """The mode is on again."""
+        return _on(self.mode)
+
+    def off(self):
+        """The mode sees nothing."""
+        return _off(self.mode)
+
+    def told(self, function, call, args, kwargs):
+        """What the mode's method gives for a call."""
+        return _Call(self.mode, function, call, self.records).run(args, kwargs)
 
 
 class _Call(Interpreter):
@@ -165,12 +163,12 @@ class _Call(Interpreter):
     def __init__(self, owner, function, step, records):
         self.owner, self.function, self.step = owner, function, step
         self.recording = mode.recording and records
-        self.asked = _tensors(step.args, step.kwargs)
+        self.asked = tensors_in(step.args, step.kwargs)
         self.recorded = None
 
     def process(self, function, types, args, kwargs):
         """Run an op of the method: with its history, where it is the one the method is about."""
-        given = _tensors(args, kwargs)
+        given = tensors_in(args, kwargs)
         same = len(given) == len(self.asked) and all(map(lambda a, b: a is b, given, self.asked))
         if self.recorded is not None or not same:
             return function(*args, **kwargs)
@@ -185,13 +183,14 @@ class _Call(Interpreter):
         """The result of the method, as part of the program."""
         wanted = self.recording and any(t.requires_grad for t in self.asked)
         step, handler = self.step, self.owner.__torch_dispatch__
+        types = dispatching_types(self.asked)
         with _off(self.owner):
             if not wanted:
-                return handler(step.target, (), step.args, step.kwargs)
+                return handler(step.target, types, step.args, step.kwargs)
             mode.recording = False
             try:
                 with self:
-                    result = handler(step.target, (), step.args, step.kwargs)
+                    result = handler(step.target, types, step.args, step.kwargs)
             finally:
                 mode.recording = True
             if self.recorded is None and not step.writes and _differentiable(result):
@@ -201,7 +200,7 @@ class _Call(Interpreter):
 
 
 def _differentiable(result):
-    return any(t._dtype.is_floating_point or t._dtype.is_complex for t in _tensors((result,), {}))
+    return any(t._dtype.is_floating_point or t._dtype.is_complex for t in tensors_in(result))
 
 
 def _with_history(result, recorded):
@@ -218,10 +217,6 @@ def _with_history(result, recorded):
     out = result.detach()
     out._node, out._index = recorded._node, recorded._index
     return out
-
-
-def _tensors(args, kwargs):
-    return [v for v in pytree.tree_leaves((args, kwargs)) if isinstance(v, Tensor)]
 
 
 def _around(owner, before):
@@ -354,10 +349,44 @@ def transform_subclass(t, callback, outer_size=None, outer_stride=None):
     return type(t).__tensor_unflatten__(parts, context, size, stride)
 
 
+def return_and_correct_aliasing(func, args, kwargs, out):
+    """What a ``__torch_dispatch__`` of a subclass returns: of an op that writes, the argument that
+    was written to; of others `out`, which of a view shares the storage of its base.
+
+    Args:
+        func: the overload.
+        args, kwargs: its arguments.
+        out: the result that the method computed.
+
+    Example:
+        >>> import rushlight
+        >>> x = rushlight.ones(2)
+        >>> add_ = rushlight.ops.aten.add_.Tensor
+        >>> return_and_correct_aliasing(add_, (x, 1), {}, rushlight.zeros(2)) is x
+        True
+    """
+    schema = getattr(func, "_schema", None)
+    arguments = () if schema is None else schema.arguments
+    given = {a.name: v for a, v in zip(arguments, args, strict=False)} | (kwargs or {})
+    written = [given[a.name] for a in arguments if a.is_write and a.name in given]
+    if not written and func.__name__.endswith("_") and not func.__name__.endswith("__"):
+        written = list(args[:1])
+    if written:
+        if isinstance(out, tuple | list):
+            return type(out)(written) if len(written) == len(out) else out
+        return out if out is None else written[0]
+    viewed = [given[a.name] for a in arguments if a.alias and a.name in given]
+    for view in out if isinstance(out, tuple | list) else (out,):
+        if viewed and isinstance(view, Tensor) and is_dispatching(view):
+            view._storage = storage_of(viewed[0])
+    return out
+
+
 __getattr__ = rest_of(__name__)
 __all__ = [
     "TorchDispatchMode",
     "is_traceable_wrapper_subclass",
     "is_traceable_wrapper_subclass_type",
+    "return_and_correct_aliasing",
     "transform_subclass",
 ]

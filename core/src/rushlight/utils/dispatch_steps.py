@@ -12,9 +12,16 @@ import math
 
 from rushlight.fx.experimental.decompositions import implicit
 from rushlight.library.aten_calls import AtenCall, aten_call
-from rushlight.library.operators import lookup
+from rushlight.library.operators import Operator, lookup
+from rushlight.ops._table.aten import in_aten
+from rushlight.ops._transforms.capturing import opened
+from rushlight.ops._transforms.wrappers import take_out, write_out
 from rushlight.ops.neural.embedding import _embedding
 from rushlight.ops.neural.normalization import _layer_norm
+from rushlight.tensor.dispatch import captured
+from rushlight.tensor.memory_format import contiguous_format
+from rushlight.tensor.tensor import Tensor
+from rushlight.utils import _pytree as pytree
 
 
 class OwnOverload:
@@ -51,6 +58,8 @@ def step_of(function, args, kwargs):
 
     Returns ``(AtenCall, parts)``; None where the call is made of several others.
     """
+    if isinstance(function, Operator):
+        return AtenCall(function, tuple(args), kwargs, function._schema.is_mutable), None
     call = aten_call(function, args, kwargs)
     if call is None:
         op = getattr(function, "op", None)
@@ -62,11 +71,47 @@ def step_of(function, args, kwargs):
         if function is _layer_norm:
             return _normalized(*op.bind(args, dict(kwargs))), None
         return AtenCall(own_overload(function), tuple(args), kwargs, writes), None
+    if _is_of_others(call):
+        return None
     parts, names = _tables()
     rename = names.get(call.target)
     if rename is not None:
         call = rename(*call.args, **call.kwargs) or call
     return call, parts.get(call.target)
+
+
+def handled(owner, function, args, kwargs):
+    """A call as its overload: told to `owner`, or opened, so that its parts reach the owner.
+
+    Args:
+        owner: ``parts()`` and ``off()`` give contexts in which the owner sees parts of a call and
+            sees nothing; ``told(function, call, args, kwargs)`` gives the result of a call.
+    """
+    kwargs = dict(kwargs)
+    op, variant = getattr(function, "op", None), getattr(function, "variant", None)
+    out = take_out(op, kwargs)
+    step = step_of(function, args, kwargs)
+    if step is None and op is None:
+        with owner.off():  # no overload to tell of
+            return function(*args, **kwargs)
+    result = NotImplemented
+    if step is None:
+        with owner.parts():
+            result = opened(None, function, op, variant, args, kwargs)
+    elif step[1] is not None:
+        with owner.parts():
+            result = step[1](*step[0].args, **step[0].kwargs)
+    if result is NotImplemented:
+        result = owner.told(function, step[0], args, kwargs)
+    if out is None:
+        return result
+    with owner.off():
+        return write_out(out, result)
+
+
+def tensors_in(*values):
+    """All tensors in arguments of a call, also those in lists and dictionaries."""
+    return [v for v in pytree.tree_leaves(values) if isinstance(v, Tensor)]
 
 
 @functools.cache
@@ -80,11 +125,30 @@ def _tables():
         aten.to.dtype: _cast(aten._to_copy.default),
         aten.chunk.default: _chunk(aten.split.Tensor),
         aten.reshape.default: _reshape(aten.view.default),
+        aten.contiguous.default: _contiguous(aten.clone.default),
     }
     # a convolution of an example without batch has no deeper name
     for n, overload in enumerate((aten.conv1d, aten.conv2d, aten.conv3d), 1):
         names[overload.default] = _convolution(n, aten.convolution.default)
-    return {k: v for k, v in implicit().items() if k not in names}, names
+    parts = {k: v for k, v in implicit().items() if k not in names}
+    return parts | {
+        aten.reshape.default: _reshaped_copy,
+        aten.contiguous.default: _unchanged,
+    }, names
+
+
+@in_aten("_unsafe_view(Tensor self, SymInt[] size) -> Tensor")
+def _unsafe_view(self, size):
+    """A tensor that nobody else holds, with another shape."""
+    return self.reshape(size)
+
+
+def _reshaped_copy(self, shape):
+    return captured(_unsafe_view, (self.clone(memory_format=contiguous_format), shape), {})
+
+
+def _unchanged(self, memory_format=contiguous_format):
+    return self
 
 
 def _rows(weight, indices, padding_idx, scale_grad_by_freq):
@@ -121,6 +185,15 @@ def _softmax(target):
     return rename
 
 
+def _is_of_others(call):
+    """Whether ATen makes a call of others, as the body of the declaration does."""
+    aten = lookup("aten")
+    if call.target is aten.matmul.default:
+        left, right = call.args
+        return (left.dim(), right.dim()) not in ((2, 2), (2, 1), (1, 1))
+    return call.target is aten.scaled_dot_product_attention.default
+
+
 def _matmul(aten):
     by_dims = {(2, 2): aten.mm.default, (2, 1): aten.mv.default, (1, 1): aten.dot.default}
 
@@ -138,12 +211,29 @@ def _cast(target):
     return rename
 
 
-def _reshape(target):
-    def rename(self, shape):
-        # others than these are a copy and a view of it in ATen; the op stays whole here
-        return AtenCall(target, (self, shape), {}) if self.is_contiguous() else None
+def _contiguous(target):
+    def rename(self, memory_format=contiguous_format):
+        if self.is_contiguous(memory_format=memory_format):
+            return None
+        return AtenCall(target, (self,), {"memory_format": memory_format})
 
     return rename
+
+
+def _reshape(target):
+    def rename(self, shape):
+        return AtenCall(target, (self, shape), {}) if _has_view(self, shape) else None
+
+    return rename
+
+
+def _has_view(tensor, shape):
+    """Whether the strides of a tensor can express a shape."""
+    try:
+        tensor._array.reshape(shape, copy=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _chunk(target):

@@ -19,9 +19,9 @@ from rushlight.tensor import construction as make
 from rushlight.tensor.asking import SPECIAL
 from rushlight.tensor.dispatch import (
     STATE,
+    asked,
     call_overrides,
     interpret,
-    overriding,
     stack,
     through_levels,
 )
@@ -156,8 +156,8 @@ def general_call(op):
                     if result is not NotImplemented:
                         return result
             for value in (*args, *kwargs.values()) if kwargs else args:
-                if type(value) not in unquestioned and (stack.overrides or stack.levels):
-                    found = overriding(args, kwargs)
+                if type(value) not in unquestioned and _may_ask():
+                    found = asked(args, kwargs)
                     if found:
                         return call_overrides(op.function, found, args, kwargs)
                     break
@@ -179,6 +179,11 @@ def general_call(op):
             raise memory.refused(error) from None
 
     return general
+
+
+def _may_ask():
+    """Whether a class of this thread's arguments may be asked."""
+    return stack.overrides or stack.levels or STATE.dispatching
 
 
 def _add_device_door(op, doors, form):
@@ -203,10 +208,10 @@ def _runner(op):
     kind = op.kind
     if kind == "composite":
         body, positional, names = op.body, op.positional, op.names
-        asked = _asked_for(op)
+        tensors = _asked_for(op)
 
         def run(values):
-            for position, optional in asked:
+            for position, optional in tensors:
                 value = values[position]
                 if not isinstance(value, Tensor) and not (optional and value is None):
                     if not xp.is_traced(value):
@@ -280,7 +285,7 @@ def _operator(op, function):
         if not isinstance(input, Tensor):
             raise argument_error(op.name, op.names[0], "Tensor", input)
         if not isinstance(other, _OPERANDS) and not hasattr(other, "__array__"):
-            found = overriding((input, other), {})
+            found = asked((input, other), {})
             return call_overrides(call, found, (input, other), {}) if found else NotImplemented
         if isinstance(other, np.ndarray):
             beside = op.options.get("beside_array")
@@ -298,7 +303,7 @@ def _composite_operator(op, function):
 
     def general(input, other):
         if isinstance(input, Tensor) and not isinstance(other, Tensor):
-            found = overriding((input, other), {})
+            found = asked((input, other), {})
             if found:
                 return call_overrides(call, found, (input, other), {})
         return beside(input, other)
@@ -351,8 +356,8 @@ def _inplace_call(op, name, run, variant):
         if STATE.modes and stack.interpreters:
             return interpret(call, (self, *args), kwargs)
         for value in (self, *args):
-            if type(value) not in _UNQUESTIONED and (stack.overrides or stack.levels):
-                found = overriding((self, *args), kwargs)
+            if type(value) not in _UNQUESTIONED and _may_ask():
+                found = asked((self, *args), kwargs)
                 if found:
                     return call_overrides(call, found, (self, *args), kwargs)
                 break

@@ -75,6 +75,17 @@ def _refuse(*args, **kwargs):
     )
 
 
+def refusing(kind, message):
+    """Have the class of placeholders `kind` say `message` where elements are read."""
+
+    def refuse(*args, **kwargs):
+        raise ReadsValuesError(message)
+
+    for name, value in vars(Placeholder).items():
+        if value is _refuse:
+            setattr(kind, name, refuse)
+
+
 class Placeholder(np.ndarray):
     """The shape and dtype of a wrapped tensor. Reading elements is an error."""
 

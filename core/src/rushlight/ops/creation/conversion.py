@@ -21,7 +21,7 @@ from rushlight.ops._table.recording import record
 from rushlight.ops._table.rules import number_dtype
 from rushlight.ops._table.shape_rules import like
 from rushlight.tensor import construction
-from rushlight.tensor.dispatch import STATE, dispatched, stack
+from rushlight.tensor.dispatch import STATE, answered, dispatched, stack
 from rushlight.tensor.memory_format import (
     as_input,
     channels_last,
@@ -174,10 +174,10 @@ def to(input, *args, **kwargs):
         found = call_by_override(to, (input, *args), kwargs)
         if found is not NotImplemented:
             return found
+    if STATE.dispatching and (answer := answered(input, "to")):
+        return answer(input, *args, **kwargs)
     dtype, device, copy, non_blocking, layout = parse_to(args, kwargs)
-    out = input
-    if dtype is not None and dtype is not input._dtype:
-        out = _converted(out, dtype)
+    out = input if dtype is None or dtype is input._dtype else _converted(input, dtype)
     if device is not None:
         out = _move(out, devices.as_device(device), non_blocking)
     chosen = check_format("to", layout)
@@ -331,6 +331,8 @@ def copy_(self, other, non_blocking=False):
         if self._dtype is other._dtype and _copied_plainly(self, other):
             return self
     else:
+        if STATE.dispatching and not stack.levels and (answer := answered(self, "copy_")):
+            return answer(self, other, non_blocking)
         if not isinstance(other, Tensor):
             raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(other).__name__}")
         if type(other) not in EXACT:
@@ -406,6 +408,8 @@ def fill_(self, value):
             self._array.fill(value)
         written(self, None)
         return self
+    if STATE.dispatching and not stack.levels and (answer := answered(self, fill_.__name__)):
+        return answer(self, value)
     if STATE.levels and stack.levels:
         found = dispatched(fill_, (self, value))
         if found is not NotImplemented:
@@ -454,6 +458,8 @@ def zero_(self):
                 storage = storage_of(self)
             storage.version += 1
             return self
+    if STATE.dispatching and (answer := answered(self, "zero_")):
+        return answer(self)
     return fill_(self, 0)
 
 
@@ -476,6 +482,7 @@ def detach_(self):
 
 Tensor.detach_ = detach_
 in_aten("detach(Tensor(a) self) -> Tensor(a)")(Tensor.detach)
+in_aten("zero_(Tensor(a!) self) -> Tensor(a!)")(zero_)
 add_methods(is_nonzero=lambda self: bool(self))
 
 

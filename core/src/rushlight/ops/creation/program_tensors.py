@@ -14,6 +14,22 @@ def lift_fresh_copy(self):
     return self.clone()
 
 
+@in_aten("_local_scalar_dense(Tensor self) -> Scalar")
+def _local_scalar_dense(self):
+    """The number in a tensor of one element."""
+    return self.item()
+
+
+@in_aten(
+    "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+    call=lambda self, **options: ("_to_copy", {"self": self, **options}),
+)
+def _to_copy(self, **options):
+    """A copy with another dtype or on another device."""
+    return Tensor.to(self, copy=True, **options)
+
+
 def of_program(function, args, given):
     """The new tensor of a program that is captured; None where none is. `given` are all parameters
     of the call, `args` those that go by position."""
