@@ -1,0 +1,19 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from collections.abc import Sequence
+from rushlight._words import _bool
+from rushlight.library.aten_calls import AtenCall
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+
+class _Pending:
+    call: Any
+    result: Any
+def ask(call: AtenCall, tensors: Sequence[Tensor]) -> Any: ...
+def getitem(self: Any, index: Any) -> Any: ...
+def is_whole(function: Any) -> _bool: ...
+def parts() -> Any: ...
+pending: _Pending
+def process(function: Any, args: Any, kwargs: Any) -> Any: ...
+def setitem(self: Any, index: Any, value: Tensor) -> Any: ...
