@@ -204,4 +204,4 @@ def setitem(self, index, value):
         captured_items.setitem(self, index, value)
 
 
-_plain_getitem = Tensor.__getitem__
+_plain_getitem = vars(Tensor)["__getitem__"]
