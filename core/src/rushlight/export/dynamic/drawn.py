@@ -96,11 +96,11 @@ class DrawnInt(int):
         return self._quotient(other, self) if type(other) is int else NotImplemented
 
     def _quotient(self, left, right):
-        return self.draws.recorder.number_step(operator.truediv, left, right)
+        return self.draws.step(operator.truediv, left, right)
 
     def as_float(self):
         """The number as a float, which is another node of the graph."""
-        return self.draws.recorder.number_step(symbolic_numbers.sym_float, self)
+        return self.draws.step(symbolic_numbers.sym_float, self)
 
     def __neg__(self):
         return self * -1
@@ -182,13 +182,6 @@ class Draws:
         self.values[name], self.limits[name] = int(value), [low, high]
         self.sources[name] = at_user_line(source)
         return DrawnInt(int(value), symbol(name), self)
-
-    def take_float(self, source=""):
-        """The symbol of another float, and its value in this capture."""
-        name = f"zuf{len(self.floats)}"
-        self.floats[name] = self.plan.get(name, 1.25)
-        self.sources[name] = at_user_line(source)
-        return symbol(name), self.floats[name]
 
     def described(self):
         """Where the numbers come from, in words."""

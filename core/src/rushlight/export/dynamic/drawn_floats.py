@@ -12,7 +12,7 @@ import operator
 import sys
 
 from rushlight import symbolic_numbers
-from rushlight.export.dynamic.drawn import DrawnInt, UnfitError
+from rushlight.export.dynamic.drawn import DrawnInt, Draws, UnfitError
 from rushlight.export.dynamic.drawn_conditions import FloatCondition
 from rushlight.export.dynamic.expressions import (
     COMPARISONS,
@@ -21,6 +21,7 @@ from rushlight.export.dynamic.expressions import (
     SymFloat,
     add,
     number,
+    symbol,
     times,
 )
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -205,6 +206,22 @@ def stepped(draws, function, *values) -> DrawnFloat:
     found = computed(function, values)
     node.meta["val"] = found
     return DrawnFloat(plain, found.expression, node, draws)
+
+
+class FloatDraws(Draws):
+    """The numbers that one capture reads, floats too."""
+
+    def read_float(self, node, source="") -> DrawnFloat:
+        """Another float, which `node` is."""
+        name = f"zuf{len(self.floats)}"
+        value = self.floats[name] = self.plan.get(name, 1.25)
+        self.sources[name] = at_user_line(source)
+        node.meta["val"] = SymFloat(value, "itself", symbol(name))
+        return DrawnFloat(value, symbol(name), node, self)
+
+    def step(self, function, *values) -> DrawnFloat:
+        """A node that calls `function` on numbers that depend on values, and the float it gives."""
+        return stepped(self, function, *values)
 
 
 # --------------------------------------------------------------------------------------- afterwards

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import random
 
-from rushlight.export.dynamic.drawn import Draws, UnfitError, expression_of
+from rushlight.export.dynamic.drawn import UnfitError, expression_of
+from rushlight.export.dynamic.drawn_floats import FloatDraws
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.locations import raised_at
 
@@ -21,7 +22,7 @@ class Values:
 
     def __init__(self, taken=()):
         self.taken = frozenset(taken)  # symbols that are sizes of inputs
-        self.known: Draws | None = None
+        self.known: FloatDraws | None = None
         self.random = random.Random(0)
         self.used: dict[str, set] = {}
 
@@ -29,7 +30,7 @@ class Values:
         """``trace(draws)`` with numbers that fit, and these."""
         last: Exception | None = None
         for _ in range(_TRIES):
-            draws = Draws(self.plan(), self.taken)
+            draws = FloatDraws(self.plan(), self.taken)
             try:
                 found = trace(draws)
             except GuardOnDataDependentSymNode:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.dtypes import bool_
-from rushlight.export.dynamic.drawn_floats import DrawnFloat, stepped
-from rushlight.export.dynamic.expressions import SymFloat
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.locations import at_user_line
 from rushlight.library.operators import lookup
@@ -27,21 +25,12 @@ class ValueSizes:
             self.value_needed(tensor, "item")
         node = self.node("call_function", lookup("aten").item.default, (tensor,), {})
         if dtype.is_floating_point:
-            return self._float_of(node, source)
+            node.meta["reads_values"] = True
+            return self.draws.read_float(node, source)
         found = self.draws.take(source=source)
         node.meta["val"] = int(found)
         self._note(found, node, None)
         return found
-
-    def _float_of(self, node, source):
-        expression, value = self.draws.take_float(source)
-        node.meta["val"] = SymFloat(value, "itself", expression)
-        node.meta["reads_values"] = True
-        return DrawnFloat(value, expression, node, self.draws)
-
-    def number_step(self, function, *values):
-        """A node that calls `function` on numbers that depend on values, and the float it gives."""
-        return stepped(self.draws, function, *values)
 
     def _note(self, drawn, node, dim):
         """Remember where a number comes from."""
