@@ -55,7 +55,36 @@ def programs(torch):
         y[:, 2] = v[0]
         return y
 
-    found = mask, rows, columns, added, number, in_a_row, put, constant, by_views
+    def earlier_view(x, v, i):
+        y = torch.zeros(2, 3)
+        z = y[0]
+        z.copy_(v * 2)
+        return y, torch.autograd.grad((y * y).sum(), v)
+
+    def view_of_a_written_base(x, v, i):
+        y = torch.zeros(2, 3)
+        z, w = y[0], y.t()
+        y[0] = v
+        return z + 1, w, torch.autograd.grad((z * w[:, 0]).sum(), v)
+
+    def other_shapes(x, v, i):
+        y = torch.zeros(2, 3)
+        flat = y.view(6)
+        flat[:3] = v
+        flat.view(3, 2).mul_(v[:, None])
+        y.t().add_(x.t())
+        return y, flat, torch.autograd.grad((y * y * y).sum(), (x, v))
+
+    def views_of_views(x, v, i):
+        y = torch.zeros(2, 2, 3)
+        z = y[0][1]
+        z += v
+        z.unsqueeze(0).mul_(3)
+        y[0].sub_(x)
+        return z, y, torch.autograd.grad((z * z).sum(), (x, v))
+
+    indexed = mask, rows, columns, added, number, in_a_row, put, constant, by_views
+    found = *indexed, earlier_view, view_of_a_written_base, other_shapes, views_of_views
     return {function.__name__: function for function in found}
 
 
@@ -69,7 +98,9 @@ def arguments(torch, scale):
 
 
 def plain(values):
-    return [v.tolist() for v in (values if isinstance(values, tuple | list) else (values,))]
+    if isinstance(values, tuple | list):
+        return [plain(value) for value in values]
+    return values.tolist()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,6 +13,7 @@ from typing import Any
 
 from rushlight import devices
 from rushlight.ops._table.value_sized import rule_of
+from rushlight.ops._transforms.wrapped_writes import RECORDING, gives_views, link_views
 from rushlight.ops._transforms.wrappers import Level, Wrapped, below, take_out, wrap, write_out
 from rushlight.ops.random.generators import get_rng_state, set_rng_state
 from rushlight.tensor.dispatch import stack
@@ -201,7 +202,13 @@ def run(level, step, function, args, kwargs):
     if step.writes and result is lowered[0]:
         level.recorder.written(args[0], step)
         return args[0]
-    return level.recorder.record(step, result)
+    made = level.recorder.record(step, result)
+    op = getattr(function, "op", None)
+    if op is not None and gives_views(op) and any(e.kind in RECORDING for e in stack.levels):
+        # for writes of recorded values, which give the base and its other views new ones
+        many = isinstance(made, tuple | list)
+        link_views(op, made if many else (made,), op.bind(args, kwargs), many)
+    return made
 
 
 def _lowered(level, value):

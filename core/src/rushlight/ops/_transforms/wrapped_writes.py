@@ -13,6 +13,7 @@ from rushlight.ops._table.op import TABLE
 from rushlight.ops._transforms.wrappers import call_op, placeholder, take_out, write_out
 from rushlight.tensor.storage import storage_of
 
+RECORDING = ("grad", "jvp")  # the kinds of levels that record
 _new = object.__new__
 
 

@@ -4,14 +4,13 @@ is captured: by the ops that items.py has for arrays."""
 from __future__ import annotations
 
 from rushlight.dtypes import bool_, int64, uint8
-from rushlight.ops._transforms.wrapped_writes import lift
+from rushlight.ops._transforms.wrapped_writes import RECORDING, lift
 from rushlight.ops._transforms.wrappers import wrappers_in
 from rushlight.ops.creation.tensors import tensor
 from rushlight.ops.indexing import items as indexing
 from rushlight.tensor.tensor import Tensor
 
 _WHOLE = slice(None)
-_RECORDING = ("grad", "jvp")
 
 
 def recording_level(*values):
@@ -20,7 +19,7 @@ def recording_level(*values):
     levels = {w._level for w in wrappers_in(values)}
     if any(level.kind == "vmap" for level in levels):
         return None
-    found = [level for level in levels if level.kind in _RECORDING]
+    found = [level for level in levels if level.kind in RECORDING]
     return max(found, key=lambda level: level.depth, default=None)
 
 
