@@ -44,7 +44,7 @@ _results(INT, "dim ndimension numel element_size storage_offset get_device dense
 _results(NONE, "backward record_stream retain_grad")
 _results(_INT_LIST, "shape")
 _results(kinds.NONE, "_assert_async")
-_results(NUMBER, "item")
+_results(NUMBER, "item _local_scalar_dense")
 _results(DEVICE, "device")
 # Of functions that are no ops, or whose declaration gives no schema.
 _results(_TENSORS, "gradient unbind_copy meshgrid where_list atleast_list align_tensors "
