@@ -10,7 +10,7 @@ from rushlight import devices, dtypes
 from rushlight.ops._transforms.capturing import Captured
 from rushlight.tensor.layout import layout
 from rushlight.tensor.memory_format import memory_format
-from rushlight.tensor.results import KINDS
+from rushlight.tensor.results import NAMED
 from rushlight.tensor.shape import Size
 
 _VALUES = (int, float, complex, str, bytes, bool, type(None), type(...), NotImplementedType, range,
@@ -38,7 +38,7 @@ def is_container(value) -> bool:
 def is_named_tuple(kind) -> bool:
     """Whether a class was made by `collections.namedtuple` or `typing.NamedTuple`, with no
     constructor of its own, or holds the results of an op."""
-    if kind in KINDS:
+    if NAMED.get(kind.__name__) is kind:
         return True
     if kind.__bases__ != (tuple,) or not hasattr(kind, "_fields"):
         return False

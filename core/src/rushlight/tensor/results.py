@@ -6,7 +6,6 @@ from collections import namedtuple
 
 _MODULE = __name__.partition(".")[0] + ".return_types"  # where they are found and pickled
 NAMED: dict = {}  # what `named` made, by the ATen name of the op
-KINDS: set = set()  # all types that `named` made
 
 
 def named(name, fields):
@@ -24,7 +23,6 @@ def named(name, fields):
     made.__repr__ = _text
     made.__doc__ = f"The results of :func:`rushlight.{name.replace('linalg_', 'linalg.', 1)}`."
     NAMED[name] = made
-    KINDS.add(made)
     return made
 
 

@@ -3,7 +3,7 @@
 A native call is a function written for one op and one form (so many positional arguments, these
 keywords). It checks that every tensor argument is a plain tensor with an ordinary array of a dtype
 that needs no cast, calls the kernel and wraps its result; anything else makes it answer
-NotImplemented, and the general way takes the call. It is written once a form has been seen.
+NotImplemented, and the general path takes the call. It is written once a form has been seen.
 """
 
 from __future__ import annotations
@@ -428,7 +428,7 @@ def _finished(op, tensors, values, outs):
                 _arrays.record_outputs(op, tensors, values, outs)
                 break
     named = op.options.get("result")
-    return tuple(outs) if named is None else named(*outs)
+    return tuple(outs) if named is None else named._make(outs)
 
 
 _ndarray, _by_dtype = np.ndarray, BY_ARRAY_DTYPE

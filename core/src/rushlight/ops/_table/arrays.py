@@ -66,7 +66,7 @@ def wrap_results(op, tensors, values, results, device=devices.cpu):
     if not many:
         return outs[0]
     named = op.options.get("result")
-    return named(*outs) if named is not None else tuple(outs)
+    return named._make(outs) if named is not None else tuple(outs)
 
 
 def _plain(op, values):

@@ -302,7 +302,7 @@ def declare(kind, method=True, operators=(), reflected=(), inplace=None, aliases
 
 def results_of(function, *parts):
     """The results of a composite as the named tuple that it declares as its ``result``."""
-    return function.op.options["result"](*parts)
+    return function.op.options["result"]._make(parts)
 
 
 def elementwise(rule=same, **options):
