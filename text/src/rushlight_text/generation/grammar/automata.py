@@ -150,7 +150,6 @@ def automaton(expression: Expression) -> Automaton:
     return _trimmed(_determined(expression))
 
 
-@functools.lru_cache(maxsize=64)
 def _determined(expression: Expression) -> Automaton:
     """The automaton, with the states from which no text is accepted."""
     graph = _Graph()
@@ -185,6 +184,7 @@ def _determined(expression: Expression) -> Automaton:
     return Automaton(starts, kinds, steps, accepting)
 
 
+@functools.lru_cache(maxsize=16)  # repetitions are written out
 def _product(part: Shared) -> Machine:
     """The pairs of states of two automata; of the second one it may be None, past its end."""
     one, other = _smallest(_determined(part.one)), _smallest(_determined(part.other))
