@@ -118,6 +118,6 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
             raise TypeError(
                 f"set_detect_anomaly(): argument '{name}' must be bool, not {type(value).__name__}"
             )
-    # While it is on, every op takes the general way, which notes the line.
+    # While it is on, every op takes the general path, which notes the line.
     STATE.modes += int(mode) - int(anomaly.enabled)
     anomaly.enabled, anomaly.check_nan = mode, check_nan

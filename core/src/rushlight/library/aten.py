@@ -186,8 +186,8 @@ def _function(name):
     return found or HOMES.get(name) or _in_place(name)
 
 
-def _with_schema(name):
-    return importlib.import_module("rushlight.library.aten_schemas").schemas_of(name)
+def _schemas():
+    return importlib.import_module("rushlight.library.aten_schemas")
 
 
 class AtenOverload:
@@ -202,10 +202,9 @@ class AtenOverload:
     @property
     def _schema(self):
         """Its arguments and results, as declared; AttributeError where they are not."""
-        found = _with_schema(self.__name__).get(self._overloadname)
+        found = _schemas().schemas_of(self.__name__).get(self._overloadname)
         if found is None:
-            schemas = importlib.import_module("rushlight.library.aten_schemas")
-            found = schemas.writing_out(self.__name__, self._overloadname)
+            found = _schemas().writing_out(self.__name__, self._overloadname)
         if found is None:
             raise AttributeError(f"{self}: its declaration gives no schema of this overload")
         return found
@@ -244,7 +243,7 @@ class AtenPacket:
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in self._cache:
-            if name not in self.overloads() and name not in _with_schema(self.__name__):
+            if name not in self.overloads() and name not in _schemas().schemas_of(self.__name__):
                 raise AttributeError(
                     f"The underlying op of 'aten.{self.__name__}' has no overload name '{name}'"
                 )

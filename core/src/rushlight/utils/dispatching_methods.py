@@ -16,7 +16,7 @@ from rushlight.ops.creation.program_tensors import _local_scalar_dense, _to_copy
 from rushlight.ops.creation.tensors import ones_like
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.layout import strided
-from rushlight.tensor.memory_format import contiguous_format, preserve_format
+from rushlight.tensor.memory_format import contiguous_format, is_laid_out, preserve_format
 from rushlight.tensor.shape import contiguous_strides, normalize_size
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import dispatching
@@ -212,7 +212,7 @@ class Dispatching(Tensor):
         """Whether the strides are those of a format, by default row-major."""
         if memory_format is not contiguous_format:
             return Tensor.is_contiguous(self, memory_format=memory_format)
-        return _row_major(self._array.shape, self.stride())
+        return is_laid_out(self._array, memory_format)
 
     def __repr__(self):
         if holds_elements(self):
@@ -272,15 +272,6 @@ def _complete(kind):
 
 
 _complete(Dispatching)
-
-
-def _row_major(shape, strides):
-    step = 1
-    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if extent != 1 and stride != step:
-            return False
-        step *= max(extent, 1)
-    return True
 
 
 # Attributes of an object and its history, which copies do not share.

@@ -165,7 +165,7 @@ class DrawnFloat(float):
 
     def step(self, function, *values):
         """A node that calls `function`, and what it gives."""
-        return stepped(self.draws, function, *values)
+        return self.draws.step(function, *values)
 
     __hash__ = float.__hash__
     __eq__, __ne__ = _compared(operator.eq), _compared(operator.ne)
@@ -193,21 +193,6 @@ class DrawnFloat(float):
         return condition.holds if is_ours(sys._getframe(1)) else condition.decided()
 
 
-def stepped(draws, function, *values) -> DrawnFloat:
-    """A node that calls `function` on numbers, and the float that it gives; UnfitError where the
-    numbers of this capture give none."""
-    try:
-        plain = function(*map(plain_of, values))
-    except (ArithmeticError, ValueError) as error:
-        raise UnfitError(str(error)) from None
-    if isinstance(plain, complex):
-        raise UnfitError(f"{function.__name__} of a negative number")
-    node = draws.recorder.node("call_function", function, values, {})
-    found = computed(function, values)
-    node.meta["val"] = found
-    return DrawnFloat(plain, found.expression, node, draws)
-
-
 class FloatDraws(Draws):
     """The numbers that one capture reads, floats too."""
 
@@ -220,8 +205,18 @@ class FloatDraws(Draws):
         return DrawnFloat(value, symbol(name), node, self)
 
     def step(self, function, *values) -> DrawnFloat:
-        """A node that calls `function` on numbers that depend on values, and the float it gives."""
-        return stepped(self, function, *values)
+        """A node that calls `function` on numbers that depend on values, and the float it gives;
+        UnfitError where the numbers of this capture give none."""
+        try:
+            plain = function(*map(plain_of, values))
+        except (ArithmeticError, ValueError) as error:
+            raise UnfitError(str(error)) from None
+        if isinstance(plain, complex):
+            raise UnfitError(f"{function.__name__} of a negative number")
+        node = self.recorder.node("call_function", function, values, {})
+        found = computed(function, values)
+        node.meta["val"] = found
+        return DrawnFloat(plain, found.expression, node, self)
 
 
 # --------------------------------------------------------------------------------------- afterwards

@@ -159,7 +159,7 @@ class Remembered(dict):
     """Functions by layout; the oldest are forgotten together when there are too many."""
 
     def keep(self, key, function):
-        """Remember a function (None: this layout is left to the general way)."""
+        """Remember a function (None: this layout is left to the general path)."""
         if len(self) >= LIMIT:
             self.clear()
         self[key] = function

@@ -142,7 +142,7 @@ def _fits(input, most):
 
 
 def batch_train(input, weight, bias, eps):
-    """(out, mean, invstd) of a small dense array; None where the general way is to take it."""
+    """(out, mean, invstd) of a small dense array; None where the general path is to take it."""
     rows = dtype_of_rows(input, weight, bias)
     key = input.shape, input.strides, input.dtype, rows, weight is None, bias is None
     found = _trained.get(key, _trained)
@@ -176,7 +176,7 @@ def _prepare_train(input, weight, bias, rows):
 
 
 def batch_eval(input, weight, bias, mean, var, eps):
-    """A dense array by given statistics; None where the general way is to take it."""
+    """A dense array by given statistics; None where the general path is to take it."""
     key = input.shape, input.strides, input.dtype, mean.dtype, weight is None, bias is None
     found = _evaluated.get(key, _evaluated)
     if found is _evaluated:

@@ -56,7 +56,7 @@ def _elementwise(op, form, inplace):
 
 
 def _learn(op, table, key, values, count, quick):
-    """The entry of a key, from the general way's judgement; None where it has no kernel."""
+    """The entry of a key, from the general path's judgement; None where it has no kernel."""
     call = Call(op, values)
     if call.device.type != "cuda" or call.limited:
         return None

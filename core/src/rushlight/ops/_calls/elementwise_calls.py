@@ -2,7 +2,7 @@
 
 A native call is written for one op and one form of call, like those of `_doors`. Out of the dtypes
 of the tensors, the types of the numbers and the values of the other attributes it makes a key; for
-each key the general way says once which kernel, which numbers and which result dtype belong to it.
+each key the general path says once which kernel, which numbers and which result dtype belong to it.
 Anything that is not a plain tensor or number makes a native call answer NotImplemented."""
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class _Numbered:
 
 
 def _learn(op, table, key, values, count, quick):
-    """The entry of a key, from the general way's own judgement; None where it has no kernel."""
+    """The entry of a key, from the general path's own judgement; None where it has no kernel."""
     call = Call(op, values.copy())
     if call.device is not cpu or call.limited:
         return None

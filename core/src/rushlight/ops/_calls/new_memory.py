@@ -1,6 +1,6 @@
 """New tensors on the CPU as programs mostly ask for them: small ones by one call of machine code.
 
-What is unusual gives None and is left to the general way.
+What is unusual gives None and is left to the general path.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ _UNRECORDED_VIEW = (
 
 def write_directly(op, target, args):
     """``target.op_(...)`` by what the op has for arrays (`op.writes`) where nothing is recorded;
-    False, and nothing written, where the general way must do it."""
+    False, and nothing written, where the general path must do it."""
     if type(target) not in EXACT or not is_free(target):
         return False
     recording = mode.recording
@@ -270,7 +270,7 @@ def _mark_stale(storage, base, had):
 
 def _computed_into(op, out, args):
     """An elementwise result of exact tensors of one dtype, and nothing else, computed into `out` by
-    a kernel that other calls have compiled; False where the general way must do it."""
+    a kernel that other calls have compiled; False where the general path must do it."""
     known = op.paths.into
     if known is None or type(out) not in EXACT or not is_free(out):
         return False

@@ -52,6 +52,6 @@ def plain_numbers(data, dtype):
             with np.errstate(over="ignore"):  # too large is infinite, as in PyTorch
                 array = np.array(data, BY_CODE[dtype.code])
     except OverflowError:
-        return None  # the general way says what is wrong
+        return None  # the general path says what is wrong
     made = construction.made(array, dtype)
     return construction.inferred(made) if STATE.inference else made

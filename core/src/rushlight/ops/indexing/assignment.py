@@ -94,7 +94,7 @@ def number_or_scalar(name, input, value):
 
 def written_at(self, index, value):
     """``tensor[index] = value`` where nothing is recorded and NumPy means the same by the index;
-    False where the general way must do it."""
+    False where the general path must do it."""
     kind = type(value)
     plain = kind in EXACT
     if not is_free(self, value if plain else None):

@@ -268,7 +268,7 @@ _index_rows.gradient(
 
 
 def _masked(self, mask):
-    """``tensor[mask]``; None leaves it to the general way."""
+    """``tensor[mask]``; None leaves it to the general path."""
     array, places = self._array, mask._array
     if type(array) is not np.ndarray or type(places) is not np.ndarray:
         return None
@@ -308,7 +308,7 @@ def _elements(self, index):
 
 def _slices_at(self, index):
     """``tensor[:, i]``: one tensor of int64 or a mask of one dimension among slices; None leaves it
-    to the general way."""
+    to the general path."""
     if self._device is not devices.cpu:
         return None
     found = one_among_slices(index, self._array.ndim)

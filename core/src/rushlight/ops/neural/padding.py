@@ -118,7 +118,7 @@ def _collected(input: Tensor, sizes, pad, mode):
 
 
 def _kernel_or(compiled, general):
-    """A kernel of the arrays that it takes; others go the general way."""
+    """A kernel of the arrays that it takes; others take the general path."""
 
     def call(input, *settings):
         if kernels.is_compiled(input, settings[-2]):

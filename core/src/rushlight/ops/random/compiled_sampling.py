@@ -1,6 +1,6 @@
 """Random tensors of ordinary kind by one compiled call: float32 or int64, dense, on the CPU.
 
-Each function gives None (or False) where a call is not of that kind; the general way of
+Each function gives None (or False) where a call is not of that kind; the general path of
 `rushlight.ops.random.sampling` takes it then, and draws the same numbers.
 """
 

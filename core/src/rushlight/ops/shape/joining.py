@@ -219,7 +219,7 @@ def _prepared_stack(arrays, dim):
     shape, dim = arrays[0].shape, wrap_dim(dim, arrays[0].ndim + 1)
     dense = all(a.flags.c_contiguous for a in arrays)
     if not dense and dim < len(shape) and _are_channels_last(arrays):
-        return None  # the general way follows the order of memory
+        return None  # the general path follows the order of memory
     return moving.joined(arrays, dim, (*shape[:dim], len(arrays), *shape[dim:]))
 
 
