@@ -11,7 +11,6 @@ from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.tensor.dispatch import captured_part, readable, stack
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
-from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
 
 def is_tensor(obj) -> bool:
@@ -320,6 +319,7 @@ def cond(pred, true_fn, false_fn, operands=()):
     if getattr(pred, "_level", None) is None or readable(pred):
         return (true_fn if bool(pred) else false_fn)(*operands)
     from rushlight.ops.elementwise.comparison import where
+    from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
     (ours, spec), (theirs, other) = (
         tree_flatten(true_fn(*operands)),

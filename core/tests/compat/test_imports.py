@@ -193,3 +193,24 @@ assert not torch.__version__.endswith("rushlight")
 def test_import_rushlight_imports_nothing_of_it():
     done = run("-c", "import rushlight, sys; assert 'rushlight.compat' not in sys.modules")
     assert done.returncode == 0, done.stderr
+
+
+def test_import_rushlight_leaves_what_is_slow_to_import():
+    slow = {"numpy.random", "pathlib", "json", "llvmlite", "rushlight.utils._pytree"}
+    done = run("-c", f"import rushlight, sys; print(sorted({slow} & sys.modules.keys()))")
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_default_generator_is_made_late_from_its_seed():
+    program = """
+import rushlight as torch
+torch.manual_seed(3)
+late = torch.rand(4)
+torch.manual_seed(3)
+assert torch.equal(torch.rand(4), late)
+generator = torch.Generator().manual_seed(3)
+assert torch.equal(generator.get_state(), torch.Generator().manual_seed(3).get_state())
+assert torch.equal(torch.rand(4, generator=generator), late)
+"""
+    done = run("-c", program)
+    assert done.returncode == 0, done.stderr

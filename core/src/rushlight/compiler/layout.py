@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rushlight.compiler.cost import CHEAP_LIMIT
 from rushlight.compiler.cpu.drivers import (
@@ -26,8 +26,7 @@ LEAST_TILE = 8  # extent below which tiles do not pay
 CHUNKS = 64
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """How one call is driven. Words are those of the argument table after the scalars."""
 
     driver: str  # "flat", "rows", "packed", "repeats" or "tiles"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import pathlib
+from typing import NamedTuple
 
 # What LLVM calls the features that kernels of ours ask for, or that decide which vectors it uses.
 _FAMILIES = ("avx", "fma", "f16c", "amx", "pclmul", "vpclmulqdq", "vaes", "gfni")
@@ -65,8 +65,7 @@ class Processor:
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Model:
+class _Model(NamedTuple):
     features: frozenset
     wide_units: int = 0
     first_cache_ways: int = 8
@@ -172,8 +171,8 @@ def has_two_wide_units() -> bool:
 def _of_cache(index, name):
     """What Linux says of a cache, or an empty text."""
     try:
-        place = pathlib.Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}/{name}")
-        return place.read_text().strip()
+        with open(f"/sys/devices/system/cpu/cpu0/cache/index{index}/{name}") as file:
+            return file.read().strip()
     except OSError:
         return ""
 

@@ -18,7 +18,6 @@ import ctypes
 import functools
 import math
 import os
-import pathlib
 import sys
 import threading
 
@@ -34,16 +33,20 @@ __all__ = [
 MOST_WORDS, PLAN_WORDS = 64, 8  # argument words of a kernel; words of a plan before them
 
 
+def _control_group(name):
+    with open(f"/sys/fs/cgroup/{name}") as file:
+        return file.read()
+
+
 def _cgroup_quota():
     """CPUs that the control group grants, or infinity."""
     with contextlib.suppress(OSError, ValueError):
-        quota, period = pathlib.Path("/sys/fs/cgroup/cpu.max").read_text().split()[:2]
+        quota, period = _control_group("cpu.max").split()[:2]
         return math.inf if quota == "max" else int(quota) / int(period)
     with contextlib.suppress(OSError, ValueError):
-        folder = pathlib.Path("/sys/fs/cgroup/cpu")
-        quota = int((folder / "cpu.cfs_quota_us").read_text())
+        quota = int(_control_group("cpu/cpu.cfs_quota_us"))
         if quota > 0:
-            return quota / int((folder / "cpu.cfs_period_us").read_text())
+            return quota / int(_control_group("cpu/cpu.cfs_period_us"))
     return math.inf
 
 

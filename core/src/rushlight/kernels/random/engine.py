@@ -5,6 +5,7 @@ Same seed, same draws, in the same order as PyTorch's generic (non-MKL) CPU path
 
 from __future__ import annotations
 
+import functools
 import math
 import struct
 import threading
@@ -38,14 +39,22 @@ class MersenneTwister:
 
     def __init__(self, seed: int):
         self.lock = threading.RLock()
-        self.bits = np.random.MT19937()
         self.calls: dict = {}  # compiled calls that draw from it, by what they make
         self.seed(seed)
+
+    @functools.cached_property
+    def bits(self):
+        """NumPy's engine, which holds the state. Made when it is first asked for: `numpy.random` is
+        a tenth of the time that importing this package would take."""
+        bits = np.random.MT19937()
+        bits._legacy_seeding(self.initial_seed & 0xFFFFFFFF)
+        return bits
 
     def seed(self, seed: int) -> None:
         """Start the stream of a 64-bit seed (its low 32 bits count)."""
         self.initial_seed = seed & 0xFFFFFFFFFFFFFFFF
-        self.bits._legacy_seeding(self.initial_seed & 0xFFFFFFFF)
+        if "bits" in self.__dict__:
+            self.bits._legacy_seeding(self.initial_seed & 0xFFFFFFFF)
         self.cached_normal: float | None = None
         self.fresh = True
 
