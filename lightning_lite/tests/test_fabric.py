@@ -210,11 +210,11 @@ def test_operations_are_counted():
 
 def test_arguments_of_the_command_line(monkeypatch):
     monkeypatch.setenv("LT_PRECISION", "bf16-mixed")
-    assert Fabric(accelerator="cpu")._precision.name == "32-true"
+    assert Fabric(accelerator="cpu")._precision.precision == "32-true"
     monkeypatch.setenv("LT_CLI_USED", "1")
     monkeypatch.setenv("LT_DEVICES", "1")
     for given in (None, "bf16-mixed"):
-        assert Fabric(accelerator="cpu", precision=given)._precision.name == "bf16-mixed"
+        assert Fabric(accelerator="cpu", precision=given)._precision.precision == "bf16-mixed"
     assert Fabric(accelerator="cpu", devices=1).world_size == 1
     with pytest.raises(ValueError, match=r"Fabric\(devices=2\): the command line says '1'"):
         Fabric(accelerator="cpu", devices=2)

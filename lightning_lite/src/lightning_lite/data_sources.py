@@ -159,7 +159,7 @@ class BatchMover:
     def __call__(self, batch: Any, dataloader_idx: int) -> Any:
         """The batch, converted, on the device."""
         if self.changes:
-            batch = self.precision.convert_batch(batch)
+            batch = self.precision.convert_input(batch)
         if self.before is not None:
             batch = self.before(batch, dataloader_idx)
         if self.transfer is not None:

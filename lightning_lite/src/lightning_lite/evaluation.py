@@ -15,6 +15,7 @@ from lightning_lite.state import Next, Predictions, RunningStage, TrainerFn
 from rushlight.utils.data import SequentialSampler
 
 _END = object()
+_CONTEXTS = {"validation": "val_step_context", "test": "test_step_context"}  # of a precision
 
 
 def no_gradients(trainer: Any) -> Any:
@@ -59,6 +60,7 @@ def evaluate_loader(trainer: Any, loader: Any, length: float, number: int, sever
     prefix = trainer.state.stage.hook_prefix
     name = f"{prefix}_step"
     step = trainer.strategy.step_of(trainer.lightning_module, name)
+    around = getattr(trainer.precision_settings, _CONTEXTS[prefix])
     which = (number,) if several else ()
     seen = seen_batches(trainer, number)
     restart = trainer.fit_loop.epoch_loop.val_loop
@@ -68,7 +70,7 @@ def evaluate_loader(trainer: Any, loader: Any, length: float, number: int, sever
         trainer.in_evaluation_batch = True
         hooks.call(f"on_{prefix}_batch_start", batch, batch_idx, *which)
         arguments = trainer.evaluation_signature.arguments(batch, batch_idx, number, several)
-        with trainer.precision_context(), trainer.precision_settings.forward():
+        with around():
             output = hooks.step(name, step, *arguments)
         hooks.call(f"on_{prefix}_batch_end", output, batch, batch_idx, *which)
         if results and trainer.state.stage is not RunningStage.SANITY_CHECKING:
@@ -212,7 +214,7 @@ def predict_loader(
         batch = trainer.on_device(batch, number)
         hooks.call("on_predict_batch_start", batch, batch_idx, *which)
         arguments = trainer.evaluation_signature.arguments(batch, batch_idx, number, several)
-        with trainer.precision_context(), trainer.precision_settings.forward():
+        with trainer.precision_settings.predict_step_context():
             output = hooks.step("predict_step", step, *arguments)
         hooks.call("on_predict_batch_end", output, batch, batch_idx, *which)
         if kept:

@@ -1,11 +1,10 @@
-"""Gradient clipping: by norm or by value."""
+"""Gradient clipping: what may be asked for."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from lightning_lite.errors import MisconfigurationException
-from rushlight.nn.utils import clip_grad_norm_, clip_grad_value_
 
 ALGORITHMS = ("norm", "value")
 
@@ -18,14 +17,3 @@ def check_clipping(value: Any, algorithm: Any) -> None:
         raise MisconfigurationException(
             f"gradient_clip_algorithm {algorithm!r}: expected 'norm' or 'value'"
         )
-
-
-def clip(optimizer: Any, value: float | None, algorithm: str | None) -> None:
-    """Clip the gradients of an optimizer's parameters in place, if the value is positive."""
-    if value is None or value <= 0:
-        return
-    parameters = [each for group in optimizer.param_groups for each in group["params"]]
-    if (algorithm or "norm").lower() == "value":
-        clip_grad_value_(parameters, value)
-    else:
-        clip_grad_norm_(parameters, value)

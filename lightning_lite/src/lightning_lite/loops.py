@@ -141,8 +141,7 @@ def train_batch(trainer: Any, batch: Any) -> None:
     if trainer.plain_steps and trainer.accumulate_grad_batches == 1:
         outputs = plain_step(trainer, batch, batch_idx)
     else:
-        with trainer.precision_context():
-            outputs = optimize(trainer, trainer.step_arguments(batch, batch_idx), batch_idx)
+        outputs = optimize(trainer, trainer.step_arguments(batch, batch_idx), batch_idx)
     if trainer.lr_scheduler_configs:
         if steps_now(trainer, batch_idx + 1):
             update_schedulers(trainer, "step", batch_idx + 1, plateau=False)

@@ -290,10 +290,12 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
             raise MisconfigurationException(
                 "manual_backward: set self.automatic_optimization = False in __init__ to use it"
             )
-        hooks = self.trainer.hooks
+        hooks, precision = self.trainer.hooks, self.trainer.precision_settings
+        loss = precision.pre_backward(loss, self)
         hooks.call("on_before_backward", loss)
-        with self.trainer.precision_settings.outside():
-            self.backward(loss, *args, **kwargs)
+        with precision.outside():
+            precision.backward(loss, self, None, *args, **kwargs)
+        precision.post_backward(loss, self)
         hooks.call("on_after_backward")
 
     def optimizer_step(
@@ -334,7 +336,9 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
         if gradient_clip_algorithm is None:
             gradient_clip_algorithm = self.trainer.gradient_clip_algorithm
         gradients.check_clipping(gradient_clip_val, gradient_clip_algorithm)
-        gradients.clip(optimizer, gradient_clip_val, gradient_clip_algorithm)
+        self.trainer.precision_settings.clip_gradients(
+            optimizer, gradient_clip_val or 0.0, (gradient_clip_algorithm or "norm").lower()
+        )
 
     def toggle_optimizer(self, optimizer: Any) -> None:
         """Only this optimizer's parameters need gradients, until `untoggle_optimizer`."""

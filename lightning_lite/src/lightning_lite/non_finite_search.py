@@ -62,7 +62,7 @@ def first_output(trainer: Any, arguments: tuple[Any, ...]) -> tuple[str, str] | 
     buffers = [(each, each.detach().clone()) for each in module.buffers()]
     kept, trainer.training_results = trainer.training_results, Results(training=True)
     try:
-        with random_state.isolated(), rl.no_grad(), trainer.precision_settings.forward():
+        with random_state.isolated(), rl.no_grad(), trainer.precision_settings.train_step_context():
             hooks.step("training_step", module.training_step, *arguments)
     except Exception:  # the step itself may refuse such numbers; what was found before counts
         pass

@@ -64,10 +64,14 @@ class Closure:
     def __call__(self) -> Any:
         """Compute loss and gradients; return the loss, None if the batch is skipped."""
         trainer = self.trainer
-        module, hooks = trainer.lightning_module, trainer.hooks
+        module, hooks, precision = (
+            trainer.lightning_module,
+            trainer.hooks,
+            trainer.precision_settings,
+        )
         factor = trainer.accumulate_grad_batches
         with rl.enable_grad():
-            with trainer.precision_settings.forward():
+            with precision.train_step_context():
                 output = hooks.step(
                     "training_step",
                     trainer.strategy.step_of(module, "training_step"),
@@ -86,8 +90,10 @@ class Closure:
                 loss = loss / factor
             self.outputs = {"loss": loss.detach(), **rest}
             watch_loss(trainer, self.outputs["loss"], self.batch_idx, self.arguments)
+            loss = precision.pre_backward(loss, module)
             hooks.call("on_before_backward", loss)
-            module.backward(trainer.precision_settings.scaled(loss))
+            precision.backward(loss, module, trainer.optimizers[0])
+            loss = precision.post_backward(loss, module)
             hooks.call("on_after_backward")
         return loss
 
@@ -97,7 +103,7 @@ class Closure:
         trainer = self.trainer
         optimizer = trainer.optimizers[0]
         if loss is not None:
-            trainer.precision_settings.unscale(optimizer)
+            trainer.precision_settings.unscale_gradients(optimizer)
         trainer.hooks.call("on_before_optimizer_step", optimizer)
         if trainer.clips_gradients:
             trainer.lightning_module.configure_gradient_clipping(
@@ -158,7 +164,7 @@ def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[s
     """Train on one batch; return what `on_train_batch_end` gets."""
     module = trainer.lightning_module
     if not module.automatic_optimization:
-        with trainer.precision_settings.forward():
+        with trainer.precision_settings.train_step_context():
             step = trainer.strategy.step_of(module, "training_step")
             output = trainer.hooks.step("training_step", step, *arguments)
         if isinstance(output, Mapping):

@@ -205,24 +205,22 @@ class LightningOptimizer:
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """Run the hooks before a step, then step, and count it."""
-        trainer = self._module.trainer
-        if self._module.automatic_optimization:
-            result = trainer.precision_settings.step(self._optimizer, closure, kwargs)
-        else:
-            if closure is None:
-                trainer.hooks.call("on_before_optimizer_step", self._optimizer)
-                result = self._optimizer.step(**kwargs)
-            else:
-                result = self._optimizer.step(closure=self._announced(closure, trainer), **kwargs)
+        module = self._module
+        precision = module.trainer.precision_settings
+        if not module.automatic_optimization:
+            closure = self._announced(closure or do_nothing_closure)
+        result = precision.optimizer_step(self._optimizer, model=module, closure=closure, **kwargs)
         self._on_step()
         return result
 
-    def _announced(self, closure: Callable[[], Any], trainer: Any) -> Callable[[], Any]:
+    def _announced(self, closure: Callable[[], Any]) -> Callable[[], Any]:
         """The closure with the hook after it."""
+        trainer = self._module.trainer
 
         def run() -> Any:
             with rl.enable_grad():
                 result = closure()
+            trainer.precision_settings.unscale_gradients(self._optimizer)
             trainer.hooks.call("on_before_optimizer_step", self._optimizer)
             return result
 

@@ -178,6 +178,7 @@ def work(trainer: Any, path: str | None, weights_only: bool | None) -> Any:
         if fn is TrainerFn.FITTING:
             fit(trainer, saved)
         else:
+            trainer.precision_settings.connect(module, [], [])
             result = evaluate(trainer)
     finally:
         rl.set_grad_enabled(previous)
@@ -305,6 +306,7 @@ def set_up_optimizers(trainer: Any) -> None:
     def count_step() -> None:
         progress.optimizer_steps += 1
 
+    _, found, configs = trainer.precision_settings.connect(module, found, configs)
     trainer.optimizers = found
     trainer.lr_scheduler_configs = configs
     trainer.lightning_optimizers = [
@@ -376,6 +378,7 @@ def clean_up(trainer: Any, status: str) -> None:
     if trainer.instruments is not None:
         trainer.instruments.remove()
         trainer.instruments = None
+    trainer.precision_settings.teardown()
     trainer.strategy.checkpoint_io.teardown()
     if trainer.state.fn is TrainerFn.FITTING:
         for logger in trainer.loggers:

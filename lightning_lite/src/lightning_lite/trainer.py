@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -296,7 +296,7 @@ class Trainer(TrainerProperties):
     def init_module(self, empty_init: bool | None = None) -> Iterator[None]:
         """A block whose new modules are on the trainer's device, in the dtype of its precision.
         Parameters are drawn whatever `empty_init` says."""
-        with rl.device(self.root_device), self.precision_context():
+        with rl.device(self.root_device), self.precision_settings.module_init_context():
             yield
 
     def explain(
@@ -341,10 +341,6 @@ class Trainer(TrainerProperties):
         """A batch on the device that the module is on."""
         return self.mover(batch, dataloader_idx)
 
-    def precision_context(self) -> AbstractContextManager[None]:
-        """The block in which a step runs."""
-        return self.precision_settings.context()
-
     def step_arguments(self, batch: Any, batch_idx: int) -> tuple[Any, ...]:
         """The arguments that the module's `training_step` takes."""
         return self.signature.arguments(batch, batch_idx, 0, False)
@@ -358,8 +354,9 @@ class Trainer(TrainerProperties):
 
     @property
     def clips_gradients(self) -> bool:
-        """Whether clipping is asked for, or the module does its own."""
-        return self.gradient_clip_val is not None or self.signature.clips
+        """Whether clipping is asked for, or the module or the precision does its own."""
+        asked = self.gradient_clip_val is not None or self.signature.clips
+        return asked or self.precision_settings.overrides("clip_gradients")
 
     def remember_module_modes(self) -> None:
         """Note which submodules are in training mode."""

@@ -252,7 +252,7 @@ class TrainerProperties:
     @property
     def precision(self) -> str:
         """The precision by its full name."""
-        return self.precision_settings.name
+        return self.precision_settings.precision
 
     @property
     def limit_train_batches(self) -> float:

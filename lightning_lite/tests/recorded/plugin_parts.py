@@ -12,7 +12,7 @@ import sys
 import types
 from pathlib import Path
 
-from parts import make_model, record
+from parts import make_model, record, sums
 
 PARTS = {}
 
@@ -299,6 +299,85 @@ def fsdp_precision(L, rl, part, folder):
         words = [str(each).rpartition(".")[2] for each in dtypes]
         found[name] = [made.precision, *words, scaler, sorted(made.state_dict())]
     found["errors"] = [refused(kind, each) for each in ("64-true", "16", None)]
+    return found
+
+
+def spy_on(kind, told):
+    """A precision that notes which of its methods are called, unless from another of them."""
+    names = """convert_module convert_input train_step_context val_step_context test_step_context
+        predict_step_context pre_backward backward post_backward optimizer_step clip_gradients
+        clip_grad_by_value clip_grad_by_norm connect""".split()
+
+    def noted(name):
+        def method(self, *args, **kwargs):
+            told.append(name)
+            return getattr(kind, name)(self, *args, **kwargs)
+
+        return method
+
+    methods = {name: noted(name) for name in names}
+    # Nothing is asked of the base's constructor.
+    return type("Spy", (kind,), {**methods, "precision": "spy", "__init__": lambda self: None})()
+
+
+def spied(L, rl, plugin, model, **options):
+    """A short fit, and what its precision was called."""
+    run = L.Trainer(
+        accelerator="cpu", devices=1, logger=False, plugins=[plugin],
+        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+        max_epochs=1, limit_train_batches=2, limit_val_batches=1, num_sanity_val_steps=0, **options
+    )  # fmt: skip
+    run.fit(model)
+    return run
+
+
+@recorded
+def precision_calls(L, rl, part, folder):
+    """The methods of a precision that loops call, in order, and what a changed one does."""
+    kind, found = part("plugins.precision").Precision, {}
+    options = {"plain": {}, "clipped": {"gradient_clip_val": 0.1},
+               "by value": {"gradient_clip_val": 0.1, "gradient_clip_algorithm": "value"},
+               "accumulated": {"accumulate_grad_batches": 2}}  # fmt: skip
+    for name, chosen in options.items():
+        told = []
+        run = spied(L, rl, spy_on(kind, told), make_model(L, rl), **chosen)
+        told.append("predict")
+        run.predict(run.lightning_module, run.lightning_module.val_dataloader())
+        found[name] = told
+        found[f"{name} precision"] = run.precision
+
+    class Manual(type(make_model(L, rl))):
+        def __init__(self):
+            super().__init__()
+            self.automatic_optimization = False
+
+        def training_step(self, batch, batch_idx):
+            optimizer = self.optimizers()
+            optimizer.zero_grad()
+            self.manual_backward(super().training_step(batch, batch_idx))
+            self.clip_gradients(optimizer.optimizer, 0.2, "norm")
+            optimizer.step()
+
+    told = []
+    spied(L, rl, spy_on(kind, told), Manual())
+    found["manual"] = told
+
+    class Halved(kind):
+        def convert_input(self, data):
+            return [each / 2 for each in data]
+
+        def pre_backward(self, tensor, module):
+            return super().pre_backward(tensor * 3, module)
+
+        def main_params(self, optimizer):
+            yield optimizer.param_groups[0]["params"][0]
+
+    model = make_model(L, rl)
+    with rl.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(0.1)
+    spied(L, rl, Halved(), model, gradient_clip_val=0.1)
+    found["weights"] = sums(model)
     return found
 
 

@@ -214,8 +214,11 @@ class Fabric:
 
     def backward(self, tensor: Any, *args: Any, model: Any = None, **kwargs: Any) -> None:
         """Differentiate a loss, scaled if the precision asks for it."""
-        with self._precision.outside():
-            self._precision.scaled(tensor).backward(*args, **kwargs)
+        precision = self._precision
+        with precision.outside():
+            tensor = precision.pre_backward(tensor, model)
+            precision.backward(tensor, model, *args, **kwargs)
+            precision.post_backward(tensor, model)
 
     def clip_gradients(
         self,
@@ -231,7 +234,7 @@ class Fabric:
         if (clip_val is None) == (max_norm is None):
             raise ValueError("clip_gradients: give one of clip_val and max_norm")
         raw = getattr(optimizer, "optimizer", optimizer)
-        self._precision.unscale(raw)
+        self._precision.unscale_gradients(raw)
         held = [each for group in raw.param_groups for each in group["params"]]
         if clip_val is not None:
             rl.nn.utils.clip_grad_value_(held, clip_val)
@@ -242,7 +245,7 @@ class Fabric:
 
     def autocast(self) -> AbstractContextManager:
         """A block that computes in the precision, as calls of set-up modules do."""
-        return self._precision.forward()
+        return self._precision.forward_context()
 
     def to_device(self, obj: Any) -> Any:
         """A module, tensor or container of tensors on the device."""
@@ -300,7 +303,7 @@ class Fabric:
     @contextmanager
     def init_tensor(self) -> Iterator[None]:
         """A block whose new tensors are on the device, in the dtype of the precision."""
-        with rl.device(self.device), self._precision.context():
+        with rl.device(self.device), self._precision.tensor_init_context():
             yield
 
     @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import rushlight as rl
-from lightning_lite.batches import map_tensors, move_to_device
+from lightning_lite.batches import move_to_device
 
 T_destination = TypeVar("T_destination", bound=dict[str, Any])
 STEPS = ("training_step", "validation_step", "test_step", "predict_step")
@@ -26,13 +26,8 @@ class _FabricOptimizer:
 
     def step(self, closure: Callable | None = None) -> Any:
         """Step; gradients of scaled losses are unscaled before, and skipped where infinite."""
-        precision = self._fabric._precision
-        if precision.scaler is None:
-            result = self._optimizer.step() if closure is None else self._optimizer.step(closure)
-        else:
-            result = None if closure is None else closure()
-            precision.scaler.step(self._optimizer)
-            precision.scaler.update()
+        given = {} if closure is None else {"closure": closure}
+        result = self._fabric._precision.optimizer_step(self._optimizer, **given)
         self._fabric.call("on_after_optimizer_step", strategy=self._fabric.strategy, optimizer=self)
         return result
 
@@ -68,10 +63,10 @@ class _FabricModule(rl.nn.Module):
 
     def _run(self, function: Callable, args: Any, kwargs: Any) -> Any:
         precision = self._fabric._precision
-        args, kwargs = precision.convert_batch((args, kwargs))
-        with precision.context(), precision.forward():
+        args, kwargs = precision.convert_input((args, kwargs))
+        with precision.forward_context():
             output = function(*args, **kwargs)
-        return map_tensors(output, _to_default)
+        return precision.convert_output(output)
 
     def mark_forward_method(self, method: Callable | str) -> None:
         """Let a method of the module run like a call. ValueError if there is none of that name."""
@@ -103,10 +98,6 @@ class _FabricModule(rl.nn.Module):
             run = self._fabric.strategy.step_of(original, name)
             return lambda *args, **kwargs: self._run(run, args, kwargs)
         return found
-
-
-def _to_default(tensor: rl.Tensor) -> rl.Tensor:
-    return tensor.to(rl.get_default_dtype()) if tensor.is_floating_point() else tensor
 
 
 class _FabricDataLoader:

@@ -60,7 +60,7 @@ class BitsandbytesPrecision(Precision):
                 f"BitsandbytesPrecision: 'int8' computes in float16; got dtype={dtype}"
             )
         Settings.__init__(self, "32-true")
-        self.name, self.dtype, self.converts = mode, dtype, True
+        self.precision, self.dtype = mode, dtype
         self.ignore_modules = ignore_modules or set()
 
     def convert_module(self, module: Any) -> Any:
@@ -71,7 +71,7 @@ class BitsandbytesPrecision(Precision):
             )
         if not any(isinstance(each, QuantizedLinear) for each in module.modules()):
             for parent, name, layer in list(self._layers(module)):
-                setattr(parent, name, _LAYERS[self.name](layer))
+                setattr(parent, name, _LAYERS[self.precision](layer))
         for each in module.modules():
             if isinstance(each, QuantizedLinear):
                 each.dtype = self.dtype

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 import rushlight as rl
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.lazy import attach
-from lightning_lite.precision import MIXED
+from lightning_lite.precision import MIXED, cast
 from lightning_lite.precision import Precision as Settings
 from lightning_lite.utilities.apply_func import apply_to_collection
 from lightning_lite.utilities.rank_zero import rank_zero_warn
@@ -28,39 +27,6 @@ class Precision(Settings):
 
     def __init__(self) -> None:
         super().__init__("32-true")
-
-    @property
-    def precision(self) -> str:
-        """The name, as the Trainer's argument has it."""
-        return self.name
-
-    def convert_input(self, data: Any) -> Any:
-        """A batch whose floating-point tensors have the dtype that steps are given.
-
-        >>> HalfPrecision("bf16-true").convert_input({"x": rl.ones(2), "y": rl.tensor(3)})
-        {'x': tensor([1., 1.], dtype=rushlight.bfloat16), 'y': tensor(3)}
-        """
-        return apply_to_collection(data, rl.Tensor, self._to, self.dtype)
-
-    def convert_output(self, data: Any) -> Any:
-        """Results whose floating-point tensors have the default dtype."""
-        return apply_to_collection(data, rl.Tensor, self._to, rl.get_default_dtype())
-
-    @staticmethod
-    def _to(tensor: Any, dtype: Any) -> Any:
-        return tensor.to(dtype) if tensor.is_floating_point() else tensor
-
-    def forward_context(self) -> AbstractContextManager[Any]:
-        """The block in which steps run."""
-        return self.forward() if self.low is not None else self.context()
-
-    def tensor_init_context(self) -> AbstractContextManager[Any]:
-        """A block whose new floating-point tensors have the dtype of inputs."""
-        return self.context()
-
-    def module_init_context(self) -> AbstractContextManager[Any]:
-        """A block whose new modules have the dtype of the weights."""
-        return self.context()
 
 
 class DoublePrecision(Precision):
@@ -166,6 +132,10 @@ class MixedPrecision(Precision):
             )
         self.scaler = scaler or self.scaler
 
+    def autocast_context_manager(self) -> rl.autocast:
+        """The block under autocast."""
+        return rl.autocast(self.device_type, self.low)
+
 
 # Dtypes in which layers compute and gradients are reduced.
 _SHARDED = {
@@ -210,13 +180,25 @@ class FSDPPrecision(Precision):
             kind = ShardedGradScaler if processes > 1 else rl.amp.GradScaler
             self.scaler = kind(device_type)
 
+    def convert_input(self, data: Any) -> Any:
+        """A batch whose floating-point tensors have the dtype of the weights.
+
+        >>> FSDPPrecision("bf16-true").convert_input({"x": rl.ones(2), "y": rl.tensor(3)})
+        {'x': tensor([1., 1.], dtype=rushlight.bfloat16), 'y': tensor(3)}
+        """
+        return cast(data, self.dtype)
+
+    def convert_output(self, data: Any) -> Any:
+        """Results whose floating-point tensors have the default dtype."""
+        return cast(data, rl.get_default_dtype())
+
     @property
     def mixed_precision_config(self) -> Dtypes:
         """The dtypes of `rushlight.distributed.fsdp`. Warns of a precision without "mixed"."""
-        if self.name in ("16-true", "bf16-true"):
+        if self.precision in ("16-true", "bf16-true"):
             rank_zero_warn(
-                f"FSDPPrecision({self.name!r}): layers compute in {self.dtype}; the parts of "
+                f"FSDPPrecision({self.precision!r}): layers compute in {self.dtype}; the parts of "
                 "parameters keep the dtype of the model"
             )
-        dtype = getattr(rl, _SHARDED[self.name])
+        dtype = getattr(rl, _SHARDED[self.precision])
         return Dtypes(param_dtype=dtype, reduce_dtype=dtype, buffer_dtype=dtype)

@@ -110,7 +110,7 @@ class FSDPStrategy(DividedStates):
         from lightning_lite.plugins.precision import FSDPPrecision
 
         made = super().make_precision(precision, device_type)
-        return made if made.name == "64-true" else FSDPPrecision(made.name)
+        return made if made.precision == "64-true" else FSDPPrecision(made.precision)
 
     def _precisions(self) -> tuple[Any, Any]:
         """Dtypes of the model and its parts: those that were given, otherwise the plug-in's."""
