@@ -8,6 +8,7 @@ import warnings
 from rushlight import devices, dtypes
 from rushlight.machine import determinism, threads
 from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops.elementwise.comparison import where
 from rushlight.tensor.dispatch import captured_part, readable, stack
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
@@ -318,7 +319,6 @@ def cond(pred, true_fn, false_fn, operands=()):
         return _control_flow().record_cond(recorder, pred, true_fn, false_fn, operands)
     if getattr(pred, "_level", None) is None or readable(pred):
         return (true_fn if bool(pred) else false_fn)(*operands)
-    from rushlight.ops.elementwise.comparison import where
     from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
     (ours, spec), (theirs, other) = (
