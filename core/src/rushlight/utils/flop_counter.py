@@ -69,7 +69,7 @@ _FORMULAS = {
     "transposed convolution": (_transposed_convolution, (0, 1)),
     "attention": (_attention, (0, 1, 2)),
     "recurrence": (_recurrence, (0, 3)),
-    "bilinear": (_bilinear, (0, 1, 2)),
+    "two-sided product": (_bilinear, (0, 1, 2)),
 }
 
 

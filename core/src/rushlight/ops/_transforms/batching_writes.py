@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.ops._table.op import TABLE
 from rushlight.ops._transforms.batching import aligned, batched, call, is_batched
 from rushlight.ops._transforms.wrappers import call_op, replace, shed
+from rushlight.ops.creation import conversion
+from rushlight.ops.indexing import items
+from rushlight.ops.random import sampling
 from rushlight.tensor.tensor import Tensor
 
 
@@ -58,28 +60,27 @@ def _store(name, target, new):
 
 def special(level, function, args, kwargs):
     """Functions on arrays that are no ops: copying in, filling, writing at an index, drawing."""
-    name = function.__name__
-    if name == "copy_":
+    if function is conversion.copy_:
         target, source = args[:2]
         if not is_batched(target, level):
-            raise _captured("copy_")
+            raise _captured(function.__name__)
         target._inner.copy_(aligned(source, level, target.dim()))
         return target
-    if name == "fill_":
+    if function is conversion.fill_:
         if not is_batched(args[0], level):
-            raise _captured("fill_")
+            raise _captured(function.__name__)
         value = args[1]
         if isinstance(value, Tensor):
             return args[0].copy_(value)
         args[0]._inner.fill_(value)
         return args[0]
-    if name == "put":
+    if function is items.put:
         target, index, values, accumulate = args
         if not is_batched(target, level):
             raise _captured("index_put_")
-        new = call(level, TABLE["_index_put"], [_before(target), values, index, accumulate])
+        new = call(level, items._index_put.op, [_before(target), values, index, accumulate])
         return _store("index_put_", target, new)
-    if name == "fill_with":
+    if function is sampling.fill_with:
         from rushlight.ops._transforms.batching_random import fill_batched
 
         return fill_batched(level, function, *args)

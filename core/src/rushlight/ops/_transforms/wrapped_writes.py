@@ -9,8 +9,11 @@ from __future__ import annotations
 from rushlight.dtypes import can_cast
 from rushlight.errors import shape_text
 from rushlight.ops._table.arrays import link
-from rushlight.ops._table.op import TABLE
 from rushlight.ops._transforms.wrappers import call_op, placeholder, take_out, write_out
+from rushlight.ops.creation import conversion
+from rushlight.ops.indexing import items
+from rushlight.ops.random import sampling
+from rushlight.ops.shape import views as shape_views
 from rushlight.tensor.storage import storage_of
 
 RECORDING = ("grad", "jvp")  # the kinds of levels that record
@@ -96,13 +99,11 @@ def assign(target, new):
         base = target
     else:
         views = [v for v in _views(base) if v is not target]
-        updated = TABLE["view_scatter"].function(alias(base), new, target._path)
+        updated = shape_views.view_scatter(alias(base), new, target._path)
         base.rebind(updated)
         target.rebind(new)
     for view in views:
-        from rushlight.ops.shape.views import follow
-
-        view.rebind(follow(view._path, alias(base)))
+        view.rebind(shape_views.follow(view._path, alias(base)))
 
 
 def gives_views(op):
@@ -149,15 +150,14 @@ def process(level, function, args, kwargs, call):
 
 def special(level, function, args, kwargs):
     """Functions on arrays that are no ops: copying in, filling, writing at an index, drawing."""
-    name = function.__name__
-    if name == "copy_":
-        return write(level, TABLE["_copy"], args[0], [args[0], args[1]])
-    if name == "fill_":
-        return write(level, TABLE["_fill"], args[0], [args[0], args[1]])
-    if name == "put":
+    if function is conversion.copy_:
+        return write(level, conversion._copy.op, args[0], [args[0], args[1]])
+    if function is conversion.fill_:
+        return write(level, conversion._fill.op, args[0], [args[0], args[1]])
+    if function is items.put:
         target, index, values, accumulate = args
-        return write(level, TABLE["_index_put"], target, [target, values, index, accumulate])
-    if name == "fill_with":
+        return write(level, items._index_put.op, target, [target, values, index, accumulate])
+    if function is sampling.fill_with:
         target, sample = args
         inner = target._inner if getattr(target, "_level", None) is level else target
         lift(target, level)

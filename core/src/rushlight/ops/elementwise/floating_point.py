@@ -191,8 +191,10 @@ fmin.gradient(
 
 
 # ------------------------------------------------------------------------- neighbours and the parts
-def broadcast_pair(name, function):
-    """Make a body on arrays of a NumPy function of two arrays, with a broadcasting error."""
+def broadcast_pair(function, name=None):
+    """Make a body on arrays of a NumPy function of two arrays, with a broadcasting error that names
+    it."""
+    name = name or function.__name__
 
     def run(input, other):
         try:
@@ -221,7 +223,7 @@ def _pair_samples(make):
     ]
 
 
-_nextafter = broadcast_pair("nextafter", np.nextafter)
+_nextafter = broadcast_pair(np.nextafter)
 
 
 @op(
@@ -390,14 +392,14 @@ def _refuse_bool(name, array):
 def gcd(input: Tensor, other: Tensor):
     """The greatest common divisor of integers, broadcast; ``gcd(0, 0)`` is 0."""
     _refuse_bool("gcd", input)
-    return np.asarray(broadcast_pair("gcd", np.gcd)(input, other), input.dtype)
+    return np.asarray(broadcast_pair(np.gcd)(input, other), input.dtype)
 
 
 @op(batching="elements", **_INTEGERS)
 def lcm(input: Tensor, other: Tensor):
     """The least common multiple of integers, broadcast; 0 if either is 0."""
     _refuse_bool("lcm", input)
-    return np.asarray(broadcast_pair("lcm", np.lcm)(input, other), input.dtype)
+    return np.asarray(broadcast_pair(np.lcm)(input, other), input.dtype)
 
 
 def _integers(promoted):

@@ -40,7 +40,7 @@ def pair_of_tensors(name, names, first, second):
 
 def in_double(name, function):
     """A body on two arrays: broadcast, computed in float64, returned in the operands' dtype."""
-    run = broadcast_pair(name, np.broadcast_arrays)
+    run = broadcast_pair(np.broadcast_arrays, name)
 
     def body(first, second):
         a, b = run(first, second)

@@ -373,7 +373,7 @@ def unbind_gradient(grad, input_shape, dim):
 def _unbound(input, dim):
     if type(dim) is not int:
         return NotImplemented
-    return construction.parts(input, dim, None, one_of_many("unbind"))
+    return construction.parts(input, dim, None, one_of_many(unbind.op.name))
 
 
 unbind.op.options["made_by"] = _unbound

@@ -506,7 +506,7 @@ def linear_gradient(grad, input, weight, input_shape, needs):
         (make(2, 2), make(2, 3), make(4, 2, 3), make(4)),
     ],
     autocast="as_given",
-    flops="bilinear",
+    flops="two-sided product",
 )
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input1 @ weight[k] @ input2`` for every output k, plus `bias`."""
