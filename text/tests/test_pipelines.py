@@ -7,6 +7,7 @@ import socket
 import pytest
 
 import rushlight as rl
+import rushlight_text
 from rushlight_text import zoo
 from rushlight_text.models.pretrained import build_model, save_model
 from rushlight_text.pipelines import PACKAGED, TASKS, pipeline
@@ -236,3 +237,9 @@ def test_tasks_are_checked():
     for task in TASKS[len(PACKAGED) :]:
         with pytest.raises(ValueError, match="needs the folder of a model"):
             pipeline(task)
+
+
+def test_pipeline_at_the_root():
+    assert rushlight_text.pipeline is pipeline
+    assert "pipeline" in dir(rushlight_text)
+    assert rushlight_text.pipeline("sentiment")("a lovely film")["label"] == "positive"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         prototype,
         zoo,
     )
+    from rushlight_text.pipelines import pipeline
 
 __all__ = [
     "__version__",
@@ -32,6 +33,7 @@ __all__ = [
     "metrics",
     "models",
     "nn",
+    "pipeline",
     "pipelines",
     "prototype",
     "tokenizers",
@@ -46,14 +48,16 @@ _LATER = "datasets experimental generation legacy metrics models nn pipelines pr
 
 
 def __getattr__(name: str):
-    """The modules that are imported at their first use."""
+    """What is imported at its first use."""
     if name in _LATER:
         return importlib.import_module(f"rushlight_text.{name}")
+    if name == "pipeline":
+        return importlib.import_module("rushlight_text.pipelines").pipeline
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, "pipeline"})
 
 
 def disable_torchtext_deprecation_warning() -> None:
