@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from rushlight.errors import type_name
+from rushlight.machine import np
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # categories, lowest first
 
@@ -162,16 +163,27 @@ PROMOTION = tuple(tuple(_promote(a, b) for b in ALL) for a in ALL)
 
 
 PYTHON_TYPES: dict = {bool: bool_, int: int64, float: float64, complex: complex128}
+# What programs give in place of one by mistake. Other objects stand for one in traced programs.
+_NO_DTYPES = (str, int, float, complex, list, tuple, dict, np.dtype)
 
 
 def as_dtype(given):
     """The dtype that Python's `bool`, `int`, `float` or `complex` stands for; else what was given.
 
+    TypeError for names of dtypes, numbers and NumPy's dtypes.
+
     >>> import rushlight
     >>> rushlight.zeros(2, dtype=bool)
     tensor([False, False])
     """
-    return given if type(given) is dtype else PYTHON_TYPES.get(given, given)
+    if type(given) is dtype:
+        return given
+    if isinstance(given, _NO_DTYPES) or type(given) is type and given not in PYTHON_TYPES:
+        raise TypeError(
+            f"argument 'dtype' must be a dtype such as rushlight.float32, not {given!r} "
+            f"({type_name(given)})"
+        )
+    return PYTHON_TYPES.get(given, given)
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:

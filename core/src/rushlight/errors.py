@@ -16,8 +16,10 @@ def type_name(value) -> str:
 
 
 def argument_error(op: str, name: str, expected: str, given) -> TypeError:
-    """``op(): argument 'name' must be <expected>, not <type of given>``."""
-    return TypeError(f"{op}(): argument '{name}' must be {expected}, not {type_name(given)}")
+    """``op(): argument 'name' must be <expected>, not <type of given>``; without `op` where it is
+    empty."""
+    start = f"{op}(): " if op else ""
+    return TypeError(f"{start}argument '{name}' must be {expected}, not {type_name(given)}")
 
 
 class OutOfMemoryError(RuntimeError):

@@ -76,7 +76,7 @@ def _full_mask(input, mask):
 def _masked(input, mask, value, dtype=None):
     """The input in `dtype`, with `value` where the mask is false."""
     if dtype is not None and dtype is not input._dtype:
-        input = input.to(dtype)
+        input = input.to(dtype=dtype)
     return input if mask is None else where(_full_mask(input, mask), input, value)
 
 
@@ -180,7 +180,7 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
     found = input._dtype if dtype is None else dtype
     if found.category != FLOAT:
         if mask is None:
-            return nanmedian(input if dtype is None else input.to(dtype), dim, keepdim)[0]
+            return nanmedian(input if dtype is None else input.to(dtype=dtype), dim, keepdim)[0]
         raise ValueError(f"masked median expects a floating-point dtype; got {found}")
     return nanmedian(_masked(input, mask, math.nan, dtype), dim, keepdim)[0]
 

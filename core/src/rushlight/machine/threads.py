@@ -288,10 +288,10 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Set the number of threads; waits for a running job. Raises ValueError for n < 1."""
+    """Set the number of threads; waits for a running job. Raises RuntimeError for n < 1."""
     global _threads
     if not isinstance(n, int) or n < 1:
-        raise ValueError(f"set_num_threads expects a positive integer, got {n!r}")
+        raise RuntimeError(f"set_num_threads expects a positive integer, got {n!r}")
     with forking.POOL:
         _threads = n
         if _pool is not None:

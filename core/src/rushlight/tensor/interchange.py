@@ -85,7 +85,9 @@ def _shape_of(data):
     if isinstance(data, (Tensor, np.ndarray)):
         return tuple(data.shape)
     if isinstance(data, (list, tuple)) or (
-        hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str)
+        hasattr(data, "__len__")
+        and hasattr(data, "__getitem__")
+        and not isinstance(data, str | dict)
     ):
         if not len(data):
             return (0,)
@@ -102,7 +104,11 @@ def _leaves(data, depth=0, shape=None):
             kind = type(data).__name__
             if kind in ("list", "tuple"):
                 raise ValueError(f"expected a number at dim {depth}, got a sequence (ragged data)")
-            raise TypeError(f"new(): invalid data type '{kind}'")
+            if kind == "str" and depth:
+                raise ValueError("too many dimensions 'str'")
+            if kind == "str":
+                raise TypeError("new(): invalid data type 'str'")
+            raise RuntimeError(f"Could not infer dtype of {kind}")
         yield data
         return
     if not hasattr(data, "__len__"):

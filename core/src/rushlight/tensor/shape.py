@@ -77,7 +77,7 @@ def wrap_dims(dim, ndim: int, empty_is_all: bool = True) -> tuple:
     return (found,) if ndim else ()
 
 
-def as_int(value, name: str, op: str = "op") -> int:
+def as_int(value, name: str, op: str = "") -> int:
     """An exact int from anything with ``__index__`` but truth values."""
     try:
         if type(value) is bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rushlight.dtypes import BOOL, INTEGER, as_dtype
+from rushlight.dtypes import BOOL, INTEGER, as_dtype, dtype
 from rushlight.errors import argument_error, type_name
 from rushlight.machine import np
 
@@ -51,10 +51,11 @@ def checked(op, values):
             if found is not bool:
                 values[position] = _truth(op.label, name, value)
         elif kind is DTYPE:
-            values[position] = as_dtype(value) if found is type else value
+            if value is not None and found is not dtype:
+                values[position] = as_dtype(value)
         elif kind is POSITION:
-            dtype = getattr(value, "_dtype", None)
-            if dtype is not None and dtype.category == INTEGER and not value.dim():
+            held = getattr(value, "_dtype", None)
+            if held is not None and held.category == INTEGER and not value.dim():
                 values[position] = value.item()
         elif found is not int and not (optional and value is None):
             values[position] = whole(op.label, name, value)
@@ -62,9 +63,9 @@ def checked(op, values):
 
 
 def _truth(op, name, value):
-    dtype = getattr(value, "_dtype", None)
-    if dtype is not None:
-        if dtype.category == BOOL and not value.dim() and not value.requires_grad:
+    held = getattr(value, "_dtype", None)
+    if held is not None:
+        if held.category == BOOL and not value.dim() and not value.requires_grad:
             return value.item()
     elif not isinstance(value, _NO_TRUTH):
         return value  # of a kind that stands for one while a program is traced
@@ -96,8 +97,8 @@ def _one(value):
         return value
     if isinstance(value, np.integer):
         return int(value)
-    dtype = getattr(value, "_dtype", None)
-    if dtype is not None:
-        plain = dtype.category == INTEGER and value.dim() < 2 and value.numel() == 1
+    held = getattr(value, "_dtype", None)
+    if held is not None:
+        plain = held.category == INTEGER and value.dim() < 2 and value.numel() == 1
         return value.item() if plain and not value.requires_grad else _REFUSED
     return _REFUSED if isinstance(value, _NOT_WHOLE) else value

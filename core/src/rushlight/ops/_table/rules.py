@@ -16,6 +16,7 @@ from rushlight.dtypes import (
     default,
     refuse_promotion,
 )
+from rushlight.errors import argument_error
 from rushlight.machine import np
 from rushlight.machine.arrays import is_complex
 
@@ -43,6 +44,15 @@ def number_dtype(value):
     if isinstance(value, complex):
         return default.float.to_complex()
     return default.float if hasattr(value, "__float__") else None
+
+
+def as_number(op, name, value):
+    """A number, of a tensor its element; TypeError of the function `op` for what is none."""
+    if hasattr(value, "_array"):
+        return value.item()
+    if number_dtype(value) is None:
+        raise argument_error(op, name, "Number", value)
+    return value
 
 
 def filling_dtype(value):

@@ -129,7 +129,7 @@ _transfer.gradient(input=lambda grad, source: grad.to(source))
 def parse_to(args, kwargs):
     """The forms of ``to``: (dtype, device, other), ``copy`` and the rest by keyword."""
     dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
-    if type(dtype) is type:
+    if dtype is not None:
         dtype = dtypes.as_dtype(dtype)
     copy = kwargs.pop("copy", False)
     non_blocking = kwargs.pop("non_blocking", False)
@@ -251,7 +251,10 @@ def _type(self, dtype=None, non_blocking=False):
         home = "rushlight.cuda" if self.is_cuda else "rushlight"
         return f"{home}.{dtypes.TITLES[self._dtype.name]}Tensor"
     if isinstance(dtype, str):
-        return self.to(_FROM_LEGACY[dtype.rsplit(".", 1)[-1]])
+        found = _FROM_LEGACY.get(dtype.rpartition(".")[2])
+        if found is None:
+            raise ValueError(f"invalid type: {dtype!r}; expected one such as 'FloatTensor'")
+        return self.to(found)
     return self.to(dtype if isinstance(dtype, dtypes.dtype) else dtype.dtype)  # a FloatTensor
 
 

@@ -26,7 +26,7 @@ from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.number_limits import ends_of_range
 from rushlight.ops._table.numbers import plain_numbers
 from rushlight.ops._table.numpy_names import first_by_keyword, numpy_names
-from rushlight.ops._table.rules import filling_dtype, number_dtype
+from rushlight.ops._table.rules import as_number, filling_dtype, number_dtype
 from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.creation.program_tensors import constant, full_like_of_program, of_program
 from rushlight.tensor import construction
@@ -43,7 +43,7 @@ from rushlight.tensor.memory_format import (
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
 from rushlight.tensor.overriding import call_by_override
-from rushlight.tensor.shape import normalize_size
+from rushlight.tensor.shape import as_int, normalize_size
 from rushlight.tensor.storage import Storage, row_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
@@ -194,6 +194,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """A 1-D tensor that shares memory with an object with the buffer protocol."""
+    dtype = as_dtype(dtype)
     array = np.frombuffer(buffer, BY_CODE[dtype.code], count, offset)
     return finish(array, dtype, None, requires_grad)
 
@@ -344,8 +345,7 @@ def full(
             made = _filled_quickly(size, fill_value, dtype)
         if made is not None:
             return made
-    if isinstance(fill_value, Tensor):
-        fill_value = fill_value.item()
+    fill_value = as_number("full", "fill_value", fill_value)
     dtype = filling_dtype(fill_value) if dtype is None else as_dtype(dtype)
     return _filled((size,), fill_value, dtype, device, requires_grad, out)
 
@@ -379,6 +379,8 @@ def _like(fill):
             found = call_by_override(make, (input,), {k: v for k, v in options.items() if v})
             if found is not NotImplemented:
                 return found
+            if not isinstance(input, Tensor):
+                raise argument_error(make.__name__, "input", "Tensor", input)
         if (input.layout != "strided" or input.is_nested) and layout is None:
             options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
             return type(input).__torch_function__(make, (), (input,), options)
@@ -457,7 +459,7 @@ def full_like(
     if transforms.levels:
         return made.fill_(fill_value)
     if made._device is not devices.meta:
-        fill_value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+        fill_value = as_number("full_like", "fill_value", fill_value)
         array = (made._elements if made.is_nested else made)._array
         fill_value = held(fill_value, made._dtype)
         if type(array) is not np.ndarray or not blocks.fill(array, fill_value):
@@ -507,7 +509,8 @@ def arange(
         return construction.inferred(construction.made(array, dtypes.int64))
     if end is None:
         raise TypeError("arange() missing 1 required positional argument: 'end'")
-    values = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    named = zip(("start", "end", "step"), (start, end, step), strict=True)
+    values = [as_number("arange", name, value) for name, value in named]
     start, end, step = values
     if dtype is None and out is not None:
         dtype = out._dtype
@@ -563,10 +566,9 @@ def linspace(
     ):
         array = vectors.evenly_spaced(steps, start, end, BY_CODE[default.float.code])
         return construction.inferred(construction.made(array, default.float))
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    start, end = as_number("linspace", "start", start), as_number("linspace", "end", end)
     dtype = default.float if dtype is None else as_dtype(dtype)
-    if isinstance(steps, float):
-        raise argument_error("linspace", "steps", "int", steps)
+    steps = as_int(steps, "steps", "linspace")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     refuse_limited("linspace", dtype if steps > 1 else default.float)
@@ -588,8 +590,8 @@ def logspace(
     """`steps` numbers from ``base ** start`` to ``base ** end``, evenly spaced in the exponent."""
     only_strided("logspace", layout)
     dtype = default.float if dtype is None else as_dtype(dtype)
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    start, end = ends_of_range(start, end, steps, dtype)
+    start, end = as_number("logspace", "start", start), as_number("logspace", "end", end)
+    start, end = ends_of_range(start, end, as_int(steps, "steps", "logspace"), dtype)
     refuse_limited("logspace", dtype)
     exponents = linspace(start, end, steps, dtype=dtypes.float64)
     with np.errstate(over="ignore"):
@@ -610,7 +612,7 @@ def eye(
     only_strided("eye", layout)
     dtype = default.float if dtype is None else as_dtype(dtype)
     for name, value in (("n", n), ("m", m)):
-        if value is not None and value < 0:
+        if value is not None and as_int(value, name, "eye") < 0:
             raise RuntimeError(f"eye: {name} must be greater or equal to 0, got {value}")
     if dtype.category != FLOAT:  # those of eight bits hold a one and a zero
         refuse_limited("eye", dtype)

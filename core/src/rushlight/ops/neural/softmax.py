@@ -139,7 +139,7 @@ def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
             _stacklevel,
         )  # softmax(input, dim, dtype), the tensor function's form
     dim = _default_dim("softmax", input.dim()) if dim is None else dim
-    return _softmax(input if dtype is None else input.to(dtype), dim)
+    return _softmax(input if dtype is None else input.to(dtype=dtype), dim)
 
 
 @composite(
@@ -153,7 +153,7 @@ def log_softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     if not isinstance(_stacklevel, int):
         _stacklevel, dtype = 3, _stacklevel
     dim = _default_dim("log_softmax", input.dim()) if dim is None else dim
-    return _log_softmax(input if dtype is None else input.to(dtype), dim)
+    return _log_softmax(input if dtype is None else input.to(dtype=dtype), dim)
 
 
 @composite(in_aten=False, method=False, samples=[(1,), (0,)])

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
+from rushlight.errors import argument_error
 from rushlight.kernels.launch.execution import FLOAT32
 from rushlight.kernels.random import fills
 from rushlight.machine import np, threads
 from rushlight.ops._calls.direct import tensor_of
 from rushlight.ops._table.inplace import written
-from rushlight.ops.random.generators import default_generator
+from rushlight.ops.random.generators import Generator, default_generator
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack
 from rushlight.tensor.tensor import EXACT
@@ -26,6 +27,8 @@ def _engine(generator):
     """The engine that draws on the CPU, or None."""
     if generator is None:
         return default_generator.engine
+    if not isinstance(generator, Generator):
+        raise argument_error("", "generator", "Generator", generator)
     return generator.engine if generator.device is devices.cpu else None
 
 

@@ -9,6 +9,7 @@ import math
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import FLOAT, as_dtype, default
+from rushlight.errors import argument_error
 from rushlight.kernels.random import sampled_indices as drawn_indices
 from rushlight.kernels.random.normals import box_muller
 from rushlight.machine import memory, np
@@ -18,6 +19,7 @@ from rushlight.ops._table.inplace import check_writable, written
 from rushlight.ops._table.number_limits import check_uniform
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops._table.recording import record
+from rushlight.ops._table.rules import as_number
 from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.creation.tensors import empty_like, finish, size_of
 from rushlight.ops.random import compiled_sampling as drawing
@@ -36,7 +38,7 @@ from rushlight.ops.random.generators import (  # noqa: F401 - names that are loo
 from rushlight.tensor.dispatch import STATE, captured, readable, stack, through_levels
 from rushlight.tensor.layout import only_strided
 from rushlight.tensor.overriding import overridable
-from rushlight.tensor.shape import normalize_size
+from rushlight.tensor.shape import as_int, normalize_size
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -72,6 +74,8 @@ def for_examples(parameter):
 def _engine(generator, device=devices.cpu):
     if generator is None:
         return generator_of(device).engine
+    if not isinstance(generator, Generator):
+        raise argument_error("", "generator", "Generator", generator)
     if device is not devices.meta and generator.device is not device:
         raise RuntimeError(
             f"Expected a '{device.type}' device type for generator but found "
@@ -247,7 +251,7 @@ def randint(
 def _check_bounds(low, high, size=()):
     if high is None or size is None:
         raise TypeError("randint(): expected high and size, or low, high and size")
-    if high <= low:
+    if as_number("randint", "high", high) <= as_number("randint", "low", low):
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
@@ -264,7 +268,7 @@ def randperm(
 ):  # fmt: skip
     """A random permutation of 0 .. n-1."""
     only_strided("randperm", layout)
-    if n < 0:
+    if as_int(n, "n", "randperm") < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     usual = dtypes.int64 if out is None else out._dtype
     dtype = usual if dtype is None else as_dtype(dtype)
@@ -304,6 +308,8 @@ def normal(
     only_strided("normal", layout)
     if size is not None:
         mean, std = _single(mean), _single(std)
+    if not isinstance(mean, Tensor):
+        as_number("normal", "mean", mean)
     _check_std(std)
     found = [v._dtype for v in (mean, std, out) if isinstance(v, Tensor)]
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
@@ -363,7 +369,7 @@ def _check_std(std):
             raise RuntimeError("normal expects standard deviation to be non-complex")
         if std.numel() and readable(std) and bool((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif not std >= 0:
+    elif not as_number("normal", "std", std) >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 

@@ -650,11 +650,13 @@ def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     if input._dtype.category == BOOL or input._dtype.category not in (FLOAT, COMPLEX):
         raise RuntimeError(f"norm: the input must be floating point or complex, got {input._dtype}")
     if dtype is not None:
-        input = input.to(dtype)
+        input = input.to(dtype=dtype)
     if p == "nuc":
         from rushlight.ops.linalg.matrix_norm import linalg_matrix_norm
 
         return linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+    if p != "fro" and isinstance(p, str):
+        raise RuntimeError(f"norm: order {p!r} is not supported; expected a number, 'fro' or 'nuc'")
     return _norm_power(input, 2 if p in ("fro", None) else float(p), dim, keepdim)
 
 
