@@ -95,20 +95,23 @@ def _shape_of(data):
     return ()
 
 
+def _no_number(kind, depth):
+    """The error for data of a class of this name at a depth."""
+    if kind in ("list", "tuple"):
+        return ValueError(f"expected a number at dim {depth}, got a sequence (ragged data)")
+    if kind == "str":
+        text = "too many dimensions 'str'" if depth else "new(): invalid data type 'str'"
+        return ValueError(text) if depth else TypeError(text)
+    return RuntimeError(f"Could not infer dtype of {kind}")
+
+
 def _leaves(data, depth=0, shape=None):
     shape = _shape_of(data) if shape is None else shape
     if depth == len(shape):
         if not isinstance(data, (numbers.Number, np.generic, Tensor)) and not hasattr(
             data, "__float__"
         ):
-            kind = type(data).__name__
-            if kind in ("list", "tuple"):
-                raise ValueError(f"expected a number at dim {depth}, got a sequence (ragged data)")
-            if kind == "str" and depth:
-                raise ValueError("too many dimensions 'str'")
-            if kind == "str":
-                raise TypeError("new(): invalid data type 'str'")
-            raise RuntimeError(f"Could not infer dtype of {kind}")
+            raise _no_number(type(data).__name__, depth)
         yield data
         return
     if not hasattr(data, "__len__"):
