@@ -46,13 +46,15 @@ def number_dtype(value):
     return default.float if hasattr(value, "__float__") else None
 
 
-def as_number(op, name, value):
-    """A number, of a tensor its element; TypeError of the function `op` for what is none."""
-    if hasattr(value, "_array"):
-        return value.item()
-    if number_dtype(value) is None:
-        raise argument_error(op, name, "Number", value)
-    return value
+def as_numbers(op, **named):
+    """Numbers by their arguments' names, of tensors their elements; TypeError of the function `op`
+    for what is none."""
+    for name, value in named.items():
+        if hasattr(value, "_array"):
+            named[name] = value.item()
+        elif number_dtype(value) is None:
+            raise argument_error(op, name, "Number", value)
+    return list(named.values())
 
 
 def filling_dtype(value):

@@ -26,7 +26,7 @@ from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.number_limits import ends_of_range
 from rushlight.ops._table.numbers import plain_numbers
 from rushlight.ops._table.numpy_names import first_by_keyword, numpy_names
-from rushlight.ops._table.rules import as_number, filling_dtype, number_dtype
+from rushlight.ops._table.rules import as_numbers, filling_dtype, number_dtype
 from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.creation.program_tensors import constant, full_like_of_program, of_program
 from rushlight.tensor import construction
@@ -345,7 +345,7 @@ def full(
             made = _filled_quickly(size, fill_value, dtype)
         if made is not None:
             return made
-    fill_value = as_number("full", "fill_value", fill_value)
+    (fill_value,) = as_numbers("full", fill_value=fill_value)
     dtype = filling_dtype(fill_value) if dtype is None else as_dtype(dtype)
     return _filled((size,), fill_value, dtype, device, requires_grad, out)
 
@@ -459,7 +459,7 @@ def full_like(
     if transforms.levels:
         return made.fill_(fill_value)
     if made._device is not devices.meta:
-        fill_value = as_number("full_like", "fill_value", fill_value)
+        (fill_value,) = as_numbers("full_like", fill_value=fill_value)
         array = (made._elements if made.is_nested else made)._array
         fill_value = held(fill_value, made._dtype)
         if type(array) is not np.ndarray or not blocks.fill(array, fill_value):
@@ -509,9 +509,7 @@ def arange(
         return construction.inferred(construction.made(array, dtypes.int64))
     if end is None:
         raise TypeError("arange() missing 1 required positional argument: 'end'")
-    named = zip(("start", "end", "step"), (start, end, step), strict=True)
-    values = [as_number("arange", name, value) for name, value in named]
-    start, end, step = values
+    values = start, end, step = as_numbers("arange", start=start, end=end, step=step)
     if dtype is None and out is not None:
         dtype = out._dtype
     if dtype is None:
@@ -566,7 +564,7 @@ def linspace(
     ):
         array = vectors.evenly_spaced(steps, start, end, BY_CODE[default.float.code])
         return construction.inferred(construction.made(array, default.float))
-    start, end = as_number("linspace", "start", start), as_number("linspace", "end", end)
+    start, end = as_numbers("linspace", start=start, end=end)
     dtype = default.float if dtype is None else as_dtype(dtype)
     steps = as_int(steps, "steps", "linspace")
     if steps < 0:
@@ -590,7 +588,7 @@ def logspace(
     """`steps` numbers from ``base ** start`` to ``base ** end``, evenly spaced in the exponent."""
     only_strided("logspace", layout)
     dtype = default.float if dtype is None else as_dtype(dtype)
-    start, end = as_number("logspace", "start", start), as_number("logspace", "end", end)
+    start, end = as_numbers("logspace", start=start, end=end)
     start, end = ends_of_range(start, end, as_int(steps, "steps", "logspace"), dtype)
     refuse_limited("logspace", dtype)
     exponents = linspace(start, end, steps, dtype=dtypes.float64)

@@ -19,7 +19,7 @@ from rushlight.ops._table.inplace import check_writable, written
 from rushlight.ops._table.number_limits import check_uniform
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops._table.recording import record
-from rushlight.ops._table.rules import as_number
+from rushlight.ops._table.rules import as_numbers
 from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.creation.tensors import empty_like, finish, size_of
 from rushlight.ops.random import compiled_sampling as drawing
@@ -251,7 +251,9 @@ def randint(
 def _check_bounds(low, high, size=()):
     if high is None or size is None:
         raise TypeError("randint(): expected high and size, or low, high and size")
-    if as_number("randint", "high", high) <= as_number("randint", "low", low):
+    if type(low) is not int or type(high) is not int:
+        low, high = as_numbers("randint", low=low, high=high)
+    if high <= low:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
@@ -308,9 +310,7 @@ def normal(
     only_strided("normal", layout)
     if size is not None:
         mean, std = _single(mean), _single(std)
-    if not isinstance(mean, Tensor):
-        as_number("normal", "mean", mean)
-    _check_std(std)
+    _check_numbers(mean, std)
     found = [v._dtype for v in (mean, std, out) if isinstance(v, Tensor)]
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
@@ -363,14 +363,17 @@ def _single(value):
     return value.item()
 
 
-def _check_std(std):
-    if isinstance(std, Tensor):
-        if std._dtype.is_complex:
-            raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.numel() and readable(std) and bool((std < 0).any()):
-            raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif not as_number("normal", "std", std) >= 0:
+def _check_numbers(mean, std):
+    if not isinstance(mean, Tensor):
+        as_numbers("normal", mean=mean)
+    if not isinstance(std, Tensor):
+        if as_numbers("normal", std=std)[0] >= 0:
+            return
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    if std._dtype.is_complex:
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    if std.numel() and readable(std) and bool((std < 0).any()):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
 
 
 @overridable(as_given=True)
