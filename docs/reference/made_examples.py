@@ -13,6 +13,7 @@ from reference.homes import PACKAGES
 from reference.layer_inputs import LAYERS
 from reference.sister_calls import CALLS as SISTERS
 from reference.sister_calls import weights_or_model
+from reference.written_examples import empty_folder, examples_of, prompted, statements
 from rushlight.ops._table.op import TABLE
 from rushlight.testing.samples import samples_of
 
@@ -25,6 +26,11 @@ _RESULTS = (rushlight.Tensor, tuple, list, dict, str, bool, int, float, rushligh
 
 def example_of(path, name, value):
     """The example of a name as a doctest, or None where none can be made."""
+    written = examples_of(path).get(name)
+    if written is not None:
+        *lines, call = statements(written)
+        with empty_folder():
+            return run(lines, call, object)
     text = ALL_CALLS.get(path, {}).get(name) or weights_or_model(path, name, value)
     if text is not None:
         *lines, call = text.splitlines()
@@ -146,8 +152,9 @@ def _rounded(values):
     return [_rounded(v) for v in values] if isinstance(values, list) else round(values, 2)
 
 
-def run(lines, call):
-    """The lines and what the call shows, as a doctest; None where it fails or shows too much."""
+def run(lines, call, kinds=_RESULTS):
+    """The lines and what the call shows, as a doctest; None where it fails, shows too much, or
+    gives none of these kinds."""
     space = _space([*lines, call])
     try:
         with warnings.catch_warnings():
@@ -155,7 +162,7 @@ def run(lines, call):
             rushlight.manual_seed(0)
             exec("\n".join(lines), space)
             result = eval(call, space)
-            if not isinstance(result, _RESULTS):
+            if not isinstance(result, kinds):
                 return None
             shown = repr(result)
             if len(shown) > MOST_TEXT and isinstance(result, tuple):
@@ -168,7 +175,7 @@ def run(lines, call):
         return None
     if not any("manual_seed" in line for line in lines) and _draws(lines, call, shown):
         lines = ["_ = rushlight.manual_seed(0)", *lines]
-    return "\n".join([*(f">>> {line}" for line in [*lines, call]), shown])
+    return "\n".join([*map(prompted, [*lines, call]), shown])
 
 
 def _short(call, result, shown):
