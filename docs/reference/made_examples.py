@@ -160,8 +160,10 @@ def run(lines, call, kinds=_RESULTS):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rushlight.manual_seed(0)
+            before = rushlight.get_rng_state()
             exec("\n".join(lines), space)
             result = eval(call, space)
+            takes_numbers = not rushlight.equal(before, rushlight.get_rng_state())
             if not isinstance(result, kinds):
                 return None
             shown = repr(result)
@@ -173,7 +175,8 @@ def run(lines, call, kinds=_RESULTS):
         return None
     if len(shown) > MOST_TEXT or shown == "None" or "0x" in shown or "\n\n" in shown:
         return None
-    if not any("manual_seed" in line for line in lines) and _draws(lines, call, shown):
+    is_seeded = any("manual_seed" in line for line in lines)
+    if takes_numbers and not is_seeded and _depends_on_seed(lines, call, shown):
         lines = ["_ = rushlight.manual_seed(0)", *lines]
     return "\n".join([*map(prompted, [*lines, call]), shown])
 
@@ -197,7 +200,7 @@ def _space(lines):
     return {"rushlight": rushlight, **{name: importlib.import_module(name) for name in names}}
 
 
-def _draws(lines, call, shown):
+def _depends_on_seed(lines, call, shown):
     """Whether another seed shows something else."""
     space = _space([*lines, call])
     rushlight.manual_seed(1)
