@@ -8,6 +8,7 @@ import importlib
 import warnings
 
 import rushlight
+from reference import data_set_examples
 from reference.calls import CALLS
 from reference.homes import PACKAGES
 from reference.layer_inputs import LAYERS
@@ -31,6 +32,9 @@ def example_of(path, name, value):
         *lines, call = statements(written)
         with empty_folder():
             return run(lines, call, object)
+    data_set = data_set_examples.example_of(path, name, run)
+    if data_set is not None:
+        return data_set
     text = ALL_CALLS.get(path, {}).get(name) or weights_or_model(path, name, value)
     if text is not None:
         *lines, call = text.splitlines()
