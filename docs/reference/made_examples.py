@@ -10,7 +10,7 @@ import warnings
 import rushlight
 from reference import data_set_examples
 from reference.calls import CALLS
-from reference.homes import PACKAGES
+from reference.homes import PACKAGES, home_of
 from reference.layer_inputs import LAYERS
 from reference.sister_calls import CALLS as SISTERS
 from reference.sister_calls import weights_or_model
@@ -198,8 +198,12 @@ def _short(call, result, shown):
 
 
 def _space(lines):
-    """The packages that lines name."""
+    """The packages that lines name, with the modules of theirs that have pages."""
     text = "\n".join(lines)
+    for pages in PACKAGES.values():
+        for path in pages:
+            if f"{path}." in text:
+                home_of(path)
     names = [p for p in PACKAGES if f"{p}." in text]
     return {"rushlight": rushlight, **{name: importlib.import_module(name) for name in names}}
 
