@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from dataclasses import dataclass, field
 
 ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):`~?([^`]+)`")
@@ -54,21 +55,23 @@ def parsed(value) -> Docstring:
     raw = ROLE.sub(r"`\1`", raw).replace("``", "`")
     lines, example = [], []
     for line in raw.splitlines():
-        if line.startswith(">>>") or (example and line.strip()):
+        if line.lstrip().startswith(">>>") or (example and line.strip()):
             example.append(line)
             continue
         if example:
-            found.examples.append("\n".join(example))
+            found.examples.append(textwrap.dedent("\n".join(example)))
             example = []
         lines.append(line)
     if example:
-        found.examples.append("\n".join(example))
-    found.text = re.sub(r"\n{3,}", "\n\n", "\n".join(_without_arguments(lines, found))).strip()
+        found.examples.append(textwrap.dedent("\n".join(example)))
+    found.text = "\n".join(_without_arguments(lines, found))
+    found.text = re.sub(r"\n{3,}", "\n\n", _EMPTY.sub("", found.text)).strip()
     found.raises = [s for s in sentences(found.text) if re.search(r"\b[Rr]aises?\b", s)]
     found.sources = [" ".join(s.split()) for s in _SOURCE.findall(found.text)]
     return found
 
 
+_EMPTY = re.compile(r"^Examples?:\s*$\n?", re.MULTILINE)  # the heading of an example taken out
 _SECTION = re.compile(r"^(Args|Arguments|Parameters|Attributes):$")
 _NAME = r"`?\*{0,2}\w+`?"
 _ARGUMENT = re.compile(rf"^\s+({_NAME}(?:, {_NAME})*)(?: \([^)]*\))?: (.*)$")
