@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import textwrap
 from dataclasses import dataclass, field
 
@@ -105,3 +106,38 @@ def own_doc(value):
         if text and text == inspect.getdoc(base):
             return ""
     return text
+
+
+def inherited(value, name, related):
+    """What the constructor, base classes, or functions that a docstring names say of a parameter."""
+    if isinstance(value, type):
+        for source in (vars(value).get("__init__"), *value.__mro__[1:-1]):
+            told = parsed(source).about(name) if source is not None else None
+            if told:
+                return told
+    for path in related:
+        found = _named(path, value)
+        if found is not None and name in _parameters(found):
+            told = parsed(found).about(name)
+            if told:
+                return told
+    return None
+
+
+def _named(path, value):
+    """The object of a dotted path, or of a name of the value's module; None where there is none."""
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    found = getattr(module, path, None) if "." not in path else None
+    package, *names = path.split(".")
+    if found is None and package in sys.modules:
+        found = sys.modules[package]
+        for each in names:
+            found = getattr(found, each, None)
+    return found if callable(found) else None
+
+
+def _parameters(value):
+    try:
+        return inspect.signature(value).parameters
+    except (TypeError, ValueError):
+        return {}

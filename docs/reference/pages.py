@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from reference.docstrings import own_doc, parsed
-from reference.glossary import GLOSSARY, OF_OPS
+from reference.docstrings import inherited, own_doc, parsed
+from reference.glossary import described
 from reference.made_examples import example_of
 from reference.signatures import signature_of
 
@@ -37,10 +37,11 @@ class Entry:
         return own
 
     def about(self, parameter):
-        """What is known of a parameter: by the docstring, or by its name."""
+        """What is known of a parameter: by the docstring, by those that it names or derives from, or
+        by the parameter's name."""
         name = parameter.lstrip("*")
-        known = OF_OPS.get(name) if hasattr(self.value, "op") else None
-        return self.doc.about(name) or known or GLOSSARY.get(name)
+        told = self.doc.about(name) or inherited(self.value, name, self.doc.related)
+        return told or described(self.path, self.name, name, hasattr(self.value, "op"))
 
     @property
     def is_described(self):
