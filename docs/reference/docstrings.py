@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
+import textwrap
 from dataclasses import dataclass, field
 
 ROLE = re.compile(r":(?:func|class|meth|mod|data|attr):`~?([^`]+)`")
@@ -54,21 +56,23 @@ def parsed(value) -> Docstring:
     raw = ROLE.sub(r"`\1`", raw).replace("``", "`")
     lines, example = [], []
     for line in raw.splitlines():
-        if line.startswith(">>>") or (example and line.strip()):
+        if line.lstrip().startswith(">>>") or (example and line.strip()):
             example.append(line)
             continue
         if example:
-            found.examples.append("\n".join(example))
+            found.examples.append(textwrap.dedent("\n".join(example)))
             example = []
         lines.append(line)
     if example:
-        found.examples.append("\n".join(example))
-    found.text = re.sub(r"\n{3,}", "\n\n", "\n".join(_without_arguments(lines, found))).strip()
+        found.examples.append(textwrap.dedent("\n".join(example)))
+    found.text = "\n".join(_without_arguments(lines, found))
+    found.text = re.sub(r"\n{3,}", "\n\n", _EMPTY.sub("", found.text)).strip()
     found.raises = [s for s in sentences(found.text) if re.search(r"\b[Rr]aises?\b", s)]
     found.sources = [" ".join(s.split()) for s in _SOURCE.findall(found.text)]
     return found
 
 
+_EMPTY = re.compile(r"^Examples?:\s*$\n?", re.MULTILINE)  # the heading of an example taken out
 _SECTION = re.compile(r"^(Args|Arguments|Parameters|Attributes):$")
 _NAME = r"`?\*{0,2}\w+`?"
 _ARGUMENT = re.compile(rf"^\s+({_NAME}(?:, {_NAME})*)(?: \([^)]*\))?: (.*)$")
@@ -102,3 +106,38 @@ def own_doc(value):
         if text and text == inspect.getdoc(base):
             return ""
     return text
+
+
+def inherited(value, name, related):
+    """What the constructor, base classes, or functions that a docstring names say of a parameter."""
+    if isinstance(value, type):
+        for source in (vars(value).get("__init__"), *value.__mro__[1:-1]):
+            told = parsed(source).about(name) if source is not None else None
+            if told:
+                return told
+    for path in related:
+        found = _named(path, value)
+        if found is not None and name in _parameters(found):
+            told = parsed(found).about(name)
+            if told:
+                return told
+    return None
+
+
+def _named(path, value):
+    """The object of a dotted path, or of a name of the value's module; None where there is none."""
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    found = getattr(module, path, None) if "." not in path else None
+    package, *names = path.split(".")
+    if found is None and package in sys.modules:
+        found = sys.modules[package]
+        for each in names:
+            found = getattr(found, each, None)
+    return found if callable(found) else None
+
+
+def _parameters(value):
+    try:
+        return inspect.signature(value).parameters
+    except (TypeError, ValueError):
+        return {}

@@ -1,4 +1,9 @@
-"""What parameters of these names mean: everywhere, and in ops of the table."""
+"""What parameters of these names mean: everywhere, in ops of the table, and on single pages."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
 
 GLOSSARY = {
     "dim": "dimension to work along; negative ones count from the last",
@@ -219,3 +224,37 @@ OF_OPS = {
     "power": "exponent of magnitudes",
     "gain": "factor",
 }
+
+
+def described(path, entry, name, is_op):
+    """What a parameter of an entry means: on its page, on those above it, or everywhere; None for
+    unknown ones."""
+    exact, *above = [path, *(f"{each}.*" for each in _above(path))]
+    for page in (exact, *above):
+        told = _of_pages().get(page, {})
+        if found := told.get(f"{entry}.{name}") or told.get(name):
+            return found
+        if page == exact and is_op and name in OF_OPS:
+            return OF_OPS[name]
+    return GLOSSARY.get(name)
+
+
+def _above(path):
+    """A page and those above it, the nearest first."""
+    parts = path.split(".")
+    return [".".join(parts[:i]) for i in range(len(parts), 0, -1)]
+
+
+@functools.cache
+def _of_pages():
+    """``parameters/*.txt``: meanings by parameter, by page."""
+    found = {}
+    for file in sorted(Path(__file__).with_name("parameters").glob("*.txt")):
+        page = None
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line.startswith("== "):
+                page = found.setdefault(line[3:], {})
+            elif line and not line.startswith("#"):
+                name, _, told = line.partition(": ")
+                page[name.lstrip("*")] = told
+    return found

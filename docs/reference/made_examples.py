@@ -8,11 +8,13 @@ import importlib
 import warnings
 
 import rushlight
+from reference import data_set_examples
 from reference.calls import CALLS
-from reference.homes import PACKAGES
+from reference.homes import PACKAGES, home_of
 from reference.layer_inputs import LAYERS
 from reference.sister_calls import CALLS as SISTERS
 from reference.sister_calls import weights_or_model
+from reference.written_examples import empty_folder, examples_of, prompted, statements
 from rushlight.ops._table.op import TABLE
 from rushlight.testing.samples import samples_of
 
@@ -25,6 +27,14 @@ _RESULTS = (rushlight.Tensor, tuple, list, dict, str, bool, int, float, rushligh
 
 def example_of(path, name, value):
     """The example of a name as a doctest, or None where none can be made."""
+    written = examples_of(path).get(name)
+    if written is not None:
+        *lines, call = statements(written)
+        with empty_folder():
+            return run(lines, call, object)
+    data_set = data_set_examples.example_of(path, name, run)
+    if data_set is not None:
+        return data_set
     text = ALL_CALLS.get(path, {}).get(name) or weights_or_model(path, name, value)
     if text is not None:
         *lines, call = text.splitlines()
@@ -146,16 +156,19 @@ def _rounded(values):
     return [_rounded(v) for v in values] if isinstance(values, list) else round(values, 2)
 
 
-def run(lines, call):
-    """The lines and what the call shows, as a doctest; None where it fails or shows too much."""
+def run(lines, call, kinds=_RESULTS):
+    """The lines and what the call shows, as a doctest; None where it fails, shows too much, or
+    gives none of these kinds."""
     space = _space([*lines, call])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rushlight.manual_seed(0)
+            before = rushlight.get_rng_state()
             exec("\n".join(lines), space)
             result = eval(call, space)
-            if not isinstance(result, _RESULTS):
+            takes_numbers = not rushlight.equal(before, rushlight.get_rng_state())
+            if not isinstance(result, kinds):
                 return None
             shown = repr(result)
             if len(shown) > MOST_TEXT and isinstance(result, tuple):
@@ -166,9 +179,10 @@ def run(lines, call):
         return None
     if len(shown) > MOST_TEXT or shown == "None" or "0x" in shown or "\n\n" in shown:
         return None
-    if not any("manual_seed" in line for line in lines) and _draws(lines, call, shown):
+    is_seeded = any("manual_seed" in line for line in lines)
+    if takes_numbers and not is_seeded and _depends_on_seed(lines, call, shown):
         lines = ["_ = rushlight.manual_seed(0)", *lines]
-    return "\n".join([*(f">>> {line}" for line in [*lines, call]), shown])
+    return "\n".join([*map(prompted, [*lines, call]), shown])
 
 
 def _short(call, result, shown):
@@ -184,13 +198,17 @@ def _short(call, result, shown):
 
 
 def _space(lines):
-    """The packages that lines name."""
+    """The packages that lines name, with the modules of theirs that have pages."""
     text = "\n".join(lines)
+    for pages in PACKAGES.values():
+        for path in pages:
+            if f"{path}." in text:
+                home_of(path)
     names = [p for p in PACKAGES if f"{p}." in text]
     return {"rushlight": rushlight, **{name: importlib.import_module(name) for name in names}}
 
 
-def _draws(lines, call, shown):
+def _depends_on_seed(lines, call, shown):
     """Whether another seed shows something else."""
     space = _space([*lines, call])
     rushlight.manual_seed(1)

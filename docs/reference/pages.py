@@ -5,30 +5,43 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from reference.docstrings import own_doc, parsed
-from reference.glossary import GLOSSARY, OF_OPS
+from reference.docstrings import inherited, own_doc, parsed
+from reference.glossary import described
 from reference.made_examples import example_of
 from reference.signatures import signature_of
 
 ROOT = Path(__file__).parents[2]
+_PROMPTS = (">>>", "...")
 SOURCE = "https://github.com/rushlight/rushlight/blob/main"
 
 
 class Entry:
-    """One name of the reference: what its parts say."""
+    """One name of the reference: what its parts say. Examples in `taken`, which grows, are those of
+    other names."""
 
-    def __init__(self, path, name, value):
+    def __init__(self, path, name, value, taken=None):
         self.path, self.name, self.value = path, name, value
+        self.taken = set() if taken is None else taken
         self.doc = parsed(value)
         self.signature = signature_of(name, value, path == "rushlight.Tensor")
-        self.example = "\n\n".join(self.doc.examples) or example_of(path, name, value)
+        self.example = self._example()
         self.source = source_of(value)
 
+    def _example(self):
+        """That of the docstring, where it calls the name and shows a result of its own; a made one
+        where it does not."""
+        own = "\n\n".join(self.doc.examples)
+        if not (self.name.strip("_") in own and shows_something(own) and own not in self.taken):
+            own = example_of(self.path, self.name, self.value) or own
+        self.taken.add(own)
+        return own
+
     def about(self, parameter):
-        """What is known of a parameter: by the docstring, or by its name."""
+        """What is known of a parameter: by the docstring, by those that it names or derives from, or
+        by the parameter's name."""
         name = parameter.lstrip("*")
-        known = OF_OPS.get(name) if hasattr(self.value, "op") else None
-        return self.doc.about(name) or known or GLOSSARY.get(name)
+        told = self.doc.about(name) or inherited(self.value, name, self.doc.related)
+        return told or described(self.path, self.name, name, hasattr(self.value, "op"))
 
     @property
     def is_described(self):
@@ -75,6 +88,12 @@ class Entry:
             return ""
         rows = [f"- `{name}` {parsed(found).summary}" for name, found in methods(self.value)]
         return "\n".join(["**Methods**", "", *rows]) if rows else ""
+
+
+def shows_something(example):
+    """Whether an example has a result that tells more than yes or no."""
+    results = [line for line in example.splitlines() if line and not line.startswith(_PROMPTS)]
+    return bool(results) and results != ["True"] and results != ["False"] and results != ["[]"]
 
 
 def methods(cls):

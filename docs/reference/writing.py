@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from reference.homes import PACKAGES, described
-from reference.pages import Entry, alias
+from reference.pages import Entry, alias, shows_something
 
 RECORD = Path(__file__).with_name("record.json")
 # What is counted of the names of a package; only `names` may become fewer.
@@ -18,9 +18,10 @@ COUNTS = ("names", "summary", "typed", "parameters", "source", "example")
 def entries():
     """``path, name, entry or None, first`` of every name; None for one that is described on another
     page, under `first`."""
+    taken = set()
     for path, name, value, first in described():
         own = first == f"{path}.{name}"
-        yield path, name, Entry(path, name, value) if own else None, first
+        yield path, name, Entry(path, name, value, taken) if own else None, first
 
 
 def written(target):
@@ -47,7 +48,7 @@ def _count(row, entry):
     row["typed"] += entry.signature.is_typed
     row["parameters"] += entry.is_described
     row["source"] += entry.source is not None
-    row["example"] += bool(entry.example)
+    row["example"] += bool(entry.example) and shows_something(entry.example)
 
 
 def overview(sizes, counts):
