@@ -295,7 +295,7 @@ IMPURE = {
 
 @pytest.mark.parametrize("name", IMPURE)
 def test_what_is_no_matter_of_tensors_breaks(name, image):
-    assert _dynamo.explain(IMPURE[name])(image).graph_count == 0
+    assert _dynamo.explain(IMPURE[name])(image).captured_share == 0.0
 
 
 def breaks(x):
@@ -306,8 +306,8 @@ def breaks(x):
 
 def test_breaks_are_told(image):
     report = _dynamo.explain(breaks)(image)
-    assert (report.graph_count, report.graph_break_count, report.captured_share) == (0, 1, 0.0)
-    assert "if x.sum() > 0" in report.break_reasons[0] and "Break Reason 1" in str(report)
+    assert (report.graph_count, report.graph_break_count, report.captured_share) == (2, 1, 0.0)
+    assert "if x.sum() > 0" in report.break_reasons[0].reason and "Break Reason 1" in str(report)
     compiled = rushlight.compile(breaks)
     for x in (image.abs(), -image.abs()):
         assert rushlight.equal(compiled(x), breaks(x))

@@ -1,7 +1,7 @@
 """PyTorch's path to the marks and settings of graph capture (:mod:`rushlight.capture`).
 
-Graphs are those of whole calls in inference, for one set of sizes each: marks about sizes are
-accepted and have nothing to do. `reset` forgets all graphs, `explain` says what one would hold.
+Graphs are made for one set of sizes each: marks about sizes are accepted and have nothing to do.
+`reset` forgets all graphs, `explain` says what backends get.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def reset() -> None:
 
 
 def explain(f, *extra_args, **extra_kwargs):
-    """``explain(f)(*args)``: what a compiled `f` would be for these arguments, without a graph
-    kept: an :class:`~rushlight.capture.explanation.ExplainOutput` with `graph_count`,
-    `graph_break_count`, `break_reasons`, `op_count` and `captured_share`.
+    """``explain(f)(*args)``: what a backend gets of this call of `f`, which runs, without a graph
+    kept: an :class:`~rushlight.capture.explanation.ExplainOutput` with `graphs`, `graph_count`,
+    `graph_break_count`, `break_reasons`, `op_count`, `ops_per_graph` and `captured_share`.
 
     >>> report = rushlight._dynamo.explain(lambda x: x.relu() + 1)(rushlight.ones(2))
     >>> report.graph_count, report.graph_break_count, report.op_count
@@ -67,7 +67,8 @@ def explain(f, *extra_args, **extra_kwargs):
 
 
 def graph_break(msg: str = "") -> None:
-    """A point where a graph ends: there are none."""
+    """A point of a program where a graph ends; outside of graphs nothing happens. `msg` is part of
+    the reason that :func:`explain` gives."""
 
 
 def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None) -> None:  # noqa: A002

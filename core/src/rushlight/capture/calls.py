@@ -10,6 +10,7 @@ from collections import OrderedDict
 from types import BuiltinFunctionType, FunctionType, MethodType, UnionType
 
 from rushlight import jit
+from rushlight._dynamo import graph_break
 from rushlight.autograd.mode import (
     is_grad_enabled,
     is_inference_mode_enabled,
@@ -417,6 +418,11 @@ def _next(self, args, kwargs):
     return next(*args)
 
 
+def _graph_break(self, args, kwargs):
+    told = "".join([f": {each}" for each in (*args, *kwargs.values()) if each])
+    self.refuse(f"it calls graph_break(){told}")
+
+
 _SPECIAL: dict = {
     min: _of_items(min), max: _of_items(max),
     len: lambda self, args, kwargs: self.length(*args),
@@ -429,6 +435,7 @@ _SPECIAL: dict = {
     filter: _filter, sorted: _sorted, isinstance: _isinstance, getattr: _getattr, type: _type,
     callable: _callable, next: _next,
     issubclass: lambda self, args, kwargs: issubclass(*args),
+    graph_break: _graph_break,
     # tensors of other classes end a capture before, and a network is captured by its parts
     recurrent._are_ordinary: lambda self, args, kwargs: True,
     recurrent._is_one_step: lambda self, args, kwargs: False,

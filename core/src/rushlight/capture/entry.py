@@ -19,7 +19,7 @@ from rushlight.capture.folding import fused
 from rushlight.capture.fusion import fuse
 from rushlight.capture.guards import Check
 from rushlight.capture.identities import without_identities
-from rushlight.capture.kinds import is_container, is_value
+from rushlight.capture.kinds import is_container, is_known_by_identity, is_value
 from rushlight.capture.memory_plan import reuse
 from rushlight.capture.plans import Plan
 from rushlight.capture.quick_checks import QuickCheck
@@ -70,6 +70,7 @@ class WholeGraphs:
     """The graphs of one function, by the kind of its arguments."""
 
     trains = False  # whether graphs run where gradients are recorded
+    is_part = False  # whether arguments may be objects of all kinds, known by their identity
 
     def __init__(self, function, fullgraph=False, freezing=None):
         self.function, self.fullgraph, self.freezing = function, fullgraph, freezing
@@ -88,9 +89,11 @@ class WholeGraphs:
         trains = self.trains
         if self.full or config.disable or _is_watched() or not trains and _trains(self.function):
             return NOT_TAKEN
-        kind, leaves = _kind(args, kwargs, trains)
-        if kind is None or kind in self.broken and not self.fullgraph:
+        kind, leaves = _kind(args, kwargs, trains, self.is_part)
+        if kind is None:
             return NOT_TAKEN
+        if kind in self.broken and not self.fullgraph:
+            return self.in_parts(kind, args, kwargs)
         entries = self.entries.get(kind)
         if entries is not None:
             for entry in entries:
@@ -103,32 +106,45 @@ class WholeGraphs:
     def _captured(self, kind, args, kwargs, leaves):
         entries = self.entries.setdefault(kind, [])
         total = sum(map(len, self.entries.values()))
-        limits = config.recompile_limit, config.accumulated_recompile_limit
-        if len(entries) >= limits[0] or total >= limits[1]:
+        if len(entries) >= config.recompile_limit or total >= self.most():
             self._stop(entries, kind)
             return NOT_TAKEN
-        try:
-            entry = self.entry(args, kwargs)
-        except BreakError as error:
-            if self.fullgraph:
-                raise exc.Unsupported(
-                    f"compile(fullgraph=True): {self.name} is no single graph: {error.text()}"
-                ) from None
-            self.broke(kind, error.text())
-            return NOT_TAKEN
+        entry = self._tried(kind, args, kwargs)
+        if entry is None:
+            return self.in_parts(kind, args, kwargs)
         if mode.recording and not self.trains and _asks_gradients(entry.check.tensors):
             self.broken[kind] = "gradients are recorded"
             return NOT_TAKEN
         entries.insert(0, entry)
         return entry.plan.run(*leaves)
 
+    def _tried(self, kind, args, kwargs):
+        """The graph of a call, or None; why is noted then."""
+        try:
+            return self.entry(args, kwargs)
+        except BreakError as error:
+            if self.fullgraph:
+                raise exc.Unsupported(
+                    f"compile(fullgraph=True): {self.name} is no single graph: {error.text()}"
+                ) from None
+            self.broke(kind, error)
+            return None
+
     def entry(self, args, kwargs):
         """Capture a call; raises :class:`BreakError`."""
         return entry_of(self.function, args, kwargs, self.name, self.freezing)
 
-    def broke(self, kind, why):
+    def most(self):
+        """How many graphs there may be."""
+        return config.accumulated_recompile_limit
+
+    def in_parts(self, kind, args, kwargs):
+        """The result of a call that is no single graph, by several; or NOT_TAKEN."""
+        return NOT_TAKEN
+
+    def broke(self, kind, error):
         """Note why a kind of call cannot be captured."""
-        self.broken[kind] = why
+        self.broken[kind] = error.text()
         self.full = len(self.broken) >= MOST_KINDS  # to try again at each call would cost more
 
     def _stop(self, entries, kind):
@@ -179,24 +195,28 @@ def _asks_gradients(tensors):
     return any(tensor.requires_grad for tensor in tensors)
 
 
-def _kind(args, kwargs, trains=False):
+def _kind(args, kwargs, trains=False, objects=False):
     """What of the arguments and modes a graph depends on, and their leaves; None where gradients
-    are asked for (unless it `trains`), or there is no graph of such."""
+    are asked for (unless it `trains`), or there is no graph of such. `objects`: there may be
+    others."""
     if kwargs or any(type(a) not in _EXACT for a in args):
-        if not all(map(_is_known, (*args, *kwargs.values()))):
+        if not (objects or all(map(_is_known, (*args, *kwargs.values())))):
             return None, args
         leaves, spec = pytree.tree_flatten((args, kwargs))
         spec = repr(spec)
     else:
         leaves, spec = args, None
     tensors = [id(leaf) for leaf in leaves if type(leaf) in _EXACT]
+    same = None
     if len(set(tensors)) < len(tensors):
-        return None, leaves
-    found = [spec, mode.recording, mode.inference, get_default_dtype()]
-    return (None if _added(found, leaves, trains) is None else tuple(found)), leaves
+        if not objects:
+            return None, leaves
+        same = tuple(map(tensors.index, tensors))
+    found = [same, spec, mode.recording, mode.inference, get_default_dtype()]
+    return (None if _added(found, leaves, trains, objects) is None else tuple(found)), leaves
 
 
-def _added(found, leaves, trains):
+def _added(found, leaves, trains, objects):
     """What a graph depends on of leaves, added to a list; None where there is no graph of such."""
     for leaf in leaves:
         kind = type(leaf)
@@ -211,6 +231,8 @@ def _added(found, leaves, trains):
         elif isinstance(leaf, Module):
             if not trains and _trains(leaf):
                 return None
+            found.append(leaf)
+        elif objects and is_known_by_identity(leaf):
             found.append(leaf)
         else:
             return None

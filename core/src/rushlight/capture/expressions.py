@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 
+from rushlight.capture.breaks import BreakError
 from rushlight.capture.calls import Made
 from rushlight.capture.guards import MISSING
 from rushlight.capture.kinds import is_container, is_value
@@ -34,10 +35,15 @@ class Expressions(Parts):
         if self.steps > _LONGEST:
             self.refuse("it takes too many steps")
         self.line = node.lineno
-        method = getattr(self, f"_{type(node).__name__.lower()}", None)
-        if method is None:
-            self.refuse(f"it has a {type(node).__name__}")
-        return method(node)
+        method = getattr(self, f"_{type(node).__name__.lower()}", self._unknown)
+        try:
+            return method(node)
+        except BreakError as error:
+            error.passes(node, self.frames)
+            raise
+
+    def _unknown(self, node):
+        self.refuse(f"it has a {type(node).__name__}")
 
     def _constant(self, node):
         return node.value

@@ -9,14 +9,17 @@ Gradients are whatever it records.
 
 from __future__ import annotations
 
+import functools
 import operator
 import warnings
+from types import FunctionType, MethodType
 from typing import NamedTuple
 
-from rushlight._dynamo import exc
-from rushlight.capture.entry import Entry, WholeGraphs
+from rushlight._dynamo import config, exc
+from rushlight.capture.entry import NOT_TAKEN, Entry, WholeGraphs
 from rushlight.capture.plans import Plan
 from rushlight.capture.recording import capture
+from rushlight.capture.splitting import split
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.nn.module import Module
@@ -33,17 +36,27 @@ class Backend(NamedTuple):
 
 
 class HandedGraphs(WholeGraphs):
-    """The graphs of one function that a backend compiles; in training as well."""
+    """The graphs of one function that a backend compiles; in training as well.
+
+    `pieces`: what the function has in common with those that call it in parts, `is_part`: whether
+    it is one of these.
+    """
 
     trains = True
 
-    def __init__(self, function, fullgraph, backend):
-        self.backend = backend
+    def __init__(self, function, fullgraph, backend, pieces=None, is_part=False):
+        self.backend, self.is_part = backend, is_part
+        self.pieces = Pieces(backend) if pieces is None else pieces
         super().__init__(function, fullgraph)
+
+    def reset(self):
+        """Forget everything that was captured."""
+        super().reset()
+        self.parted, self.joined = {}, {}
 
     def entry(self, args, kwargs):
         """Capture a call, and have the backend compile it."""
-        found = capture(self.function, args, kwargs)
+        found = capture(self.function, args, kwargs, self.is_part)
         steps = sum(node.op == "call_function" for node in found.graph.nodes)
         leaves = pytree.tree_leaves((args, kwargs))
         if steps:
@@ -52,15 +65,97 @@ class HandedGraphs(WholeGraphs):
         check = found.guards.check()
         return Entry(check, plan, steps, [], check.asking())
 
-    def broke(self, kind, why):
-        """Note why a kind of call is no graph, and say that the backend is not asked for it."""
-        super().broke(kind, why)
-        if len(self.broken) == 1:
+    def most(self):
+        """A number that was read outside of graphs is another one at every call."""
+        return config.recompile_limit if self.is_part else super().most()
+
+    def in_parts(self, kind, args, kwargs):
+        """The result of a call by the graphs before and behind what is none."""
+        joined = self.joined.get(kind)
+        return NOT_TAKEN if joined is None else joined(*args, **kwargs)
+
+    def broke(self, kind, error):
+        """Cut the function where it breaks; where that cannot be, say that the backend is not
+        asked for it."""
+        self.pieces.note(error)
+        self.joined[kind] = joined = self._parts(error)
+        super().broke(kind, error)
+        if joined is None and len(self.broken) == 1 and self.pieces.reasons is None:
             warnings.warn(
                 f"compile(): {self.name} is no single graph and runs as it is, without the backend "
-                f"{self.backend.name!r}: {why}",
+                f"{self.backend.name!r}: {error.text()}",
                 stacklevel=5,
             )
+
+    def _parts(self, error):
+        """The function in parts; the same for all kinds of calls that break at one expression."""
+        key = tuple(map(id, error.nodes))
+        if key not in self.parted:
+            function, owner = _program(self.function)
+            joined = None
+            if function is error.function:
+                joined = split(function, error, self.pieces.part, self.pieces.called)
+            if joined is not None and owner:
+                joined = functools.partial(joined, *owner)
+            self.parted[key] = joined, error.nodes  # kept, so that ids stay theirs
+        return self.parted[key][0]
+
+
+class Pieces:
+    """The functions that run by themselves around what is no part of a graph; `reasons`: where to
+    note breaks, or None."""
+
+    def __init__(self, backend, reasons=None):
+        self.backend, self.reasons, self.functions = backend, reasons, {}
+
+    def note(self, error):
+        """Note a break."""
+        if self.reasons is not None:
+            self.reasons.append(error)
+
+    def part(self, function):
+        """What runs a function by its graphs, or as it is."""
+        graphs = HandedGraphs(function, False, self.backend, self, True)
+
+        def run(*args, **kwargs):
+            found = graphs.call(args, kwargs)
+            return function(*args, **kwargs) if found is NOT_TAKEN else found
+
+        return run
+
+    def called(self, function):
+        """What is called for a function that a program calls outside of graphs."""
+        program, owner = _program(function)
+        if not isinstance(program, FunctionType) or _is_own(function, program):
+            return function
+        if isinstance(function, MethodType):
+            return functools.partial(self.called(program), *owner)
+        found = self.functions.get(id(function))
+        if found is None:
+            if len(self.functions) >= _MOST_FUNCTIONS:
+                return function
+            found = self.functions[id(function)] = self.part(function)
+        return found
+
+
+_MOST_FUNCTIONS = 256  # a program that makes functions calls others every time
+
+
+def _program(function):
+    """The Python function that runs, and a tuple of the object it is given first, or an empty
+    one."""
+    if isinstance(function, Module):
+        function = function.forward
+    if isinstance(function, MethodType):
+        return function.__func__, (function.__self__,)
+    return function, ()
+
+
+def _is_own(function, program):
+    """Whether a function is one of Rushlight, compiled already, or not to be compiled."""
+    if hasattr(program, "_program") or hasattr(program, "_disabled"):
+        return True
+    return not isinstance(function, Module) and program.__module__.startswith("rushlight.")
 
 
 def _hand_over(recorded, leaves, backend):

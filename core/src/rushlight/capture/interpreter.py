@@ -47,6 +47,7 @@ class Interpreter(Calls, Expressions, Statements):
     def __init__(self, constant):
         self.frames: list = []
         self.line, self.steps = None, 0
+        self.end: Returned | None = None  # the last return statement
         self.iterators, self.made = {}, {}  # by id, kept so that ids stay theirs
         self.lookups = Lookups(self.refuse, constant, lambda f, args: self.call(f, args, {}))
 
@@ -65,6 +66,10 @@ class Interpreter(Calls, Expressions, Statements):
     # ------------------------------------------------------------------------------------ functions
     def run(self, function, args, kwargs):
         """Follow a call of a Python function."""
+        reason = vars(function).get("_disabled")
+        if reason is not None:
+            name = function.__qualname__
+            self.refuse(f"it calls {name}(), which is disabled{reason and f': {reason}'}")
         node = node_of(function.__code__)
         if function.__code__.co_flags & _LAZY:
             self.refuse(f"{function.__qualname__}() is a generator or a coroutine")
@@ -102,6 +107,7 @@ class Interpreter(Calls, Expressions, Statements):
                 return self.value(frame.node.body)
             self.execute(frame.node.body)
         except Returned as found:
+            self.end = found
             return found.value
         finally:
             self.frames.pop()

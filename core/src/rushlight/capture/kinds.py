@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import OrderedDict
-from types import BuiltinFunctionType, FunctionType, ModuleType, NotImplementedType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NotImplementedType
 
 from rushlight import devices, dtypes
 from rushlight.ops._transforms.capturing import Captured
@@ -12,6 +12,7 @@ from rushlight.tensor.layout import layout
 from rushlight.tensor.memory_format import memory_format
 from rushlight.tensor.results import NAMED
 from rushlight.tensor.shape import Size
+from rushlight.tensor.tensor import Tensor
 
 _VALUES = (int, float, complex, str, bytes, bool, type(None), type(...), NotImplementedType, range,
            slice)  # fmt: skip
@@ -45,6 +46,17 @@ def is_named_tuple(kind) -> bool:
     new = vars(kind).get("__new__")
     code = getattr(getattr(new, "__func__", new), "__code__", None)
     return code is not None and code.co_filename.startswith(("<string>", "<namedtuple"))
+
+
+def is_known_by_identity(value) -> bool:
+    """Whether an object is equal to itself alone, and is read like one that a program finds: its
+    attributes, each of which is guarded. A method is, of such an object."""
+    if isinstance(value, MethodType):
+        return is_known_by_identity(value.__self__)
+    kind = type(value)
+    if isinstance(value, Tensor) or is_iterator(value):
+        return False
+    return kind.__hash__ is object.__hash__ and kind.__eq__ is object.__eq__ or is_atom(value)
 
 
 def is_iterator(value) -> bool:

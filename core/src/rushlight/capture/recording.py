@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 from rushlight.autograd.mode import mode
 from rushlight.capture.breaks import BreakError
+from rushlight.capture.calls import Made
 from rushlight.capture.guards import Guards
-from rushlight.capture.interpreter import Interpreter
-from rushlight.capture.kinds import is_container, is_value
+from rushlight.capture.interpreter import Interpreter, Parent
+from rushlight.capture.kinds import is_container, is_known_by_identity, is_value
+from rushlight.capture.lookups import Own
 from rushlight.capture.writes import writes_to_its_first
 from rushlight.fx.experimental.recorder import Recorder, Step
 from rushlight.fx.node import Node, map_aggregate
@@ -36,8 +38,9 @@ class Recorded(NamedTuple):
 class _Calls(Recorder):
     """Records functions as they were called."""
 
-    def __init__(self):
+    def __init__(self, objects=False):
         super().__init__(True, None, self._constant_of, stacks=False)
+        self.objects = objects
         self.constants, self.seen = {}, {}
         self.modes = mode.recording, mode.inference
         self.interpreter = Interpreter(self.constant_for)
@@ -88,13 +91,17 @@ class _Calls(Recorder):
 
     def input(self, index, leaf):
         """The program's value for one of the arguments."""
+        if id(leaf) in self.seen:  # the same tensor once more
+            self.node("placeholder", f"input_{index}", (), {}, f"input_{index}").meta["val"] = leaf
+            return self.seen[id(leaf)]
         if type(leaf) in EXACT:
             found = self.placeholder(f"input_{index}", leaf)[1]
             self.seen[id(leaf)] = found
             return found
         node = self.node("placeholder", f"input_{index}", (), {}, f"input_{index}")
         node.meta["val"] = leaf
-        if not (is_value(leaf) or isinstance(leaf, Module)):
+        known = is_value(leaf) or isinstance(leaf, Module)
+        if not (known or self.objects and is_known_by_identity(leaf)):
             raise BreakError(f"an argument is a {type(leaf).__name__}")
         return leaf
 
@@ -105,10 +112,11 @@ def is_view(function):
     return getattr(getattr(function, "op", None), "kind", None) == "view"
 
 
-def capture(function, args, kwargs) -> Recorded:
-    """The graph of a call; raises :class:`BreakError` where there is none."""
+def capture(function, args, kwargs, objects=False) -> Recorded:
+    """The graph of a call; raises :class:`BreakError` where there is none. `objects`: those that it
+    is given and gives may be of any class."""
     leaves, spec = pytree.tree_flatten((args, kwargs))
-    recorder = _Calls()
+    recorder = _Calls(objects)
     interpreter = recorder.interpreter
     try:
         with recorder.level:
@@ -135,8 +143,20 @@ def _note(lookups, value):
 
 def _end(recorder, value):
     """End the graph by the result, nodes for tensors; other leaves are constants."""
-    _check_result(recorder, value)
+    try:
+        _check_result(recorder, value)
+    except BreakError as error:
+        _locate(error, recorder.interpreter.end)
+        raise
     recorder.graph.output(map_aggregate(value, recorder._leaf))
+
+
+def _locate(error, end):
+    """Say of an error about a result which return statement gave that."""
+    if end is not None and end.nodes:
+        error.function, error.nodes = end.function, end.nodes
+        error.file, error.line = end.function.__code__.co_filename, end.nodes[0].lineno
+        error.name = end.function.__name__
 
 
 def _check_result(recorder, value):
@@ -148,4 +168,15 @@ def _check_result(recorder, value):
         for each in value.values() if isinstance(value, dict) else value:
             _check_result(recorder, each)
     elif not (is_value(value) or isinstance(recorder._leaf(value), Node)):
-        raise BreakError(f"it gives an object of class {type(value).__name__}")
+        if not _is_found(recorder, value):
+            raise BreakError(f"it gives an object of class {type(value).__name__}")
+
+
+def _is_found(recorder, value):
+    """Whether an object is one that the program found, and may give."""
+    interpreter = recorder.interpreter
+    if not recorder.objects or type(value) in (Made, Parent, Own):
+        return False
+    if id(value) in interpreter.iterators or id(value) in interpreter.made:
+        return False
+    return is_known_by_identity(value)

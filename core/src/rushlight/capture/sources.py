@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
-from types import CodeType
+from types import CellType, CodeType, FunctionType
 
 
 @functools.lru_cache(maxsize=512)
@@ -28,10 +28,40 @@ def _parsed(text: str, file: str):
     return nodes, codes
 
 
-@functools.lru_cache(maxsize=4096)
 def node_of(code: CodeType):
     """The `ast` node of a function's code; None where its source is not there, is not what was
     compiled, or may be one of several."""
+    last = code.co_consts[-1] if code.co_consts else None
+    return last if isinstance(last, ast.FunctionDef) else _found(code)
+
+
+def function_of_tree(node, like, values):
+    """A function with the body of an `ast.FunctionDef`, and the globals, the defaults and the
+    closure of the function `like`; `values`: name -> value of variables added to the closure."""
+    free = like.__code__.co_freevars
+    around = ast.FunctionDef("around", _parameters([*free, *values]), [node], [])
+    tree = ast.Module([ast.copy_location(around, node)], [])
+    code = compile(ast.fix_missing_locations(tree), like.__code__.co_filename, "exec",
+                   dont_inherit=True)  # fmt: skip
+    for _ in range(2):  # of the module, of `around`, of the function
+        (code,) = [each for each in code.co_consts if isinstance(each, CodeType)]
+    cells = dict(zip(free, like.__closure__ or (), strict=True))
+    cells |= {name: CellType(value) for name, value in values.items()}
+    closure = tuple([cells[name] for name in code.co_freevars])
+    code = code.replace(co_consts=(*code.co_consts, node))  # for `node_of`
+    found = FunctionType(code, like.__globals__, node.name, like.__defaults__, closure)
+    found.__kwdefaults__, found.__module__ = like.__kwdefaults__, like.__module__
+    found.__qualname__ = like.__qualname__
+    return found
+
+
+def _parameters(names):
+    given = [ast.arg(name) for name in names]
+    return ast.arguments([], given, kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+@functools.lru_cache(maxsize=4096)
+def _found(code: CodeType):
     text = "".join(linecache.getlines(code.co_filename))
     if not text:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 
+from rushlight.capture.breaks import BreakError, Leaving
 from rushlight.capture.calls import UNCHANGED
 from rushlight.capture.kinds import is_container, is_plain
 from rushlight.capture.parts import Parts
@@ -19,12 +20,12 @@ _IN_PLACE = {
 }  # fmt: skip
 
 
-class Returned(Exception):  # noqa: N818 - a way through the program, no error
+class Returned(Exception, Leaving):  # noqa: N818 - a way through the program, no error
     """The end of a function, with its value."""
 
     def __init__(self, value):
         super().__init__()
-        self.value = value
+        self.value, self.nodes = value, []
 
 
 class _Broken(Exception):  # noqa: N818
@@ -42,10 +43,15 @@ class Statements(Parts):
         """Run statements one after the other."""
         for node in body:
             self.line = node.lineno
-            method = getattr(self, f"_run_{type(node).__name__.lower()}", None)
-            if method is None:
-                self.refuse(f"it has a statement that a graph cannot have: {_word(node)}")
-            method(node)
+            method = getattr(self, f"_run_{type(node).__name__.lower()}", self._run_unknown)
+            try:
+                method(node)
+            except (BreakError, Returned) as error:
+                error.passes(node, self.frames)
+                raise
+
+    def _run_unknown(self, node):
+        self.refuse(f"it has a statement that a graph cannot have: {_word(node)}")
 
     def _run_expr(self, node):
         if not isinstance(node.value, ast.Constant):
