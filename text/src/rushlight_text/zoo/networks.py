@@ -1,47 +1,24 @@
-"""Packaged networks that read and write sequences: how words are spoken."""
+"""Packaged networks by name; how words are spoken."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import rushlight as rl
 from rushlight import nn
-from rushlight.serialization import safetensors
 from rushlight_text.data.collate import pad_ids
 from rushlight_text.generation import generate
-from rushlight_text.models.pretrained import build_model, load_weights
-from rushlight_text.zoo.bags import notes_of, packaged_file
+from rushlight_text.zoo.bags import packaged_file
+from rushlight_text.zoo.files import read_network, write_network
+from rushlight_text.zoo.writers import CharacterWriter
 
 __all__ = ["NETWORKS", "Pronouncer", "load_network"]
 
 PAD, END, UNKNOWN = 0, 1, 2
 _SPECIAL = 3
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-
-
-def _write(path: str | os.PathLike, model: Any, **notes: Any) -> None:
-    """One file: weights in float16, the configuration and notes beside them; tied tensors once."""
-    state, seen = {}, set()
-    for name, value in model.state_dict(keep_vars=True).items():
-        if id(value) not in seen:
-            seen.add(id(value))
-            state[name] = value.detach().half()
-    written = {"config": dict(model.config), **notes}
-    metadata = {key: json.dumps(value, ensure_ascii=False) for key, value in written.items()}
-    safetensors.save_file(state, path, metadata=metadata)
-
-
-def _read(path: str | os.PathLike, head: str) -> tuple[Any, dict[str, Any]]:
-    """The model in evaluation mode and its notes."""
-    notes = {key: json.loads(value) for key, value in notes_of(Path(path), "config").items()}
-    model = build_model(notes["config"], head)
-    load_weights(model, safetensors.load_file(path), dtype=rl.float32, source=os.fspath(path))
-    return model.eval(), notes
 
 
 class Pronouncer(nn.Module):
@@ -90,16 +67,17 @@ class Pronouncer(nn.Module):
 
     def save(self, path: str | os.PathLike) -> None:
         """Write one file."""
-        _write(path, self.model, letters=self.letters, phones=self.phones)
+        write_network(path, self.model, letters=self.letters, phones=self.phones)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Pronouncer:
         """Read what :meth:`save` wrote."""
-        model, notes = _read(path, "seq2seq-lm")
+        model, notes = read_network(path, "seq2seq-lm")
         return cls(model, notes["letters"], notes["phones"]).eval()
 
 
 NETWORKS: dict[str, Any] = {
+    "character_gpt": CharacterWriter,
     "pronunciation": Pronouncer,
 }
 
