@@ -12,6 +12,7 @@ from rushlight.ops.creation.tensors import tensor
 from rushlight.ops.former.private_names import sliced
 from rushlight.ops.indexing import items as indexing
 from rushlight.ops.indexing import recorded_items
+from rushlight.ops.indexing.index_forms import expanded, width
 from rushlight.ops.indexing.items import _slice
 from rushlight.ops.indexing.slicing import narrow, select
 from rushlight.ops.indexing.value_steps import picked_sizes
@@ -131,7 +132,7 @@ def _constant(value, like):
 
 def _by_views(input, index):
     """The view that ints, slices and None take, and the index tensors by dimension of it."""
-    items = _expanded(input, index if isinstance(index, tuple) else (index,))
+    items = expanded(index if isinstance(index, tuple) else (index,), input.dim())
     dim, tensors = 0, []
     for item in items:
         if item is None or isinstance(item, bool):
@@ -145,29 +146,10 @@ def _by_views(input, index):
         elif isinstance(item, Tensor) or is_array(item) or isinstance(item, list | tuple | range):
             item = _as_index(item)
             tensors.append(item)
-            dim += _width(item)
+            dim += width(item)
         else:
             input = select(input, dim, item)
     return input, tensors
-
-
-def _expanded(input, items):
-    """The items, with an ellipsis as whole slices."""
-    items = list(items)
-    dots = [i for i, item in enumerate(items) if item is Ellipsis]
-    if not dots:
-        return items
-    used = sum(_width(item) for item in items)
-    at = dots[0]
-    return [*items[:at], *[_WHOLE] * (input.dim() - used), *items[at + 1 :]]
-
-
-def _width(item):
-    """How many dimensions an item of an index takes."""
-    if item is None or item is Ellipsis or isinstance(item, bool):
-        return 0
-    masks = isinstance(item, Tensor) and item._dtype in (bool_, uint8)
-    return item.dim() if masks else 1
 
 
 def _sliced(input, dim, item):
@@ -211,7 +193,7 @@ def scattered(base, value, path):
 
 def _with_part(base, value, index):
     """A copy of `base` in which ``base[index]``, of ints, slices and None, is `value`."""
-    items, dim = _expanded(base, index if isinstance(index, tuple) else (index,)), 0
+    items, dim = expanded(index if isinstance(index, tuple) else (index,), base.dim()), 0
     for at, item in enumerate(items):
         if item is None:
             return _with_part(base, value.squeeze(dim), (*items[:at], *items[at + 1 :]))

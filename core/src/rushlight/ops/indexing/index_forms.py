@@ -20,6 +20,24 @@ class WrappedIndex(Exception):
     """An index holds a tensor of a function transform."""
 
 
+def expanded(items, ndim) -> list:
+    """The items of an index of `ndim` dimensions, with an ellipsis as whole slices."""
+    items = list(items)
+    at = next((i for i, item in enumerate(items) if item is Ellipsis), None)
+    if at is None:
+        return items
+    rest = ndim - sum(map(width, items))
+    return [*items[:at], *[WHOLE] * rest, *items[at + 1 :]]
+
+
+def width(item) -> int:
+    """How many dimensions an item of an index takes."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    masks = isinstance(item, Tensor) and item._dtype in (dtypes.bool_, dtypes.uint8)
+    return item.dim() if masks else 1
+
+
 def _plain(item):
     """One index item as NumPy takes it; tensors become arrays."""
     if isinstance(item, bool):

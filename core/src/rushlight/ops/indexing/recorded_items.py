@@ -3,11 +3,12 @@ is captured: by the ops that items.py has for arrays."""
 
 from __future__ import annotations
 
-from rushlight.dtypes import bool_, int64, uint8
+from rushlight.dtypes import int64
 from rushlight.ops._transforms.wrapped_writes import RECORDING, lift
 from rushlight.ops._transforms.wrappers import wrappers_in
 from rushlight.ops.creation.tensors import tensor
 from rushlight.ops.indexing import items as indexing
+from rushlight.ops.indexing.index_forms import expanded, width
 from rushlight.tensor.tensor import Tensor
 
 _WHOLE = slice(None)
@@ -60,17 +61,13 @@ def _viewed(self, first):
 def _in_two_steps(items, ndim):
     """An index as a basic one, which is applied first, and one of tensors and whole slices."""
     items = tuple(_as_tensor(item) for item in items)
-    used = sum(_consumed(item) for item in items)
     if not any(item is Ellipsis for item in items):
         items = (*items, Ellipsis)
     first: list = []
     second: list = []
-    for item in items:
-        if item is Ellipsis:
-            first += [_WHOLE] * (ndim - used)
-            second += [_WHOLE] * (ndim - used)
-        elif isinstance(item, Tensor):
-            first += [_WHOLE] * _consumed(item)
+    for item in expanded(items, ndim):
+        if isinstance(item, Tensor):
+            first += [_WHOLE] * width(item)
             second.append(item)
         else:
             first.append(item)
@@ -82,11 +79,3 @@ def _as_tensor(item):
     if isinstance(item, list | range):
         return tensor(list(item), dtype=int64)
     return item
-
-
-def _consumed(item):
-    """How many dimensions an item of an index takes."""
-    if item is None or item is Ellipsis:
-        return 0
-    masks = isinstance(item, Tensor) and item._dtype in (bool_, uint8)
-    return item.dim() if masks else 1
