@@ -29,13 +29,17 @@ class Docstring:
         """The first sentence."""
         return _SENTENCE.split(self.text.partition("\n\n")[0], 1)[0]
 
-    def about(self, name):
-        """What a list of arguments says of a parameter, or the first sentence that names it."""
+    def listed(self, name):
+        """What a list of arguments says of a parameter."""
         if name in self.arguments:
             return self.arguments[name]
-        listed = re.search(rf"^{re.escape(name)}: (.+(?:\n {{2,}}.+)*)", self.text, re.MULTILINE)
-        if listed:
-            return listed[1]
+        found = re.search(rf"^{re.escape(name)}: (.+(?:\n {{2,}}.+)*)", self.text, re.MULTILINE)
+        return found and found[1]
+
+    def about(self, name):
+        """What a list of arguments says of a parameter, or the first sentence that names it."""
+        if told := self.listed(name):
+            return told
         for sentence in sentences("\n\n".join([self.text, *self.arguments.values()])):
             if re.search(rf"`{re.escape(name)}`", sentence):
                 return sentence
@@ -75,28 +79,43 @@ def parsed(value) -> Docstring:
 _EMPTY = re.compile(r"^Examples?:\s*$\n?", re.MULTILINE)  # the heading of an example taken out
 _SECTION = re.compile(r"^(Args|Arguments|Parameters|Attributes):$")
 _NAME = r"`?\*{0,2}\w+`?"
-_ARGUMENT = re.compile(rf"^\s+({_NAME}(?:, {_NAME})*)(?: \([^)]*\))?: (.*)$")
+_NAMES = rf"{_NAME}(?:, {_NAME})*"
+_ARGUMENT = re.compile(rf"^\s+({_NAMES})(?: \([^)]*\))?: (.*)$")
+_UNDERLINED = re.compile(rf"^({_NAMES})(?: : (.*))?$")  # NumPy's form
 
 
 def _without_arguments(lines, found):
     """The lines without sections of arguments, which are put into ``found.arguments``."""
-    kept, inside, names = [], False, []
-    for line in lines:
-        if _SECTION.match(line):
-            inside, names = True, []
-        elif inside and line[:1] not in ("", " "):
-            inside = False
-        if not inside:
+    kept, inside, names = [], None, []
+    for i, line in enumerate(lines):
+        if _SECTION.match(line) or _is_underlined(lines, i, "Parameters"):
+            inside, names = _ARGUMENT if line.endswith(":") else _UNDERLINED, []
+        elif inside is _ARGUMENT and line[:1] not in ("", " "):
+            inside = None
+        elif inside is _UNDERLINED and _is_underlined(lines, i):
+            inside = None
+        if inside is None:
             kept.append(line)
             continue
-        argument = _ARGUMENT.match(line)
+        argument = inside.match(line)
         if argument:
             names = re.findall(r"\w+", argument[1])
-            found.arguments.update(dict.fromkeys(names, argument[2]))
+            found.arguments.update(dict.fromkeys(names, _stopped(argument[2])))
         elif names and line.strip():
-            text = f"{found.arguments[names[0]]} {line.strip()}"
+            text = f"{found.arguments[names[0]]} {line.strip()}".strip()
             found.arguments.update(dict.fromkeys(names, text))
     return kept
+
+
+def _is_underlined(lines, i, title=None):
+    """Whether a line is the title of a section of NumPy's, or what is below one."""
+    below = lines[i + 1] if i + 1 < len(lines) else ""
+    return lines[i] == (title or lines[i]) and len(below) > 2 and set(below) == {"-"}
+
+
+def _stopped(text):
+    """A type, as the beginning of what is said."""
+    return "" if text is None else text
 
 
 def own_doc(value):
@@ -108,19 +127,18 @@ def own_doc(value):
     return text
 
 
-def inherited(value, name, related):
-    """What the constructor, base classes, or functions that a docstring names say of a parameter."""
+def inherited(value, name, related, listed):
+    """What the constructor, base classes, or functions that a docstring names say of a parameter;
+    `listed`: in a list of arguments, else in a sentence."""
+    sources = []
     if isinstance(value, type):
-        for source in (vars(value).get("__init__"), *value.__mro__[1:-1]):
-            told = parsed(source).about(name) if source is not None else None
-            if told:
-                return told
-    for path in related:
-        found = _named(path, value)
-        if found is not None and name in _parameters(found):
-            told = parsed(found).about(name)
-            if told:
-                return told
+        sources = [vars(value).get("__init__"), *value.__mro__[1:-1]]
+    named = (_named(path, value) for path in related)
+    sources += [found for found in named if found is not None and name in _parameters(found)]
+    for source in filter(None, sources):
+        doc = parsed(source)
+        if told := doc.listed(name) if listed else doc.about(name):
+            return told
     return None
 
 

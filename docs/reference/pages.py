@@ -37,11 +37,15 @@ class Entry:
         return own
 
     def about(self, parameter):
-        """What is known of a parameter: by the docstring, by those that it names or derives from, or
+        """What is known of a parameter: by the docstring, by what it names or derives from, or
         by the parameter's name."""
         name = parameter.lstrip("*")
-        told = self.doc.about(name) or inherited(self.value, name, self.doc.related)
-        return told or described(self.path, self.name, name, hasattr(self.value, "op"))
+        return (
+            self.doc.about(name)
+            or inherited(self.value, name, self.doc.related, listed=True)
+            or described(self.path, self.name, name, hasattr(self.value, "op"))
+            or inherited(self.value, name, self.doc.related, listed=False)
+        )
 
     @property
     def is_described(self):

@@ -1,5 +1,5 @@
 """Examples written by hand, of names that have none in their docstrings and no declaration to make
-one from: ``examples/PAGE.txt`` holds those of the names of a page.
+one from: ``examples/PAGE.txt`` and ``examples/PAGE-2.txt`` hold those of the names of a page.
 
 A block begins with ``=== NAME``; its lines are a program whose last statement is an expression, the
 result that is shown. Every block runs in an empty folder when the reference is written.
@@ -20,14 +20,13 @@ _MARK = "=== "
 @functools.cache
 def examples_of(path) -> dict:
     """The programs of a page, by name; empty where it has no file."""
-    file = FOLDER / f"{path}.txt"
-    if not file.exists():
-        return {}
-    _, *blocks = f"\n{file.read_text(encoding='utf-8')}".split(f"\n{_MARK}")
+    files = [FOLDER / f"{path}.txt", FOLDER / f"{path}-2.txt"]
+    texts = [f"\n{file.read_text(encoding='utf-8')}" for file in files if file.exists()]
+    blocks = [block for text in texts for block in text.split(f"\n{_MARK}")[1:]]
     parts = [block.partition("\n") for block in blocks]
     found = {name.strip(): program.strip() for name, _, program in parts}
     if len(found) != len(blocks):
-        raise ValueError(f"{file.name}: a name has two examples")
+        raise ValueError(f"{path}: a name has two examples")
     return found
 
 
@@ -35,7 +34,7 @@ def statements(text) -> list:
     """The statements of a program as texts, comments and decorators with those that follow."""
     lines, found, start = text.splitlines(), [], 0
     for each in ast.parse(text).body:
-        found.append("\n".join(lines[start : each.end_lineno]))
+        found.append("\n".join(lines[start : each.end_lineno]).strip("\n"))
         start = each.end_lineno
     return found
 

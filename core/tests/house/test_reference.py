@@ -86,6 +86,56 @@ def test_made_examples_show_what_they_give(path, name):
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
+WRITTEN = ["rushlight.func", "rushlight.masked", "rushlight.optim.swa_utils"]
+
+
+@pytest.mark.parametrize("path", WRITTEN)
+def test_written_examples_show_results_of_their_own(path):
+    from reference.homes import home_of
+    from reference.made_examples import example_of
+    from reference.pages import shows_something
+    from reference.written_examples import examples_of
+
+    home = home_of(path)
+    texts = {name: example_of(path, name, getattr(home, name)) for name in examples_of(path)}
+    assert len(texts) > 4 and len(set(texts.values())) == len(texts)
+    for name, text in texts.items():
+        assert text is not None and name in text and shows_something(text), name
+
+
+def test_statements_keep_their_lines():
+    from reference.written_examples import prompted, statements
+
+    program = "@wrap\ndef f(x):\n    return x\n\nf(1)"
+    *lines, call = map(prompted, statements(program))
+    assert lines == [">>> @wrap\n... def f(x):\n...     return x"]
+    assert call.splitlines()[-1].endswith("f(1)")
+
+
+def test_parameters_are_described_by_page_and_base():
+    from reference.docstrings import parsed
+    from reference.glossary import described
+
+    assert described("rushlight.signal.windows", "hann", "M", False).startswith("number of values")
+    assert described("rushlight.nn", "RReLU", "lower", False).startswith("lower bound of the slope")
+    assert described("rushlight.nn", "RReLU", "no_such", False) is None
+
+    def in_numpys_form():
+        """Scale.
+
+        Parameters
+        ----------
+        x : Tensor
+            The input.
+
+        Returns
+        -------
+        Tensor
+        """
+
+    assert parsed(in_numpys_form).about("x") == "Tensor The input."
+
+
 def test_what_is_counted_may_not_become_worse():
     from reference import writing
 
