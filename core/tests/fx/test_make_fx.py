@@ -5,6 +5,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+import torch
 
 import rushlight
 from rushlight.fx.experimental.proxy_tensor import make_fx
@@ -251,3 +252,26 @@ def test_indices_of_the_program_into_what_asks_for_gradients(index):
     module = make_fx(lambda x: x[index(x)])(x)
     assert "aten.index.Tensor" in module.code
     assert module(x).tolist() == x[index(x)].tolist()
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda i: (True,),
+        lambda i: (False,),
+        lambda i: (True, 1),
+        lambda i: (True, i),
+        lambda i: (i, True),
+        lambda i: (i, True, i),
+        lambda i: (True, ..., i),
+        lambda i: (True, slice(None), i),
+    ],
+)
+def test_truth_values_in_an_index(index):
+    """A dimension of one element, whether other items are tensors or not."""
+    x, i = rushlight.arange(24.0).reshape(2, 3, 4), rushlight.tensor([0, 1])
+    made = make_fx(lambda x: x[index(i)])(x)
+    expected = torch.arange(24.0).reshape(2, 3, 4)[index(torch.tensor([0, 1]))]
+    for found in (x[index(i)], made(x)):
+        assert found.shape == expected.shape
+        assert found.tolist() == expected.tolist()

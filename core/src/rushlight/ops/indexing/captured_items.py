@@ -137,7 +137,7 @@ def _by_views(input, index):
     for item in items:
         if item is None or isinstance(item, bool):
             input = input.unsqueeze(dim)
-            tensors.append(_as_index(item) if isinstance(item, bool) else None)
+            tensors.append(None if item is None else _as_index([item]))
             dim += 1
         elif isinstance(item, slice):
             input = _sliced(input, dim, item)
