@@ -220,7 +220,7 @@ def lobpcg(
             f"{shape_text(A.shape)}"
         )
     if X is None:
-        X = randn(*A.shape[:-2], m, n, dtype=A._dtype).to(A._device)
+        X = randn(*A.shape[:-2], m, n, dtype=A._dtype, device="cpu").to(A._device)
     eps = float(np.finfo(A._array.dtype).eps)
     tol = eps**0.5 if tol is None else tol
     largest = True if largest is None else largest

@@ -35,7 +35,7 @@ def epilogue_of(function, *attributes, **keywords):
     if any(type(a) not in (int, float, str) for a in given):
         return None
     op = function.op
-    call = Call(op, op.bind((empty(1, dtype=float32), *attributes), keywords))
+    call = Call(op, op.bind((empty(1, dtype=float32, device="cpu"), *attributes), keywords))
     return Epilogue(*call.kernel())
 
 

@@ -60,7 +60,7 @@ def _edges(values, bins, low, high):
     """`bins` equal bins, their edges placed as :func:`rushlight.linspace` spaces points."""
     from rushlight.ops.creation.tensors import linspace
 
-    return linspace(low, high, bins + 1, dtype=dtype_of(values))._array
+    return linspace(low, high, bins + 1, dtype=dtype_of(values), device="cpu")._array
 
 
 def _count(points, edges, weights, density):
