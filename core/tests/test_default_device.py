@@ -31,7 +31,7 @@ def results_and_gradients(name, args, kwargs):
     ]
     args, kwargs = pytree.tree_unflatten(leaves, spec)
     found = tensors_of(TABLE[name].function(*args, **kwargs))
-    if found[0].requires_grad and found[0].is_floating_point():
+    if found and found[0].requires_grad and found[0].is_floating_point():
         found[0].sum().backward()
     return found + [v.grad for v in leaves if rushlight.is_tensor(v) and v.grad is not None]
 
@@ -60,3 +60,22 @@ def test_activation_behind_a_convolution(act):
             found = net(x)
         epilogue_of.cache_clear()
         assert found.equal(net(x))
+
+
+def test_gradient_of_one_of_several_pieces():
+    x = rushlight.randn(4, 3, requires_grad=True)
+    with rushlight.device("meta"):
+        for pieces in (x.unbind(), x.split(2), x.split([1, 3])):
+            x.grad = None
+            pieces[1].sum().backward()
+            assert x.grad.device.type == "cpu" and x.grad[0].abs().sum() == 0
+
+
+def test_random_slopes_and_padded_sources():
+    x, index = rushlight.tensor([-1.0, 2.0, -3.0]), rushlight.tensor([0, 1])
+    source = rushlight.ones(3, requires_grad=True)
+    with rushlight.device("meta"):
+        slopes = nn.functional.rrelu(x, training=True)
+        rushlight.zeros(3, device="cpu").scatter_reduce(0, index, source, "sum").sum().backward()
+    assert slopes[1] == 2.0 and slopes[0] < 0
+    assert source.grad.tolist() == [1.0, 1.0, 0.0]

@@ -395,3 +395,14 @@ def test_distributions_of_samples(waited):
     rushlight.manual_seed(1)
     assert rushlight.equal(nn.functional.dropout(leaf, 0.5), first)
     assert kept.mean().item() == pytest.approx(1.0, abs=0.03)
+
+
+@pytest.mark.parametrize("pieces", ["unbind", "split", "chunk"])
+def test_gradients_of_one_of_several_pieces(pieces):
+    """The other pieces' are zeros there, not on the CPU."""
+    leaf = rushlight.ones(4, 3, device="cuda", requires_grad=True)
+    found = getattr(leaf, pieces)(*((2,) if pieces != "unbind" else ()))
+    found[1].sum().backward()
+    assert leaf.grad.is_cuda
+    first = 1 if pieces == "unbind" else 2
+    assert leaf.grad[:first].sum().item() == 0.0 and leaf.grad[first].tolist() == [1.0] * 3

@@ -17,7 +17,7 @@ def _range(level, ndim):
     """The numbers of the examples, shaped (B, 1, ...)."""
     from rushlight.ops.creation.tensors import arange
 
-    return arange(level.size).reshape((level.size, *(1,) * ndim))
+    return arange(level.size, device="cpu").reshape((level.size, *(1,) * ndim))
 
 
 # ------------------------------------------------------------------------------ index arrays alike
@@ -374,9 +374,9 @@ def put_at(self, items, value, accumulate):
             )
         new = value + self if accumulate else value
         return comparison.where(mask, new, self).to(self._dtype)
-    places = arange(self.numel()).reshape(tuple(self.shape))[tuple(items)]
+    places = arange(self.numel(), device=self._device).reshape(tuple(self.shape))[tuple(items)]
     if not isinstance(value, Tensor):
-        value = full((), value, dtype=self._dtype)
+        value = full((), value, dtype=self._dtype, device=self._device)
     value = value.to(self._dtype)
     while value.dim() > places.dim() and value.shape[0] == 1:
         value = value.squeeze(0)

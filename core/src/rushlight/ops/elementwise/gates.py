@@ -107,7 +107,7 @@ def _drawn_slopes(input, lower, upper):
     slopes = ones_like(input.detach()).contiguous()
     flat, negative = slopes.view(-1), (input.detach() <= 0).reshape(-1)
     count = int(negative.sum())
-    drawn = rand(count, dtype=float64) * (upper - lower) + lower
+    drawn = rand(count, dtype=float64, device="cpu") * (upper - lower) + lower
     flat[negative] = drawn.to(input.dtype)
     return slopes
 

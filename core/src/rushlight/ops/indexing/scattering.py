@@ -132,7 +132,7 @@ def _scatter_reduce_gradient(grad, input, src, index, out, dim, reduce, include_
     part = src if src.shape == index.shape else src[tuple(slice(n) for n in index.shape)]
     one, many = _reduce_back(grad, input, part, out, reduce, include_self, add, look)
     if many is not None and part is not src:
-        padded = zeros(tuple(src.shape), dtype=many._dtype)
+        padded = zeros(tuple(src.shape), dtype=many._dtype, device=many._device)
         padded[tuple(slice(n) for n in index.shape)] = many
         many = padded
     return one, many

@@ -361,7 +361,8 @@ def _stack_pieces(grads, input_shape, dim):
     dim = dim % len(input_shape)
     shape = tuple(n for i, n in enumerate(input_shape) if i != dim)
     present = next(g for g in grads if g is not None)
-    return stack([zeros(shape, dtype=present._dtype) if g is None else g for g in grads], dim)
+    none = zeros(shape, dtype=present._dtype, device=present._device)
+    return stack([none if g is None else g for g in grads], dim)
 
 
 def unbind_gradient(grad, input_shape, dim):
@@ -443,12 +444,14 @@ def split_gradient(grad, input_shape, split_size_or_sections, dim):
     if not isinstance(sections, (tuple, list)):
         extent = input_shape[dim]
         sections = [min(sections, extent - i) for i in range(0, extent, sections)] or [0]
-    dtype = next(g for g in grads if g is not None)._dtype
-    pieces = [
-        zeros((*input_shape[:dim], n, *input_shape[dim + 1 :]), dtype=dtype) if g is None else g
-        for g, n in zip(grads, sections, strict=True)
-    ]
-    return cat(pieces, dim)
+    present = next(g for g in grads if g is not None)
+
+    def none(n):
+        shape = (*input_shape[:dim], n, *input_shape[dim + 1 :])
+        return zeros(shape, dtype=present._dtype, device=present._device)
+
+    found = zip(grads, sections, strict=True)
+    return cat([none(n) if g is None else g for g, n in found], dim)
 
 
 def _split_whole(input, split_size_or_sections, dim):

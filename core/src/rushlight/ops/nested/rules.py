@@ -154,7 +154,8 @@ def _over_sequences(input, op, keepdim, dtype=None):
     front = _to_front(without_gaps(input, f"{op.name} over the ragged dimension"))
     elements, count = front._elements, len(front)
     if op in _ADDING and elements.dtype.category >= FLOAT:
-        out = zeros((count, *elements.shape[1:]), dtype=dtype or elements.dtype)
+        shape, device = (count, *elements.shape[1:]), elements.device
+        out = zeros(shape, dtype=dtype or elements.dtype, device=device)
         out = out.index_add(0, _segments(front), elements.to(out.dtype))
         if op is reduction.mean.op:
             lengths = from_numpy(front.sequence_lengths()).to(out.dtype)

@@ -397,7 +397,8 @@ def to_padded(input, padding, output_size=None):
     lengths = np.diff(offsets)
     batch, longest = len(lengths), int(lengths.max()) if len(lengths) else 0
     size = [batch, longest, *elements.shape[1:]]
-    out = full((batch * longest, *elements.shape[1:]), padding, dtype=elements.dtype)
+    rows, home = (batch * longest, *size[2:]), elements.device
+    out = full(rows, padding, dtype=elements.dtype, device=home)
     out = out.index_copy(0, _places_in_padded(front), elements).reshape(size)
     if input._ragged != 1:
         out = out.movedim(1, input._ragged)

@@ -281,7 +281,7 @@ def narrow(input, dim, start, length):
 
 @only_first
 def _pull_of_element(grad, input, index):
-    out = zeros(input._pattern.size, dtype=grad.dtype)
+    out = zeros(input._pattern.size, dtype=grad.dtype, device=grad.device)
     out[index] = grad
     return out
 
@@ -376,7 +376,7 @@ def _side_by_side(tensors, dim, size):
         around = []
         for count in (before, sum(extents) - before - extent):
             shape[dim] = count
-            around.append(zeros(shape, dtype=x._elements.dtype))
+            around.append(zeros(shape, dtype=x._elements.dtype, device=x._elements.device))
         parts.append(cat_dense([around[0], x._elements, around[1]], dim))
         before += extent
     indices = np.concatenate([x._pattern.indices for x in tensors], 1)

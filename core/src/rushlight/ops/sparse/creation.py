@@ -284,7 +284,8 @@ def _zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fa
 def _ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, **options):
     if input.layout == COO:
         raise missing("ones_like")
-    elements = ones(input._elements.shape, dtype=dtype or input.dtype)
+    home = input._elements.device
+    elements = ones(input._elements.shape, dtype=dtype or input.dtype, device=home)
     return with_elements(input, elements.requires_grad_(requires_grad))
 
 
@@ -380,7 +381,8 @@ def resize_(self, *size, memory_format=None):
 def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
     """Change the size of a COO tensor in place and drop its elements."""
     empty = Pattern(np.empty((sparse_dim, 0), np.int64), size, True)
-    return adopt(self, make_sparse(empty, zeros((0, *size[sparse_dim:]), dtype=self.dtype)))
+    elements = zeros((0, *size[sparse_dim:]), dtype=self.dtype, device=self.device)
+    return adopt(self, make_sparse(empty, elements))
 
 
 Tensor.sparse_mask = sparse_mask

@@ -192,7 +192,7 @@ def _with_gaps(elements, places):
     """The elements at positions, zero where a position is -1."""
     if (places >= 0).all():
         return elements.index_select(0, _tensor(places))
-    row = zeros((1, *elements.shape[1:]), dtype=elements.dtype)
+    row = zeros((1, *elements.shape[1:]), dtype=elements.dtype, device=elements.device)
     return cat([elements, row]).index_select(
         0, _tensor(np.where(places < 0, elements.shape[0], places))
     )

@@ -378,7 +378,8 @@ def mm_reduce(input, mat2, reduce):
         return _extreme_terms(input, mat2, reduce)
     rows, columns = _places(input).indices
     terms = input._elements.unsqueeze(1) * mat2.index_select(0, _tensor(columns))
-    out = zeros((input._pattern.size[0], mat2.shape[1]), dtype=terms.dtype)
+    shape = input._pattern.size[0], mat2.shape[1]
+    out = zeros(shape, dtype=terms.dtype, device=terms.device)
     index = _tensor(rows).unsqueeze(1).expand(terms.shape)
     found = out.scatter_add(0, index, terms)
     if reduce == "sum":
@@ -397,7 +398,7 @@ def _extreme_terms(input, mat2, reduce):
     used = np.nonzero(np.diff(starts))[0]
     size = input._pattern.size[0], width
     if not len(used) or not width:
-        return zeros(size, dtype=input.dtype)
+        return zeros(size, dtype=input.dtype, device=input.device)
     heads, lengths = starts[used], np.diff(starts)[used]
     extreme = np.repeat(best.reduceat(terms, heads, axis=0), lengths, axis=0)
     places = np.arange(len(columns))[:, None]
@@ -406,7 +407,8 @@ def _extreme_terms(input, mat2, reduce):
     place = np.where(last_nan >= 0, last_nan, first)
     of_column = _tensor(columns[place].astype(np.int64, copy=False))
     taken = input._elements[_tensor(place)] * mat2.gather(0, of_column)
-    return zeros(size, dtype=taken.dtype).index_copy(0, _tensor(used), taken)
+    out = zeros(size, dtype=taken.dtype, device=taken.device)
+    return out.index_copy(0, _tensor(used), taken)
 
 
 @numpy_names

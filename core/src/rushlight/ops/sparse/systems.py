@@ -59,4 +59,5 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False)
         raise RuntimeError(
             f"triangular_solve: expected input and A of one dtype, got {input.dtype} and {A.dtype}"
         )
-    return Solution(_solved(input, A, upper, transpose, unitriangular), empty(0, dtype=A.dtype))
+    nothing = empty(0, dtype=A.dtype, device=A.device)
+    return Solution(_solved(input, A, upper, transpose, unitriangular), nothing)

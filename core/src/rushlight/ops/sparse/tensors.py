@@ -505,5 +505,5 @@ def add_up(elements, places, count):
         found = np.zeros(shape, bool)
         np.logical_or.at(found, places, elements._array)
         return make_tensor(found, elements._dtype)
-    out = zeros(shape, dtype=elements.dtype)
+    out = zeros(shape, dtype=elements.dtype, device=elements.device)
     return out.index_add(0, _tensor(places.astype(np.int64, copy=False)), elements)
