@@ -122,3 +122,12 @@ def test_character_gpt():
     logits = write.model(ids[:, :-1]).logits[0]
     loss = rl.nn.functional.cross_entropy(logits, ids[0, 1:])
     assert float(loss) < 2.3  # 4.2 without learning
+
+
+def test_plain_english():
+    simplify = pipeline("plain_english")
+    old = ["And he spake unto them, saying, Fear not.", "Behold, he cometh with clouds."]
+    found = simplify(old)
+    assert found[0].startswith("And he said to them") and "spake" not in found[0]
+    assert "comes with clouds" in found[1] and "cometh" not in found[1]
+    assert simplify(old[0]) == found[0]

@@ -111,7 +111,7 @@ def plain_english(asked: argparse.Namespace) -> Trained:
     held = {source for name in ("valid", "test") for source, _ in parts[name]}
     rows = [row for row in parts["train"] if row[0] not in held]
     tokenizer = train_tokenizer(
-        [bare(text) for row in rows for text in row],
+        [text.replace("[", "").replace("]", "") for row in rows for text in row],
         kind="byte_bpe",
         vocab_size=2000,
         special_tokens=["[PAD]", "<|endoftext|>"],

@@ -52,8 +52,8 @@ def pipeline(task: str, folder: str | os.PathLike | None = None) -> Any:
     Args:
         task: ``"sentiment"``, ``"languages"`` or ``"spam"`` (a label and its probability),
             ``"pronunciation"`` (the phones of each word), ``"character_gpt"`` (how a play goes on),
-            whose models are in the package; or one of the others of `TASKS`, of a model in a folder
-            of Hugging Face.
+            ``"plain_english"`` (English of 1611 in plain words), whose models are in the package;
+            or one of the others of `TASKS`, of a model in a folder of Hugging Face.
         folder: with ``config.json``, weights and tokenizer.
 
     Raises:

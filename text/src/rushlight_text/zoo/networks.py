@@ -12,7 +12,7 @@ from rushlight_text.data.collate import pad_ids
 from rushlight_text.generation import generate
 from rushlight_text.zoo.bags import packaged_file
 from rushlight_text.zoo.files import read_network, write_network
-from rushlight_text.zoo.writers import CharacterWriter
+from rushlight_text.zoo.writers import CharacterWriter, PlainEnglish
 
 __all__ = ["NETWORKS", "Pronouncer", "load_network"]
 
@@ -78,6 +78,7 @@ class Pronouncer(nn.Module):
 
 NETWORKS: dict[str, Any] = {
     "character_gpt": CharacterWriter,
+    "plain_english": PlainEnglish,
     "pronunciation": Pronouncer,
 }
 
