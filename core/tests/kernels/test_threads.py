@@ -267,7 +267,7 @@ def test_python_door_gives_the_same(tmp_path):
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5])
 def test_bad_number_of_threads(bad):
-    with pytest.raises(ValueError, match="positive integer"):
+    with pytest.raises(RuntimeError, match="positive integer"):
         threads.set_num_threads(bad)
 
 

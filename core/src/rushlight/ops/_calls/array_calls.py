@@ -160,7 +160,9 @@ class _Source:
         for at, _, kind, optional in self.op.attributes:
             if at == position and kind == TRUTH:
                 return f"type({text}) is not bool"
-            if at == position and kind != DTYPE:
+            if at == position and kind == DTYPE:
+                return f"type({text}) is not Dtype and {text} is not None"
+            if at == position:
                 other = f" and {text} is not None" if optional else ""
                 return f"type({text}) is not int{other} and not is_whole({text})"
         return f"type({text}) not in attributes and not is_plain({text})"
@@ -434,6 +436,7 @@ def _finished(op, tensors, values, outs):
 _ndarray, _by_dtype = np.ndarray, BY_ARRAY_DTYPE
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
+    "Dtype": dtype,
     "make": make, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record, "note": note,
     "record_view": record_view,
     "STATE": STATE,
