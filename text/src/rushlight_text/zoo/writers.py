@@ -123,12 +123,9 @@ class PlainEnglish(nn.Module):
 
     Example
     -------
-    >>> from rushlight_text.models.pretrained import build_model
-    >>> from rushlight_text.tokenizers import train
-    >>> words = train(["a b"], vocab_size=258, special_tokens=["[PAD]", "<|endoftext|>"])
-    >>> model = build_model("t5-small", num_layers=1, vocab_size=258)
-    >>> PlainEnglish(model, words).pieces("Go! Now.")
-    ['Go! Now.']
+    >>> from rushlight_text.zoo import load_network
+    >>> load_network("plain_english")("And he spake unto them.")
+    'And he said to them.'
     """
 
     longest = 96  # tokens of a piece, and of its translation
