@@ -100,7 +100,7 @@ def _without_arguments(lines, found):
         argument = inside.match(line)
         if argument:
             names = re.findall(r"\w+", argument[1])
-            found.arguments.update(dict.fromkeys(names, _stopped(argument[2])))
+            found.arguments.update(dict.fromkeys(names, argument[2] or ""))
         elif names and line.strip():
             text = f"{found.arguments[names[0]]} {line.strip()}".strip()
             found.arguments.update(dict.fromkeys(names, text))
@@ -111,11 +111,6 @@ def _is_underlined(lines, i, title=None):
     """Whether a line is the title of a section of NumPy's, or what is below one."""
     below = lines[i + 1] if i + 1 < len(lines) else ""
     return lines[i] == (title or lines[i]) and len(below) > 2 and set(below) == {"-"}
-
-
-def _stopped(text):
-    """A type, as the beginning of what is said."""
-    return "" if text is None else text
 
 
 def own_doc(value):

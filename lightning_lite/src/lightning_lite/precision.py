@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import rushlight as rl
+from lightning_lite import hooks
 from lightning_lite.batches import map_tensors
 from lightning_lite.errors import MisconfigurationException
 
@@ -67,7 +68,7 @@ class Precision:
 
     def overrides(self, *names: str) -> bool:
         """Whether a subclass changed any of these methods."""
-        return any(getattr(type(self), name) is not getattr(Precision, name) for name in names)
+        return any(hooks.overrides(self, Precision, name) for name in names)
 
     @property
     def converts(self) -> bool:
@@ -112,7 +113,7 @@ class Precision:
 
     def tensor_init_context(self) -> AbstractContextManager[Any]:
         """A block whose new floating-point tensors have the dtype of inputs."""
-        return _default_dtype(self.dtype) if self.converts else NOTHING
+        return default_dtype(self.dtype) if self.converts else NOTHING
 
     def module_init_context(self) -> AbstractContextManager[Any]:
         """A block whose new modules have the dtype of the weights."""
@@ -230,7 +231,8 @@ def cast(data: Any, dtype: rl.dtype) -> Any:
 
 
 @contextmanager
-def _default_dtype(dtype: rl.dtype) -> Iterator[None]:
+def default_dtype(dtype: rl.dtype) -> Iterator[None]:
+    """A block whose new floating-point tensors have this dtype."""
     previous = rl.get_default_dtype()
     rl.set_default_dtype(dtype)
     try:

@@ -7,9 +7,8 @@ from typing import Any
 import rushlight as rl
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.lazy import attach
-from lightning_lite.precision import MIXED, cast
+from lightning_lite.precision import MIXED, cast, default_dtype
 from lightning_lite.precision import Precision as Settings
-from lightning_lite.utilities.apply_func import apply_to_collection
 from lightning_lite.utilities.rank_zero import rank_zero_warn
 from rushlight import nn
 from rushlight.distributed.fsdp import MixedPrecision as Dtypes
@@ -55,13 +54,9 @@ class LightningDoublePrecisionModule(nn.Module):
             return getattr(super().__getattr__("module"), name)
 
     def _in_double(self, step: Any, args: Any, kwargs: Any) -> Any:
-        args, kwargs = (apply_to_collection(each, rl.Tensor, _doubled) for each in (args, kwargs))
-        before = rl.get_default_dtype()
-        rl.set_default_dtype(rl.float64)
-        try:
+        args, kwargs = cast((args, kwargs), rl.float64)
+        with default_dtype(rl.float64):
             return step(*args, **kwargs)
-        finally:
-            rl.set_default_dtype(before)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
         """The module's, in float64."""
@@ -82,10 +77,6 @@ class LightningDoublePrecisionModule(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's, in float64."""
         return self._in_double(self.module, args, kwargs)
-
-
-def _doubled(tensor: Any) -> Any:
-    return tensor.double() if tensor.is_floating_point() else tensor
 
 
 class HalfPrecision(Precision):
