@@ -117,12 +117,12 @@ def test_tensors_of_storages():
 
 
 def test_large_buffers_are_not_walked():
-    """A walk in Python over as many bytes took 20 s and more."""
-    storage = rushlight.zeros(2_000_000).untyped_storage()
+    """A walk in Python over as many bytes would take minutes."""
+    storage = rushlight.zeros(20_000_000).untyped_storage()
     begin = time.monotonic()
-    assert rushlight.asarray(storage, dtype=rushlight.uint8).shape == (8_000_000,)
-    assert rushlight.tensor(bytearray(8_000_000)).shape == (8_000_000,)
-    assert time.monotonic() - begin < 2
+    assert rushlight.asarray(storage, dtype=rushlight.uint8).shape == (80_000_000,)
+    assert rushlight.tensor(bytearray(80_000_000)).shape == (80_000_000,)
+    assert time.monotonic() - begin < 60
 
 
 @pytest.mark.parametrize("again", [False, True])

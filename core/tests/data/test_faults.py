@@ -15,6 +15,9 @@ import pytest
 import rushlight
 from rushlight.utils import data
 
+# Seconds within which a fault is told, on a busy machine too: what hangs sleeps for minutes.
+PROMPT = 60
+
 
 class Faulty(data.Dataset):
     """Sample 5 goes wrong in a way of choice."""
@@ -86,7 +89,7 @@ def load(fault, **options):
     try:
         list(data.DataLoader(Faulty(fault), 2, num_workers=2, **options))
     finally:
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < PROMPT
 
 
 # Worker 0 gets the samples 0, 1, 4, 5: batch 2 holds the faulty one.
@@ -163,7 +166,7 @@ def test_a_killed_idle_worker_is_noticed():
     start = time.monotonic()  # the other worker is asleep for minutes
     with pytest.raises(RuntimeError, match="worker 1 was killed by signal SIGKILL"):
         list(batches)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < PROMPT
     del batches
 
 
@@ -288,17 +291,18 @@ def test_persistent_workers_are_replaced_after_one_was_killed():
     assert batches(loader) == whole and loader._iterator._workers is not first
 
 
-def test_a_stopped_worker_is_not_waited_for():
+def test_a_stopped_worker_is_not_waited_for(monkeypatch):
     loader = data.DataLoader(Numbers(), batch_size=3, num_workers=2)
     iterator = iter(loader)
     next(iterator)
     process = iterator._workers[0]
+    asked = []  # to end, which happens to workers that were waited for
+    monkeypatch.setattr(type(process), "terminate", lambda self: asked.append(self.name))
     os.kill(process.pid, signal.SIGSTOP)
-    begun = time.monotonic()
     del iterator, loader
     gc.collect()
-    assert time.monotonic() - begun < 3
-    assert not process.is_alive()
+    assert process.name not in asked
+    assert process.exitcode == -signal.SIGKILL
 
 
 def test_exceptions_of_local_classes_keep_their_traceback():
