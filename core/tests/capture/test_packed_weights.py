@@ -15,6 +15,7 @@ from rushlight.kernels.gemm.plans import BLOCKED
 from rushlight.machine.processors import fuses_vectors
 
 PACKS = BLOCKED and fuses_vectors()  # others take other ways, some of which pack nothing
+LINEAR = fuses_vectors()
 
 LAYERS = {
     "planes": (lambda: nn.Conv2d(5, 7, 3, padding=1), (5, 9, 8), None),
@@ -28,9 +29,9 @@ LAYERS = {
     "depthwise": (lambda: nn.Conv2d(8, 8, 3, groups=8), (8, 9, 9), False),
     "few channels": (lambda: nn.Conv2d(3, 32, 4, 4), (3, 64, 64), None),
     "one dim": (lambda: nn.Conv1d(8, 12, 3), (8, 20), False),
-    "linear": (lambda: nn.Linear(130, 75), (6, 130), PACKS),
-    "deep linear": (lambda: nn.Linear(1100, 33, bias=False), (3, 1100), PACKS),
-    "tall linear": (lambda: nn.Linear(64, 64), (150, 64), PACKS),
+    "linear": (lambda: nn.Linear(130, 75), (6, 130), LINEAR),
+    "deep linear": (lambda: nn.Linear(1100, 33, bias=False), (3, 1100), LINEAR),
+    "tall linear": (lambda: nn.Linear(64, 64), (100, 64), LINEAR),
 }
 BEHIND = {
     "nothing": lambda x: x,
@@ -71,7 +72,7 @@ def test_frozen_layers(name, batch, behind):
 def test_rows_of_linear_layers():
     """One row is a product with a weight as it lies; an input without dims is none."""
     layer = nn.Linear(256, 200).requires_grad_(False)
-    for shape, packs in (((256,), False), ((1, 256), False), ((2, 256), PACKS)):
+    for shape, packs in (((256,), False), ((1, 256), False), ((2, 256), LINEAR)):
         (step,) = frozen(layer, rushlight.randn(shape)).frozen
         assert bool(step.packed) is packs
 
@@ -87,7 +88,7 @@ def test_other_layouts_and_dtypes():
     linear = nn.Linear(96, 80).requires_grad_(False)
     inputs = rushlight.randn(96, 6).T, rushlight.randn(5, 2, 96).transpose(0, 1)
     for given in (*inputs, rushlight.randn(6, 192)[:, ::2], rushlight.randn(1, 96).expand(6, 96)):
-        assert bool(frozen(linear, given).frozen[0].packed) is PACKS
+        assert bool(frozen(linear, given).frozen[0].packed) is LINEAR
     frozen(linear.bfloat16(), rushlight.randn(6, 96).bfloat16())
 
 

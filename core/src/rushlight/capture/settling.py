@@ -226,7 +226,7 @@ def arrays_of_step(step):
         if tensor is not None:
             found.append(tensor._array)
     packed = getattr(step, "packed", None)
-    if packed:
+    if packed and packed.layer.packed is not None:
         found.append(packed.layer.packed)
     if getattr(step, "epilogue", None) is not None:
         found.append(step.epilogue.table)

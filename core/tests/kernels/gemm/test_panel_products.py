@@ -122,10 +122,10 @@ def test_not_a_number_stays_in_its_row_and_column(rng, dtype, scheme, layouts):
 
 
 def test_items_are_many_and_even():
-    from rushlight.kernels.gemm.blocked import MOST_ITEMS, READ_A, _parts
+    from rushlight.kernels.gemm.blocked import MOST_ITEMS, READ_A, parts_and_groups
 
     for m, n, panels in ((1024, 384, 24), (64, 128, 8), (8, 1024, 64), (5000, 16, 1), (600, 48, 3)):
-        parts, groups = _parts(m, n, panels, READ_A)
+        parts, groups = parts_and_groups(m, n, panels, READ_A)
         assert 1 <= groups <= panels
         assert 1 <= parts <= m
         assert parts * groups <= MOST_ITEMS

@@ -160,7 +160,7 @@ def _tables():
 _TABLES = _tables()
 
 
-def _parts(m, n, panels, taking):
+def parts_and_groups(m, n, panels, taking):
     """(parts of the rows, groups of panels): about ITEMS of them, at the least cost."""
     most_rows, most_groups = max(1, min(ITEMS, m // (4 * MAX_ROWS))), min(ITEMS, panels)
     wanted, best = min(ITEMS, most_rows * most_groups), None
@@ -198,10 +198,12 @@ def plan(words, dtype):
     depth = -(-k // -(-k // MOST_DEPTH))
     words[DEPTH] = min(k, -(-depth // mk.VL) * mk.VL)
     is_small = m * n * k < INLINE_WORK
-    parts, groups = (1, 1) if is_small else _parts(m, n, panels, PACK_A if transposed else READ_A)
+    parts, groups = (
+        (1, 1) if is_small else parts_and_groups(m, n, panels, PACK_A if transposed else READ_A)
+    )
     words[GATHERS] = transposed and panels >= GATHER_PANELS * groups
     if transposed and not words[GATHERS] and not is_small:
-        parts, groups = _parts(m, n, panels, READ_A)
+        parts, groups = parts_and_groups(m, n, panels, READ_A)
     words[ROW_PARTS], words[GROUPS] = parts, groups
     ready_tiles(words, _TABLES[size, transposed], lanes)
     items = parts * groups

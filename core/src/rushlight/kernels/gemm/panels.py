@@ -214,6 +214,12 @@ def _tables(size, transposed, asks):
     )
 
 
+def depth_of_panels(k, size):
+    """Steps of k of a packed panel of elements of so many bytes."""
+    limit = MOST_DEPTH // size
+    return k if k <= limit else limit // 2
+
+
 class PanelProduct:
     """How to run a product for the argument words of :mod:`rushlight.kernels.gemm.plans`."""
 
@@ -226,8 +232,7 @@ class PanelProduct:
         if transposed:
             words[A_K], words[A_ROW] = words[A_ROW], size
         panels = -(-n * size // (PANEL * 4))
-        limit = MOST_DEPTH // size
-        depth = words[DEPTH] = k if k <= limit else limit // 2
+        depth = words[DEPTH] = depth_of_panels(k, size)
         group, wanted = 1, -(-ITEMS // images)
         if m * k * size > L2_BUDGET // 2:  # a small A stays in L2 anyway
             group = max(1, min(L2_BUDGET // (depth * PANEL * 4), panels // wanted))

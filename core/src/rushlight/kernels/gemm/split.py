@@ -418,6 +418,8 @@ class SplitProduct:
     Sums are cut in the same chunks either way, so that the bits are the same.
     """
 
+    packs_with_items = staticmethod(packs_here)  # whether items pack what they need of B
+
     __slots__ = ("alone", "bytes_a", "bytes_b", "dtype", "kind", "peaks", "sizes", "steps", "words")
 
     def __init__(self, m, n, k, a, b, start, planes):
@@ -426,7 +428,7 @@ class SplitProduct:
         size, block = (4 if planes else 2), max(1, planes) * 2 * TILE
         self.kind = {"planes": planes, "size": size, "block_bytes": block}
         panels, strips, blocks = -(-n // SIDE), -(-m // SIDE), -(-k // SIDE)
-        here = packs_here(m, n, k)
+        here = self.packs_with_items(m, n, k)
         chunk = parts_of(blocks, CHUNK_LIMIT) if planes else blocks
         if planes and not here:  # passes over k, if packed operands would not stay in the caches
             most = PACKED_LIMIT // (block * chunk * (panels + trans_a * strips))

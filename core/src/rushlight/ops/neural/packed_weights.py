@@ -47,13 +47,11 @@ def packed_linear(input, weight, bias):
     now."""
     if not _is_compiled(input, weight, bias) or weight.dim() != 2:
         return None
-    shape, outputs = input._array.shape, weight._array.shape[0]
     from rushlight.kernels.gemm import packed
 
-    rows = math.prod(shape[:-1])
-    if not packed.fits(rows, outputs, shape[-1]):
-        return None
-    return _Linear(packed.PackedWeight(weight._array, rows), bias, shape)
+    shape = input._array.shape
+    made = packed.packed_weight(weight._array, math.prod(shape[:-1]))
+    return None if made is None else _Linear(made, bias, shape)
 
 
 def packed_recurrence(gates, hidden, cell, weight, bias, settings):
