@@ -44,7 +44,7 @@ def test_unbiased_as_first_argument():
 
 def test_nothing_to_reduce():
     empty = rushlight.empty(2, 0)
-    with pytest.raises(RuntimeError, match="specify the dim"):
+    with pytest.raises(RuntimeError, match="Specify the reduction dim"):
         empty.amax()
     with pytest.raises(IndexError, match="non-zero size"):
         empty.amax(1)
@@ -103,3 +103,25 @@ def test_gradients_of_extremes_that_are_nan(name, values):
         found.append([y.detach().numpy(), grad.numpy()])
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("library", ["rushlight", "torch"])
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (
+            lambda m: m.zeros(0, 2).max(),
+            RuntimeError,
+            r"max\(\): Expected reduction dim to be spec",
+        ),
+        (lambda m: m.zeros(0).min(), RuntimeError, r"min\(\): Expected reduction dim to be specif"),
+        (lambda m: m.zeros(0).amax(), RuntimeError, r"amax\(\): Expected reduction dim to be spec"),
+        (lambda m: m.zeros(2, 0).amin(1), IndexError, r"amin\(\): Expected reduction dim 1 to hav"),
+        (lambda m: m.zeros(2, 0).max(1), IndexError, r"max\(\): Expected reduction dim 1 to have"),
+        (lambda m: m.zeros(0, 2).kthvalue(1, 0), IndexError, r"kthvalue\(\): .*dim 0 to have non-"),
+    ],
+)
+def test_extremes_of_no_elements(library, call, error, words):
+    module = pytest.importorskip(library)
+    with pytest.raises(error, match=words):
+        call(module)

@@ -227,6 +227,8 @@ def _check_kth(input, k, dim=-1, keepdim=False):
     """The dimension, which has a k-th element."""
     axis = wrap_dim(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
+    if size == 0:
+        raise IndexError(f"kthvalue(): Expected reduction dim {axis} to have non-zero size.")
     if not 1 <= k <= size:
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {dim}: k is {k}, the "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 
 from rushlight import dtypes
@@ -284,12 +283,19 @@ prod.gradient(input=_prod_gradient)
 
 
 def _refuse_empty(name, array, dim, axes):
-    if builtins.any(array.shape[a] == 0 for a in axes):
-        error = RuntimeError if dim is None or dim == () else IndexError
-        raise error(
-            f"{name}(): Expected reduction dim to have non-zero size (specify the dim with keyword "
-            f"'dim'); input has shape {list(array.shape)}"
+    empty = [axis for axis in axes if array.shape[axis] == 0]
+    if not empty:
+        return
+    if dim is None or dim == ():
+        name = name if dim is not None else name[1:]  # without a dim, `max` or `min` was asked
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            f"reduction dim with the 'dim' argument; input has shape {list(array.shape)}"
         )
+    raise IndexError(
+        f"{name}(): Expected reduction dim {empty[0]} to have non-zero size; input has shape "
+        f"{list(array.shape)}"
+    )
 
 
 def _share_ties(grad, input, out, dim, keepdim):
