@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pickle
 import warnings
+from pathlib import Path
 
 import fakes_arrays  # noqa: F401 - registers fakes
 import fakes_lists  # noqa: F401
@@ -46,8 +47,6 @@ def any_sum(monkeypatch):
 
 
 def path_is_file(path):
-    from pathlib import Path
-
     return Path(path).is_file()
 
 
@@ -76,6 +75,17 @@ def test_items_are_what_the_files_hold(name, tmp_path):
             assert getattr(dataset, attribute) == expected, attribute
         assert repr(dataset).startswith(f"Dataset {kind.__name__}\n")
         assert f"Number of datapoints: {len(case.items)}" in repr(dataset)
+
+
+@pytest.mark.parametrize("name", sorted(FAKES))
+def test_the_root_may_be_relative(name, tmp_path, monkeypatch):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    kind, cases = made(name, folder)
+    monkeypatch.chdir(tmp_path)
+    case = next(case for case in cases if case.items)
+    dataset = kind(place(name, Path("made")), **case.arguments)
+    assert same(item(dataset[0]), case.items[0])
 
 
 @pytest.mark.parametrize("name", sorted(FAKES))

@@ -83,10 +83,14 @@ class _Captions(PublishedDataset):
     def _read(self) -> dict[str, list[str]]:
         raise NotImplementedError
 
+    def _path(self, name: str) -> str:
+        """Where the photo of a name in the annotations is."""
+        return os.path.join(str(self.root), name)
+
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """The photo of a number and its sentences, changed by the transforms."""
         name = self.ids[index]
-        image = self.loader(os.path.join(str(self.root), name))
+        image = self.loader(self._path(name))
         return self._changed(image, self.annotations[name])
 
     def __len__(self) -> int:
@@ -103,6 +107,9 @@ class Flickr8k(_Captions):
         parser = Flickr8kParser(str(self.root))
         parser.feed(Path(self.ann_file).read_text(encoding="utf-8"))
         return parser.annotations
+
+    def _path(self, name: str) -> str:
+        return name  # it begins with the root
 
 
 class Flickr30k(_Captions):
