@@ -221,19 +221,25 @@ def evaluate(roots, arrays, params):
     `arrays` are the inputs in arithmetic form (:func:`rushlight.compiler.storage.decode`), `params`
     the run-time scalars; everything broadcasts.
     """
-    values: dict[Expr, object] = {}
     with np.errstate(all="ignore"):
-        for e in topological(roots):
-            if e.op == "const":
-                value = np.asarray(e.value, NUMPY[e.dtype])
-            elif e.op == "load":
-                value = arrays[e.value[0]]
-            elif e.op == "param":
-                value = np.asarray(params[e.value], NUMPY[e.dtype])
-            else:
-                value = np.asarray(_apply(e, [values[a] for a in e.args]))
-                value = value.astype(NUMPY[e.dtype], copy=False)
-            values[e] = value
+        return evaluate_nodes(topological(roots), roots, arrays, params)
+
+
+def evaluate_nodes(nodes, roots, arrays, params):
+    """:func:`evaluate` where all nodes are known, operands first; NumPy's warnings are the
+    caller's business."""
+    values: dict[Expr, object] = {}
+    for e in nodes:
+        if e.op == "const":
+            value = np.asarray(e.value, NUMPY[e.dtype])
+        elif e.op == "load":
+            value = arrays[e.value[0]]
+        elif e.op == "param":
+            value = np.asarray(params[e.value], NUMPY[e.dtype])
+        else:
+            value = np.asarray(_apply(e, [values[a] for a in e.args]))
+            value = value.astype(NUMPY[e.dtype], copy=False)
+        values[e] = value
     return [values[r] for r in roots]
 
 

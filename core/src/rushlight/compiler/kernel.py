@@ -7,12 +7,13 @@ import struct
 
 from rushlight.compiler import layout
 from rushlight.compiler.cost import inline_limit
-from rushlight.compiler.evaluation import evaluate
-from rushlight.compiler.graph import Program
+from rushlight.compiler.evaluation import evaluate_nodes
+from rushlight.compiler.graph import Program, topological
 from rushlight.compiler.storage import NUMPY, SIZE, decode, encode
 from rushlight.machine import np
 from rushlight.machine.forking import lazy
 from rushlight.machine.processors import streams_from
+from rushlight.machine.quiet import quietly
 
 LAYOUTS = 256  # layouts remembered by a kernel
 _RANGE = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
@@ -78,30 +79,56 @@ class ReferenceKernel(_Executor):
     fast = fast_into = None
     short = short_into = None
 
-    def _results(self, args):
-        arrays, values = self.split(args)
-        shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    def __init__(self, program: Program):
+        super().__init__(program)
+        self._roots, self._stored = zip(*program.outputs, strict=True)
+        self._nodes = topological(self._roots)
+        self._layouts: dict = {}
+
+    def _values(self, arrays, values):
+        """The outputs, of which some may be inputs or views of them."""
         stored = zip(arrays, self.program.inputs, strict=True)
         loaded = [decode(x, dtype) for x, (_, dtype) in stored]
-        roots, dtypes = zip(*self.program.outputs, strict=True)
-        with np.errstate(all="ignore"):
-            results = evaluate(roots, loaded, values)
-            return shape, [encode(r, d) for r, d in zip(results, dtypes, strict=True)], arrays
+        found = evaluate_nodes(self._nodes, self._roots, loaded, values)
+        return [encode(x, dtype) for x, dtype in zip(found, self._stored, strict=True)]
+
+    def _layout(self, arrays):
+        """Shape and order of new outputs, and the strides of each."""
+        key = tuple([(x.shape, x.strides) for x in arrays])
+        found = self._layouts.get(key)
+        if found is None:
+            shape = np.broadcast_shapes(*[x.shape for x in arrays])
+            order = layout.output_order(shape, arrays)
+            along = range(len(shape)) if order is None else order
+            strides = [layout.ordered_strides(shape, along, d.itemsize) for d in self.outputs]
+            if len(self._layouts) >= LAYOUTS:
+                self._layouts.clear()
+            found = self._layouts[key] = shape, order, strides
+        return found
 
     def __call__(self, *args):
         """New outputs for arrays, then scalars; a tuple when the program has several."""
-        shape, results, arrays = self._results(args)
-        order = layout.output_order(shape, arrays)
-        outs = [layout.empty(shape, dtype, order) for dtype in self.outputs]
-        for out, result in zip(outs, results, strict=True):
-            out[...] = result
+        arrays, values = self.split(args)
+        shape, order, strides = self._layout(arrays)
+        outs: list = []
+        for result, dtype, own in zip(
+            quietly(self._values, arrays, values), self.outputs, strides, strict=True
+        ):
+            out = result
+            is_laid = result.shape == shape and result.strides == own
+            is_held = result.base is not None or any(result is x for x in (*arrays, *outs))
+            if is_held or not is_laid:
+                out = layout.empty(shape, dtype, order)
+                out[...] = result
+            outs.append(out)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def into(self, outs, *args):
         """Write the outputs into given arrays."""
-        shape, results, _ = self._results(args)
-        self.check_outputs(outs, outs[0].shape if not self.inputs else shape)
-        for out, result in zip(outs, results, strict=True):
+        arrays, values = self.split(args)
+        shape = outs[0].shape if not self.inputs else self._layout(arrays)[0]
+        self.check_outputs(outs, shape)
+        for out, result in zip(outs, quietly(self._values, arrays, values), strict=True):
             out[...] = result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -114,10 +115,16 @@ def ordered_strides(shape, order, itemsize):
 HUGE_FROM = 1 << 22
 
 
+@functools.lru_cache(1024)
+def _inverse(order):
+    """Where each dimension is in an order of them."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
 def empty(shape, dtype, order=None):
     """A new array whose dimensions are in `order`, slowest first."""
     if order is not None:
-        return empty(tuple(shape[d] for d in order), dtype).transpose(np.argsort(order))
+        return empty(tuple([shape[d] for d in order]), dtype).transpose(_inverse(order))
     return memory.empty(shape, dtype)
 
 
