@@ -49,6 +49,30 @@ def test_parts_of_a_docstring():
     assert "Args" not in found.text
 
 
+def inner(x, rate):
+    """Halve.
+
+    Args:
+        rate: how fast.
+    """
+
+
+def middle(x, rate):
+    """As :func:`inner`."""
+
+
+def outer(x, rate):
+    """As :func:`middle`; also :func:`outer` itself."""
+
+
+def test_parameters_of_functions_that_are_named_in_turn():
+    from reference.docstrings import inherited, parsed
+
+    related = parsed(outer).related
+    assert inherited(outer, "rate", related, listed=True) == "how fast."
+    assert inherited(outer, "x", related, listed=True) is None
+
+
 def test_signatures_have_types_and_defaults():
     from reference.signatures import signature_of
 
