@@ -170,3 +170,23 @@ def test_what_is_counted_may_not_become_worse():
     (line,) = writing.worse(fewer)
     assert line.startswith("rushlight: ")
     assert "without example" in line
+
+
+def test_every_name_has_descriptions_and_an_example():
+    from reference import writing
+    from reference.pages import Entry
+
+    record = json.loads(writing.RECORD.read_text())
+    for row in record.values():
+        assert row["parameters"] == row["example"] == row["names"]
+
+    def new_name(x, gravity=9.81):
+        """What `x` weighs."""
+
+    found = list(writing.lacks(Entry("rushlight", "new_name", new_name)))
+    assert [line.partition(";")[0] for line in found] == [
+        "rushlight.new_name: no parameters: gravity",
+        "rushlight.new_name: no example",
+    ]
+    whole = Entry("rushlight.nn.functional", "softplus", rushlight.nn.functional.softplus)
+    assert list(writing.lacks(whole)) == []
