@@ -332,6 +332,7 @@ def docs(session: nox.Session) -> None:
         session,
         *("matplotlib>=3.9", "rich>=13.7", "mkdocs-material>=9.5,<10", "lunr>=0.7"),
         *("onnx", "onnxruntime", "av", "jsonargparse[signatures]"),
+        *("scipy", "h5py", "lmdb", "sentencepiece"),  # what files of some examples are made with
     )
     session.run("python", "ci/docs.py", *session.posargs)
 

@@ -1,6 +1,7 @@
 """Build the site into site/: pages, the packages' READMEs as guides, and the generated reference.
 
-python docs/build.py            build; fail where the reference says less than the record does
+python docs/build.py            build; fail where the reference says less than the record does, or a
+                                name has a parameter without description, or no example
 python docs/build.py --note     build, and make its counts the record
 """
 
@@ -55,11 +56,11 @@ def main():
         fill_measurements(page)
     for chart in (ROOT / "bench" / "results").glob("*.png"):
         shutil.copy(chart, BUILD / chart.name)
-    counts = writing.written(BUILD / "reference")
+    counts, lacking = writing.written(BUILD / "reference")
     print(f"docs: reference of {sum(row['names'] for row in counts.values())} names")
     if "--note" in sys.argv[1:]:
         writing.note(counts)
-    for line in (worse := writing.worse(counts)):
+    for line in (worse := [*writing.worse(counts), *lacking]):
         print(f"docs: {line}")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
     done = subprocess.run([*command, "--config-file", str(DOCS / "mkdocs.yml")])

@@ -35,13 +35,18 @@ count_include_pad return_indices nesterov maximize capturable differentiable ams
 elementwise_affine add_bias_kv add_zero_attn norm_first training requires_grad pin_memory sparse
 scale_grad_by_freq align_corners antialias drop_last shuffle persistent_workers enabled
 full log_input swap strict copy_model non_blocking zero_infinity validate_args foreach train
-size_average""".split()
+size_average has_biases""".split()
 _TENSORS = """input target weight other query key value src tgt grad_output running_mean
 running_var input1 input2 x1 x2 anchor positive negative attn_mask key_padding_mask src_mask
 tgt_mask memory memory_mask tgt_key_padding_mask src_key_padding_mask offsets
 per_sample_weights indices mask tensor tensor1 tensor2 var log_probs targets input_lengths
 target_lengths theta grid pos_weight mat1 mat2 in_proj_weight in_proj_bias out_proj_weight
-out_proj_bias""".split()
+out_proj_bias w_ih w_hh b_ih b_hh""".split()
+# What arguments of constructors are.
+_OF_CLASSES = {
+    "reduce": "bool", "fused": "bool",
+    **dict.fromkeys("scale low high df df1 df2".split(), "Tensor | Number"),  # of distributions
+}  # fmt: skip
 # Tensors that functions of layers take None for, in the middle of their arguments.
 _OPTIONAL = frozenset(("running_mean", "running_var"))
 NAMED = {
@@ -99,6 +104,8 @@ def by_name(name: str, default, of_tensors: bool = True) -> str:
         return "Tensor | None"
     if known == "Tensor" and (not of_tensors or (name == "value" and default is None)):
         known = None
+    if known is None and not of_tensors:
+        known = _OF_CLASSES.get(name)
     if known is not None and not (known == "Tensor" and isinstance(default, (bool, int, str))):
         if isinstance(default, bool) or known == "bool":
             return "bool" + none
@@ -170,15 +177,20 @@ class Written:
             return name if name in TYPING else "Any"
         if name in getattr(hint, "__type_params__", ()):
             return "Any"
-        if module.startswith("rushlight"):
+        if module.startswith("rushlight") or (module, name) in _FOREIGN:
             self.imports.add((module, name))
-            return name
+            return _FOREIGN.get((module, name), name)
         return "Any"
 
 
 _BARE = {
     "dict": "dict[Any, Any]", "list": "list[Any]", "tuple": "tuple[Any, ...]", "set": "set[Any]",
     "frozenset": "frozenset[Any]", "type": "type[Any]",
+}  # fmt: skip
+# Classes of Python's library that stubs import, and how they are written.
+_FOREIGN = {
+    ("os", "PathLike"): "PathLike[str]", ("pathlib", "Path"): "Path",
+    ("datetime", "timedelta"): "timedelta",
 }  # fmt: skip
 TYPING = frozenset(
     "Any Callable Iterable Iterator Mapping Sequence Generator Hashable Literal NamedTuple Self "

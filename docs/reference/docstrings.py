@@ -122,18 +122,24 @@ def own_doc(value):
     return text
 
 
-def inherited(value, name, related, listed):
-    """What the constructor, base classes, or functions that a docstring names say of a parameter;
-    `listed`: in a list of arguments, else in a sentence."""
+def inherited(value, name, related, listed, asked=()):
+    """What the constructor, base classes, or functions that a docstring names say of a parameter,
+    or what these name in turn; `listed`: in a list of arguments, else in a sentence. Functions in
+    `asked` have been looked at."""
     sources = []
     if isinstance(value, type):
         sources = [vars(value).get("__init__"), *value.__mro__[1:-1]]
     named = (_named(path, value) for path in related)
-    sources += [found for found in named if found is not None and name in _parameters(found)]
-    for source in filter(None, sources):
+    named = [found for found in named if found is not None and name in _parameters(found)]
+    for source in filter(None, [*sources, *named]):
         doc = parsed(source)
         if told := doc.listed(name) if listed else doc.about(name):
             return told
+    for source in named:
+        if source not in asked:
+            told = inherited(source, name, parsed(source).related, listed, (*asked, source))
+            if told:
+                return told
     return None
 
 

@@ -48,9 +48,9 @@ class Entry:
         )
 
     @property
-    def is_described(self):
-        """Whether something is said about every parameter."""
-        return all(self.about(p.name) for p in self.signature.parameters)
+    def undescribed(self):
+        """The parameters about which nothing is said."""
+        return [p.name for p in self.signature.parameters if not self.about(p.name)]
 
     def markdown(self):
         """The entry."""

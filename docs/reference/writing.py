@@ -13,6 +13,8 @@ RECORD = Path(__file__).with_name("record.json")
 # Pages that explain come before the reference in a search.
 _HEAD = "---\nsearch:\n  boost: 0.1\n---\n\n"
 COUNTS = ("names", "summary", "typed", "parameters", "source", "example")
+# What every name has, and the folder that it can be written in.
+COMPLETE = {"parameters": "parameters", "example": "examples"}
 
 
 def entries():
@@ -25,30 +27,49 @@ def entries():
 
 
 def written(target):
-    """Write the pages into a folder; the counts by package."""
+    """Write the pages into a folder; the counts by package, and what names lack that all have."""
     target.mkdir(parents=True)
+    lacking: list = []
     texts, counts = {}, {package: dict.fromkeys(COUNTS, 0) for package in PACKAGES}
     for path, name, entry, first in entries():
         page = texts.setdefault(path, [])
         page.append(alias(path, name, first) if entry is None else entry.markdown())
         if entry is not None:
             _count(counts[path.partition(".")[0]], entry)
+            lacking += lacks(entry)
     for pages in PACKAGES.values():
         for path, title in pages.items():
             text = f"{_HEAD}# {path}\n\n{title}.\n\n" + "\n".join(texts.get(path, []))
             (target / f"{path}.md").write_text(text)
     sizes = {path: len(page) for path, page in texts.items()}
     (target.parent / "reference.md").write_text(overview(sizes, counts))
-    return counts
+    return counts, lacking
+
+
+def _said(entry):
+    """Whether an entry has what is counted."""
+    return {
+        "summary": bool(entry.doc.text),
+        "typed": entry.signature.is_typed,
+        "parameters": not entry.undescribed,
+        "source": entry.source is not None,
+        "example": bool(entry.example) and shows_something(entry.example),
+    }
 
 
 def _count(row, entry):
     row["names"] += 1
-    row["summary"] += bool(entry.doc.text)
-    row["typed"] += entry.signature.is_typed
-    row["parameters"] += entry.is_described
-    row["source"] += entry.source is not None
-    row["example"] += bool(entry.example) and shows_something(entry.example)
+    for count, is_there in _said(entry).items():
+        row[count] += is_there
+
+
+def lacks(entry):
+    """Lines that name what an entry lacks and every entry has."""
+    said, name = _said(entry), f"{entry.path}.{entry.name}"
+    for count, folder in COMPLETE.items():
+        if not said[count]:
+            which = f": {', '.join(entry.undescribed)}" if count == "parameters" else ""
+            yield f"{name}: no {count}{which}; see docs/reference/{folder}"
 
 
 def overview(sizes, counts):

@@ -181,6 +181,12 @@ def test_a_client_that_is_not_installed(name, module, monkeypatch):
         getattr(loggers, name)()
 
 
+def test_a_client_without_an_extra_is_named_itself(monkeypatch):
+    monkeypatch.setitem(sys.modules, "litlogger", None)
+    with pytest.raises(ModuleNotFoundError, match="needs litlogger: pip install litlogger$"):
+        loggers.LitLogger()
+
+
 def test_nested_hyperparameters_are_flattened():
     nested = {"a": {"b": 1, "c": {"d": (2, 3)}}, "e": None}
     assert flattened(nested) == {"a/b": 1, "a/c/d": (2, 3), "e": None}

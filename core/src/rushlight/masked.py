@@ -11,6 +11,8 @@ tensor(4)
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NoReturn
 
 from rushlight import dtypes
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
@@ -109,15 +111,19 @@ def _dims(dim):
 
 
 # --------------------------------------------------------------------------------------- reductions
-def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def sum(
+    input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
+) -> Tensor:
     """The sum over `dim` of what is not masked out; 0 of nothing."""
     return _masked(input, mask, 0, _whole_sum(input, dtype)).sum(_dims(dim), keepdim)
 
 
-def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def prod(
+    input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
+) -> Tensor:
     """The product over `dim` of what is not masked out; 1 of nothing."""
     kept = _masked(input, mask, 1, _whole_sum(input, dtype))
-    if _dims(dim) is None:
+    if dim is None or dim == ():
         dim = tuple(range(input.dim()))
     if isinstance(dim, int):
         return kept.prod(dim, keepdim)
@@ -126,27 +132,31 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     return kept
 
 
-def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def amax(
+    input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
+) -> Tensor:
     """The largest element over `dim` of what is not masked out."""
     found = input._dtype if dtype is None else dtype
     kept = _masked(input, mask, _extreme(found, False), dtype)
     return kept.amax(() if dim is None else dim, keepdim)
 
 
-def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def amin(
+    input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
+) -> Tensor:
     """The smallest element over `dim` of what is not masked out."""
     found = input._dtype if dtype is None else dtype
     kept = _masked(input, mask, _extreme(found, True), dtype)
     return kept.amin(() if dim is None else dim, keepdim)
 
 
-def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None) -> Tensor:
     """Where the largest element is, of what is not masked out; in the input's dtype."""
     found = input._dtype if dtype is None else dtype
     return _masked(input, mask, _extreme(found, False), dtype).argmax(dim, keepdim).to(found)
 
 
-def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None) -> Tensor:
     """Where the smallest element is, of what is not masked out; in the input's dtype."""
     found = input._dtype if dtype is None else dtype
     return _masked(input, mask, _extreme(found, True), dtype).argmin(dim, keepdim).to(found)
@@ -158,7 +168,9 @@ def _count(input, dim, mask):
     return _masked(ones, mask, 0).sum(_dims(dim), True)
 
 
-def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def mean(
+    input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
+) -> Tensor:
     """The mean over `dim` of what is not masked out; nan of nothing."""
     dtype = _floating("mean", input, dtype)
     if mask is None:
@@ -175,7 +187,7 @@ def _dropped(value, dim, keepdim):
     return value.squeeze(tuple(range(value.dim())) if dim is None else dim)
 
 
-def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None) -> Tensor:
     """The lower median along `dim` of what is not masked out; nan of nothing."""
     found = input._dtype if dtype is None else dtype
     if found.category != FLOAT:
@@ -185,7 +197,9 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
     return nanmedian(_masked(input, mask, math.nan, dtype), dim, keepdim)[0]
 
 
-def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def logsumexp(
+    input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
+) -> Tensor:
     """``log(sum(exp(input)))`` over `dim` of what is not masked out."""
     dims = tuple(range(input.dim())) if _dims(dim) is None else dim
     kept = _masked(input, mask, _lowest(input, dtype), dtype)
@@ -203,7 +217,9 @@ def _as_float(input, dtype):
     return dtypes.default.float
 
 
-def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
+def norm(
+    input, ord=2.0, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
+) -> Tensor:
     """The vector norm of order `ord` over `dim` of what is not masked out."""
     dtype = _floating(norm.__name__, input, dtype)
     nothing = math.inf if ord == -math.inf else 0
@@ -211,7 +227,16 @@ def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
     return reduction.norm(kept, ord, _dims(dim), keepdim)
 
 
-def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+def var(
+    input,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
+    *,
+    correction=None,
+    keepdim=False,
+    dtype=None,
+    mask=None,
+) -> Tensor:
     """The variance over `dim` of what is not masked out; the divisor is the count minus
     `correction` (default 1)."""
     if unbiased is not None and correction is not None:
@@ -230,47 +255,58 @@ def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype
     return _dropped(total / divisor, dim, keepdim).to(kept._dtype)
 
 
-def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+def std(
+    input,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
+    *,
+    correction=None,
+    keepdim=False,
+    dtype=None,
+    mask=None,
+) -> Tensor:
     """The standard deviation over `dim` of what is not masked out; see :func:`var`."""
     options = {"correction": correction, "keepdim": keepdim, "dtype": dtype, "mask": mask}
     return var(input, dim, unbiased, **options).sqrt()
 
 
 # ---------------------------------------------------------------------------- scans, normalizations
-def cumsum(input, dim, *, dtype=None, mask=None):
+def cumsum(input, dim, *, dtype=None, mask=None) -> Tensor:
     """The running sum along `dim` of what is not masked out."""
     dtype = input._dtype if dtype is None else dtype
     return _masked(input, mask, 0, dtype).cumsum(dim, dtype=dtype)
 
 
-def cumprod(input, dim, *, dtype=None, mask=None):
+def cumprod(input, dim, *, dtype=None, mask=None) -> Tensor:
     """The running product along `dim` of what is not masked out."""
     dtype = input._dtype if dtype is None else dtype
     return _masked(input, mask, 1, dtype).cumprod(dim, dtype=dtype)
 
 
-def softmax(input, dim, *, dtype=None, mask=None):
+def softmax(input, dim, *, dtype=None, mask=None) -> Tensor:
     """The softmax along `dim` of what is not masked out; 0 elsewhere."""
     return _softmax(_masked(input, mask, -math.inf, _as_float(input, dtype)), dim)
 
 
-def log_softmax(input, dim, *, dtype=None, mask=None):
+def log_softmax(input, dim, *, dtype=None, mask=None) -> Tensor:
     """The logarithm of :func:`softmax`."""
     return _log_softmax(_masked(input, mask, -math.inf, _as_float(input, dtype)), dim)
 
 
-def softmin(input, dim, *, dtype=None, mask=None):
+def softmin(input, dim, *, dtype=None, mask=None) -> Tensor:
     """The softmax of ``-input`` along `dim` of what is not masked out."""
     return _softmax(-_masked(input, mask, math.inf, _as_float(input, dtype)), dim)
 
 
-def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
+def normalize(input, ord: float, dim, *, eps=1e-12, dtype=None, mask=None) -> Tensor:
     """`input` divided by its norm of order `ord` over `dim`, what is masked out set to 0."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _masked(input, mask, 0, dtype) / length.clamp(min=eps)
 
 
-def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
+def logaddexp(
+    input, other, *, dtype=None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
+) -> Tensor:
     """``log(exp(input) + exp(other))`` where what is masked out counts as minus infinity."""
     dtype = input._dtype if dtype is None else dtype
     return _logaddexp(
@@ -279,12 +315,12 @@ def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
 
 
 # ----------------------------------------------------------------------------------- masked tensors
-def is_masked_tensor(obj):
+def is_masked_tensor(obj: object) -> bool:
     """Whether an object is a MaskedTensor: never, masks are given to the functions here."""
     return False
 
 
-def masked_tensor(data, mask, requires_grad=False):
+def masked_tensor(data: Tensor, mask: Tensor, requires_grad: bool = False) -> NoReturn:
     """MaskedTensor is not available; give ``mask=`` to the functions of this module."""
     raise NotImplementedError(
         "masked_tensor: tensors that carry a mask are not available; keep the mask beside the "
@@ -292,6 +328,6 @@ def masked_tensor(data, mask, requires_grad=False):
     )
 
 
-def as_masked_tensor(data, mask):
+def as_masked_tensor(data: Tensor, mask: Tensor) -> NoReturn:
     """MaskedTensor is not available; see :func:`masked_tensor`."""
-    return masked_tensor(data, mask)
+    masked_tensor(data, mask)

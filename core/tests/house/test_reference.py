@@ -49,6 +49,30 @@ def test_parts_of_a_docstring():
     assert "Args" not in found.text
 
 
+def inner(x, rate):
+    """Halve.
+
+    Args:
+        rate: how fast.
+    """
+
+
+def middle(x, rate):
+    """As :func:`inner`."""
+
+
+def outer(x, rate):
+    """As :func:`middle`; also :func:`outer` itself."""
+
+
+def test_parameters_of_functions_that_are_named_in_turn():
+    from reference.docstrings import inherited, parsed
+
+    related = parsed(outer).related
+    assert inherited(outer, "rate", related, listed=True) == "how fast."
+    assert inherited(outer, "x", related, listed=True) is None
+
+
 def test_signatures_have_types_and_defaults():
     from reference.signatures import signature_of
 
@@ -146,3 +170,23 @@ def test_what_is_counted_may_not_become_worse():
     (line,) = writing.worse(fewer)
     assert line.startswith("rushlight: ")
     assert "without example" in line
+
+
+def test_every_name_has_descriptions_and_an_example():
+    from reference import writing
+    from reference.pages import Entry
+
+    record = json.loads(writing.RECORD.read_text())
+    for row in record.values():
+        assert row["parameters"] == row["example"] == row["names"]
+
+    def new_name(x, gravity=9.81):
+        """What `x` weighs."""
+
+    found = list(writing.lacks(Entry("rushlight", "new_name", new_name)))
+    assert [line.partition(";")[0] for line in found] == [
+        "rushlight.new_name: no parameters: gravity",
+        "rushlight.new_name: no example",
+    ]
+    whole = Entry("rushlight.nn.functional", "softplus", rushlight.nn.functional.softplus)
+    assert list(writing.lacks(whole)) == []

@@ -233,3 +233,34 @@ def test_indices_are_those_of_other_inputs(name, tmp_path):
     traced = jit.trace(INDEXED[name], values(0, 0, 1), check_trace=False)
     for given in (values(0, 0, 1), values(1, 2, 0), values(2, 1, 1)):
         assert rushlight.equal(traced(*given), INDEXED[name](*given))
+
+
+class _Product(rushlight.nn.Module):
+    def forward(self, x, y, scale=None):
+        return x @ y if scale is None else x @ y * scale
+
+
+def test_keyword_arguments_come_in_the_order_of_parameters():
+    x, y = rushlight.arange(6.0).reshape(2, 3), rushlight.ones(3, 4)
+    named = {"y": y, "x": x}
+    of_function = rushlight.jit.trace(lambda x, y: x @ y, example_kwarg_inputs=named)
+    of_module = rushlight.jit.trace(_Product(), example_kwarg_inputs=named)
+    of_methods = rushlight.jit.trace_module(
+        _Product(), {"forward": named}, example_inputs_is_kwarg=True
+    )
+    for traced in (of_function, of_module, of_methods):
+        assert traced(y=y, x=x).tolist() == (x @ y).tolist()
+
+
+def test_keyword_arguments_with_a_gap_are_refused():
+    named = {"x": rushlight.ones(2, 2), "scale": rushlight.ones(2)}
+    with pytest.raises(TypeError, match="'y'"):
+        rushlight.jit.trace(_Product(), example_kwarg_inputs=named)
+
+    def shifted(x, y=None, z=None):
+        return x + z
+
+    with pytest.raises(NotImplementedError, match="leave out one of"):
+        rushlight.jit.trace(
+            shifted, example_kwarg_inputs={"x": rushlight.ones(2), "z": rushlight.ones(2)}
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 
@@ -9,6 +10,7 @@ from rushlight.autograd.mode import no_grad
 from rushlight.machine import np
 from rushlight.ops.creation.tensors import empty_like, from_numpy
 from rushlight.ops.elementwise.comparison import where
+from rushlight.tensor.tensor import Tensor
 
 _GAINS = {
     "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
@@ -17,7 +19,7 @@ _GAINS = {
 }  # fmt: skip
 
 
-def calculate_gain(nonlinearity, param=None):
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The recommended gain for an activation function, by name."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
@@ -29,19 +31,19 @@ def calculate_gain(nonlinearity, param=None):
     return _GAINS[nonlinearity]
 
 
-def uniform_(tensor, a=0.0, b=1.0, generator=None):
+def uniform_(tensor, a=0.0, b=1.0, generator=None) -> Tensor:
     """Fill with uniform values from [a, b)."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor, mean=0.0, std=1.0, generator=None):
+def normal_(tensor, mean=0.0, std=1.0, generator=None) -> Tensor:
     """Fill with normal values."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
-def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None) -> Tensor:
     """Fill with normal values restricted to [a, b], by rejection.
 
     Where [a, b] holds over 30 % of the distribution, normal values outside are drawn again;
@@ -83,23 +85,23 @@ def _accept_by_density(tensor, mean, std, a, b, generator):
     return tensor
 
 
-def constant_(tensor, val):
+def constant_(tensor, val: float) -> Tensor:
     """Fill with one value."""
     with no_grad():
         return tensor.fill_(val)
 
 
-def ones_(tensor):
+def ones_(tensor) -> Tensor:
     """Fill with 1."""
     return constant_(tensor, 1.0)
 
 
-def zeros_(tensor):
+def zeros_(tensor) -> Tensor:
     """Fill with 0."""
     return constant_(tensor, 0.0)
 
 
-def eye_(tensor):
+def eye_(tensor) -> Tensor:
     """The identity, for a matrix."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -107,7 +109,7 @@ def eye_(tensor):
         return tensor.copy_(from_numpy(np.eye(*tensor.shape)))
 
 
-def dirac_(tensor, groups=1):
+def dirac_(tensor, groups=1) -> Tensor:
     """A convolution weight (3 to 5 dimensions) that passes its input channels through."""
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -139,20 +141,22 @@ def _calculate_correct_fan(tensor, mode):
     return fan_in if mode.lower() == "fan_in" else fan_out
 
 
-def xavier_uniform_(tensor, gain=1.0, generator=None):
+def xavier_uniform_(tensor, gain=1.0, generator=None) -> Tensor:
     """Uniform values that keep variances through linear layers. (Glorot and Bengio, 2010.)"""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / (fan_in + fan_out))
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor, gain=1.0, generator=None):
+def xavier_normal_(tensor, gain=1.0, generator=None) -> Tensor:
     """Normal values that keep variances through linear layers. (Glorot and Bengio, 2010.)"""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
 
 
-def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+def kaiming_uniform_(
+    tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None
+) -> Tensor:
     """Uniform values that keep variances through rectifiers. (He et al., 2015.)"""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
@@ -162,7 +166,9 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
     return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+def kaiming_normal_(
+    tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None
+) -> Tensor:
     """Normal values that keep variances through rectifiers. (He et al., 2015.)"""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
@@ -171,7 +177,7 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
     return normal_(tensor, 0.0, std, generator)
 
 
-def orthogonal_(tensor, gain=1, generator=None):
+def orthogonal_(tensor, gain=1, generator=None) -> Tensor:
     """A (semi-)orthogonal matrix, over the first dimension. (Saxe et al., 2013.)"""
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -188,7 +194,7 @@ def orthogonal_(tensor, gain=1, generator=None):
         return tensor.mul_(gain)
 
 
-def sparse_(tensor, sparsity, std=0.01, generator=None):
+def sparse_(tensor, sparsity: float, std=0.01, generator=None) -> Tensor:
     """A matrix of normal values with a share of zeros in every column. (Martens, 2010.)"""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -207,6 +213,7 @@ def _deprecated(function):
     """The name without underscore that PyTorch still has."""
     old = function.__name__[:-1]
 
+    @functools.wraps(function)
     def call(*args, **kwargs):
         warnings.warn(
             f"`nn.init.{old}` is now deprecated in favor of `nn.init.{function.__name__}`.",

@@ -19,6 +19,7 @@ from rushlight.ops.creation.tensors import empty_like
 from rushlight.ops.linalg.matrix_norm import linalg_matrix_norm, linalg_vector_norm
 from rushlight.ops.neural import dropout as noise
 from rushlight.tensor.overriding import overridable
+from rushlight.tensor.tensor import Tensor
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -331,7 +332,9 @@ def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectio
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)"
 )
 @overridable(as_given=True)
-def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+def lstm(
+    input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+) -> tuple[Tensor, Tensor, Tensor]:
     """A long short-term memory: output, hidden and cell state; see :class:`rushlight.nn.LSTM`.
     `params` are its weights and biases, layer by layer."""
     out, (hidden, cell) = _recurrent(
@@ -346,7 +349,9 @@ def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectiona
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
 )
 @overridable(as_given=True)
-def gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+def gru(
+    input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+) -> tuple[Tensor, Tensor]:
     """A gated recurrent unit: output and hidden state; see :class:`rushlight.nn.GRU`."""
     return _recurrent(
         "GRU", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
@@ -358,7 +363,9 @@ def gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
 )
 @overridable(as_given=True)
-def rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+def rnn_tanh(
+    input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+) -> tuple[Tensor, Tensor]:
     """An Elman network with tanh: output and hidden state; see :class:`rushlight.nn.RNN`."""
     return _recurrent(
         "RNN", input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
@@ -371,7 +378,9 @@ def rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirect
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
 )
 @overridable(as_given=True)
-def rnn_relu(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+def rnn_relu(
+    input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+) -> tuple[Tensor, Tensor]:
     """An Elman network with relu: output and hidden state; see :class:`rushlight.nn.RNN`."""
     return _recurrent(
         "RNN", input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
@@ -380,7 +389,7 @@ def rnn_relu(input, hx, params, has_biases, num_layers, dropout, train, bidirect
 
 
 @overridable(as_given=True)
-def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None) -> tuple[Tensor, Tensor]:
     """One step of :func:`lstm`: the new hidden and cell state."""
     hidden, cell = hx
     gates = F.linear(input, w_ih, b_ih) + F.linear(hidden, w_hh, b_hh)

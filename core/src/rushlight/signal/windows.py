@@ -7,10 +7,12 @@ All take ``dtype`` (floating point; default: the default dtype), ``layout``, ``d
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from rushlight.dtypes import FLOAT, default
 from rushlight.machine import np
 from rushlight.ops.creation.windows import bessel, cosine_sum, made, triangle
+from rushlight.tensor.tensor import Tensor
 
 
 def _checked(name, M, dtype, layout):
@@ -29,7 +31,16 @@ def _window(name, M, sym, formula, dtype, layout, device, requires_grad):
     return made(array, dtype, device, requires_grad)
 
 
-def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def general_cosine(
+    M: int,
+    *,
+    a: Iterable[float],
+    sym=True,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+) -> Tensor:
     """``a[0] - a[1] cos(x) + a[2] cos(2 x) - ...`` over one period."""
     if not hasattr(a, "__iter__"):
         raise TypeError(f"general_cosine: Coefficients must be a list/tuple, got {a!r}")
@@ -49,7 +60,9 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requ
 
 
 def _cosine_window(name, text, coefficients):
-    def window(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    def window(
+        M: int, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False
+    ) -> Tensor:
         _checked(name, M, dtype, layout)
         options = {"sym": sym, "dtype": dtype, "layout": layout, "device": device}
         return general_cosine(M, a=coefficients, requires_grad=requires_grad, **options)
@@ -70,19 +83,23 @@ nuttall = _cosine_window(
 
 
 def general_hamming(
-    M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None, requires_grad=False
-):
+    M: int, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None, requires_grad=False
+) -> Tensor:
     """``alpha - (1 - alpha) cos(x)`` over one period."""
     options = {"sym": sym, "dtype": dtype, "layout": layout, "device": device}
     return general_cosine(M, a=(alpha, 1.0 - alpha), requires_grad=requires_grad, **options)
 
 
-def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def bartlett(
+    M: int, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False
+) -> Tensor:
     """A triangle from 0 over 1 to 0."""
     return _window("bartlett", M, sym, triangle, dtype, layout, device, requires_grad)
 
 
-def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def cosine(
+    M: int, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False
+) -> Tensor:
     """Half a period of a sine."""
 
     def formula(count, size):
@@ -92,16 +109,16 @@ def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=F
 
 
 def exponential(
-    M,
+    M: int,
     *,
-    center=None,
+    center: float | None = None,
     tau=1.0,
     sym=True,
     dtype=None,
     layout=None,
     device=None,
     requires_grad=False,
-):
+) -> Tensor:
     """``exp(-|n - center| / tau)``; another `center` than the middle needs ``sym=False``."""
     if tau <= 0:
         raise ValueError(f"exponential: tau must be positive, got: {tau} instead.")
@@ -115,7 +132,9 @@ def exponential(
     return _window("exponential", M, sym, formula, dtype, layout, device, requires_grad)
 
 
-def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def gaussian(
+    M: int, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False
+) -> Tensor:
     """``exp(-((n - middle) / std) ** 2 / 2)``."""
     if std <= 0:
         raise ValueError(f"gaussian: standard deviation must be positive, got: {std} instead.")
@@ -126,7 +145,9 @@ def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requ
     return _window("gaussian", M, sym, formula, dtype, layout, device, requires_grad)
 
 
-def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def kaiser(
+    M: int, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False
+) -> Tensor:
     """Kaiser's window of shape `beta`: 0 is a rectangle, larger is narrower."""
     if beta < 0:
         raise ValueError(f"kaiser: beta must be non-negative, got: {beta} instead.")

@@ -1,15 +1,17 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight.distributions.distribution import Distribution
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class FisherSnedecor(Distribution):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, df1: Any, df2: Any, validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, df1: Tensor | Number, df2: Tensor | Number, validate_args: _bool | None = ...) -> None: ...
     @property
     def mean(self) -> Any: ...
     @property

@@ -1,15 +1,17 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight.distributions.transformed_distribution import TransformedDistribution
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Folded(TransformedDistribution):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, scale: Any, validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, scale: Tensor | Number, validate_args: _bool | None = ...) -> None: ...
     @property
     def scale(self) -> Any: ...
     @property

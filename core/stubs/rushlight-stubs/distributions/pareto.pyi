@@ -1,14 +1,16 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight.distributions.transformed_distribution import TransformedDistribution
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Pareto(TransformedDistribution):
     arg_constraints: Any
-    def __init__(self, scale: Any, alpha: _float, validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, scale: Tensor | Number, alpha: _float, validate_args: _bool | None = ...) -> None: ...
     @property
     def mean(self) -> Any: ...
     @property

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from rushlight._words import Number
 from rushlight._words import _bool
-from rushlight._words import _float
 from rushlight.distributions.distribution import Distribution
 from rushlight.tensor.tensor import Tensor
 from typing import Any
@@ -12,7 +11,7 @@ class StudentT(Distribution):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, df: Any, loc: Tensor | Number = ..., scale: _float = ..., validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, df: Tensor | Number, loc: Tensor | Number = ..., scale: Tensor | Number = ..., validate_args: _bool | None = ...) -> None: ...
     @property
     def mean(self) -> Any: ...
     @property

@@ -1,8 +1,10 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight.distributions.exp_family import ExponentialFamily
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Wishart(ExponentialFamily):
@@ -10,7 +12,7 @@ class Wishart(ExponentialFamily):
     has_rsample: _bool
     @property
     def arg_constraints(self) -> Any: ...
-    def __init__(self, df: Any, covariance_matrix: Any = ..., precision_matrix: Any = ..., scale_tril: Any = ..., validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, df: Tensor | Number, covariance_matrix: Any = ..., precision_matrix: Any = ..., scale_tril: Any = ..., validate_args: _bool | None = ...) -> None: ...
     scale_tril: Any
     covariance_matrix: Any
     precision_matrix: Any

@@ -12,16 +12,19 @@ from lightning_lite.loggers.logger import Logger, rank_zero_experiment
 from lightning_lite.utilities.rank_zero import rank_zero_only
 
 
-def client(module: str, extra: str) -> Any:
-    """A service's client. Raises ModuleNotFoundError, with the extra to install, without it."""
+def client(module: str, extra: str | None = None) -> Any:
+    """A service's client. Raises ModuleNotFoundError, with what to install, without it: an `extra`
+    of this package, or the client's own one."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name not in (module, module.partition(".")[0]):
             raise
+        package = (
+            module.partition(".")[0] if extra is None else f"rushlight-lightning-lite[{extra}]"
+        )
         raise ModuleNotFoundError(
-            f"this logger needs {module}: pip install rushlight-lightning-lite[{extra}]",
-            name=error.name,
+            f"this logger needs {module}: pip install {package}", name=error.name
         ) from error
 
 

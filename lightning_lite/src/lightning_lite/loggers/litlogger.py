@@ -44,9 +44,9 @@ class LitLogger(ClientLogger):
         checkpoint_name: str | None = None,
     ) -> None:
         super().__init__("", log_model)
-        self._client = client("litlogger", "litlogger")
+        self._client = client("litlogger")
         self._root_dir = os.fspath(root_dir or "./lightning_logs")
-        self._name = name or client("litlogger.generator", "litlogger")._create_name()
+        self._name = name or client("litlogger.generator")._create_name()
         self._version: str | None = None
         self._teamspace, self._metadata = teamspace, metadata or {}
         self._save_logs, self._checkpoint_name = save_logs, checkpoint_name

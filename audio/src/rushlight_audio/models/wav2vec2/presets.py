@@ -311,7 +311,10 @@ def hubert_pretrain_base(
     feature_grad_mult: float | None = 0.1,
     num_classes: int = 100,
 ) -> HuBERTPretrainModel:
-    """HuBERT "base" for pre-training; 100 classes in the first round, 500 in the second."""
+    """HuBERT "base" for pre-training; 100 classes in the first round, 500 in the second.
+
+    The arguments are those of :func:`hubert_pretrain_model`.
+    """
     drops = (
         encoder_projection_dropout,
         encoder_attention_dropout,
@@ -343,7 +346,7 @@ def hubert_pretrain_large(
     mask_channel_length: int = 10,
     feature_grad_mult: float | None = None,
 ) -> HuBERTPretrainModel:
-    """HuBERT "large" for pre-training."""
+    """HuBERT "large" for pre-training; arguments of :func:`hubert_pretrain_model`."""
     drops = (
         encoder_projection_dropout,
         encoder_attention_dropout,
@@ -375,7 +378,7 @@ def hubert_pretrain_xlarge(
     mask_channel_length: int = 10,
     feature_grad_mult: float | None = None,
 ) -> HuBERTPretrainModel:
-    """HuBERT "extra large" for pre-training."""
+    """HuBERT "extra large" for pre-training; arguments of :func:`hubert_pretrain_model`."""
     drops = (
         encoder_projection_dropout,
         encoder_attention_dropout,

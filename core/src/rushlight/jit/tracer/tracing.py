@@ -92,7 +92,8 @@ def trace_module(
     example_inputs_is_kwarg=False,
     _store_inputs=True,
 ):
-    """:func:`trace` for several methods of a module: `inputs` has example inputs by their names."""
+    """:func:`trace` for several methods of a module: `inputs` has example inputs by their names;
+    with `example_inputs_is_kwarg` those of a method are a dict by its parameters."""
     if not isinstance(mod, Module):
         raise AttributeError("expected torch.nn.Module as the first argument")
     if not isinstance(inputs, dict):
@@ -102,8 +103,9 @@ def trace_module(
     made = _copied(mod, list(inputs))
     kind = type(made)._script_type
     for name, values in inputs.items():
-        values = _inputs(values, None, getattr(mod, name))
         method = getattr(mod, name)
+        named = values if example_inputs_is_kwarg else None
+        values = _inputs(values, named, method)
         names = ["self", *_names(method, len(values))]
         known = _paths(mod, tree.Name("self", type=kind, at=_AT), kind)
         run = mod if name == "forward" else method
@@ -118,10 +120,23 @@ def trace_module(
 # -------------------------------------------------------------------------------------- recording
 def _inputs(given, named, func):
     if named is not None:
-        return tuple(named.values())
+        return _in_order(named, func)
     if isinstance(given, Tensor | dict) or given is None:
         given = (given,) if given is not None else ()
     return tuple(given)
+
+
+def _in_order(named, func):
+    """Keyword arguments as the first positional ones."""
+    forward = func.forward if isinstance(func, Module) else func
+    signature = inspect.signature(forward)
+    given = signature.bind(**named).arguments
+    first = list(signature.parameters)[: len(given)]
+    if list(given) != first:
+        raise NotImplementedError(
+            f"jit.trace: keyword arguments {sorted(named)} leave out one of {first}; give it, too"
+        )
+    return tuple(given.values())
 
 
 def _names(func, count):
