@@ -87,8 +87,10 @@ class WholeGraphs:
     def call(self, args, kwargs):
         """The result of a call by a graph, or NOT_TAKEN."""
         trains = self.trains
-        if self.full or config.disable or _is_watched() or not trains and _trains(self.function):
+        if config.disable or _is_watched() or not trains and _trains(self.function):
             return NOT_TAKEN
+        if self.full:
+            return self.in_parts(None, args, kwargs)
         kind, leaves = _kind(args, kwargs, trains, self.is_part)
         if kind is None:
             return NOT_TAKEN

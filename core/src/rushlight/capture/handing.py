@@ -70,7 +70,8 @@ class HandedGraphs(WholeGraphs):
         return config.recompile_limit if self.is_part else super().most()
 
     def in_parts(self, kind, args, kwargs):
-        """The result of a call by the graphs before and behind what is none."""
+        """The result of a call by the graphs before and behind what is none; `kind` is None where
+        no more kinds are captured: then by those of the last one."""
         joined = self.joined.get(kind)
         return NOT_TAKEN if joined is None else joined(*args, **kwargs)
 
@@ -79,6 +80,7 @@ class HandedGraphs(WholeGraphs):
         asked for it."""
         self.pieces.note(error)
         self.joined[kind] = joined = self._parts(error)
+        self.joined[None] = joined or self.joined.get(None)
         super().broke(kind, error)
         if joined is None and len(self.broken) == 1 and self.pieces.reasons is None:
             warnings.warn(
