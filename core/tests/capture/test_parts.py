@@ -252,7 +252,7 @@ DIFFERENT = {
     "loop_of_calls": (
         {"graphs": 3, "breaks": 2, "ops": 3, "reasons": 3, "calls": [1, 1, 1]}, LOOPS),
     "while_loop_prints": (
-        {"graphs": 2, "breaks": 1, "ops": 3, "reasons": 4, "calls": [2, 1]}, LOOPS),
+        {"graphs": 2, "breaks": 1, "ops": 3, "reasons": 3, "calls": [2, 1]}, LOOPS),
     "loop_reads": ({"graphs": 3, "breaks": 2, "ops": 4, "reasons": 2, "calls": [2, 1, 1]}, LOOPS),
     "loop_returns": (
         {"graphs": 3, "breaks": 2, "ops": 5, "reasons": 2, "calls": [3, 1, 1]}, TURNS),
@@ -261,7 +261,7 @@ DIFFERENT = {
     "loop_with_else": (
         {"graphs": 3, "breaks": 2, "ops": 4, "reasons": 3, "calls": [1, 2, 1]}, LOOPS),
     "loop_with_continue": ({
-        "graphs": 6, "breaks": 5, "ops": 6, "reasons": 4, "calls": [1, 1, 1, 1, 1, 1]}, LOOPS),
+        "graphs": 5, "breaks": 4, "ops": 5, "reasons": 3, "calls": [1, 1, 1, 1, 1]}, LOOPS),
     "generator": (
         {"graphs": 0, "ops": 0, "calls": []}, "functions with a generator expression are not cut"),
     "sequential": ({"graphs": 3, "breaks": 2, "ops": 4, "reasons": 3, "calls": [1, 2, 1]}, LOOPS),
@@ -369,18 +369,6 @@ def test_objects_and_methods(noting):
     same(method(x, 1, 2, power=3, k=4), twin.apply(x, 1, 2, power=3, k=4))
     same(method(x), twin.apply(x))
     assert scale.seen[3:] == [2, 0]
-
-
-def test_numbers_that_change_at_every_call_do_not_compile_for_ever(noting):
-    def program(x):
-        return x.sin() * x.sum().item()
-
-    compiled = rushlight.compile(program, backend=noting)
-    with pytest.warns(UserWarning, match="was captured 8 times"):
-        for number in range(20):
-            x = rushlight.full((2,), float(number))
-            same(compiled(x), program(x))
-    assert len(noting.graphs) <= 1 + 8
 
 
 def test_errors_are_those_of_the_program(noting):
