@@ -118,6 +118,70 @@ def while_loop(x):
     return torch.sin(x)
 
 
+def while_loop_prints(x):
+    n = 0
+    while n < 3:
+        x = torch.sin(x) + 1
+        print(n)
+        n = n + 1
+    return torch.cos(x)
+
+
+def loop_reads(x):
+    for _ in range(3):
+        y = torch.sin(x)
+        if y.sum().item() > 100:
+            break
+        x = torch.cos(y)
+    return torch.sin(x)
+
+
+def loop_returns(x):
+    for _ in range(3):
+        x = torch.sin(x)
+        if torch.sum(x) > 100:
+            return x
+        x = x + 1
+    return torch.cos(x)
+
+
+def nested_loops(x):
+    for _ in range(2):
+        for _ in range(2):
+            x = torch.sin(x) + 1
+            print("inner")
+        x = torch.cos(x)
+    return x * 2
+
+
+def loop_with_else(x):
+    for i in range(2):
+        x = torch.sin(x)
+        print(i)
+    else:
+        x = torch.cos(x) + 1
+    return x * 2
+
+
+def loop_with_continue(x):
+    for i in range(4):
+        x = torch.sin(x)
+        if i == 1:
+            continue
+        print("not 1")
+        x = x + 1
+    return torch.cos(x)
+
+
+def comprehension(x):
+    parts = [inner(x + i) for i in range(3)]
+    return torch.cos(sum(parts))
+
+
+def generator(x):
+    return torch.cos(sum(inner(x + i) for i in range(3)))
+
+
 def in_an_expression(x):
     return torch.relu(x) + float(torch.sum(x)) * torch.sin(x)
 
@@ -151,6 +215,35 @@ def with_statement(x):
         print("no gradients")
         z = z * 2
     return z + y
+
+
+def autocast_statement(x):
+    y = torch.relu(x)
+    with torch.autocast("cpu", torch.bfloat16):
+        z = y @ y.T
+        print("narrow")
+        z = z @ z
+    return z.float() + y.sum()
+
+
+def loop_in_a_with_statement(x):
+    with torch.no_grad():
+        for i in range(2):
+            x = torch.sin(x)
+            print(i)
+        x = torch.cos(x)
+    return x + 1
+
+
+def finally_statement(x):
+    y = torch.relu(x)
+    try:
+        y = torch.sin(y)
+        print("tried")
+        y = torch.cos(y)
+    finally:
+        print("finally")
+    return y + 1
 
 
 def try_statement(x):
@@ -220,8 +313,11 @@ class Counting(nn.Module):
 FUNCTIONS = (
     whole, prints, prints_twice, branch, branch_with_return, item, break_before_all,
     break_behind_all, no_ops, explicit, called_function, loop, loop_of_calls, break_before_loop,
-    while_loop, in_an_expression, conditional_expression, break_in_a_branch, two_conditions,
-    with_statement, try_statement, disabled_function, containers, read_list,
+    while_loop, while_loop_prints, loop_reads, loop_returns, nested_loops, loop_with_else,
+    loop_with_continue, comprehension, generator, in_an_expression, conditional_expression,
+    break_in_a_branch, two_conditions, with_statement, autocast_statement,
+    loop_in_a_with_statement, finally_statement, try_statement, disabled_function, containers,
+    read_list,
 )  # fmt: skip
 NETWORKS = {
     "network": Net, "network_in_a_network": Outer, "counting": Counting,

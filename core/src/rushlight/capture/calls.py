@@ -20,6 +20,7 @@ from rushlight.autograd.mode import (
 from rushlight.capture.guards import MISSING
 from rushlight.capture.kinds import is_container, is_iterable, is_named_tuple, is_plain, is_value
 from rushlight.capture.lookups import Own
+from rushlight.capture.numbers import Number, as_argument, joined
 from rushlight.capture.parts import Parts
 from rushlight.compiler import eager
 from rushlight.devices import device
@@ -87,6 +88,7 @@ class Calls(Parts):
     def _call_known(self, function, args, kwargs):
         """Functions and classes."""
         if function in _SPECIAL:
+            self._refuse_numbers(function, args)
             return _SPECIAL[function](self, args, kwargs)
         if function in _CONSTANT:
             return function()
@@ -98,6 +100,10 @@ class Calls(Parts):
             return self._make(function, args, kwargs)
         return (self.step if is_step(function) else self.run)(function, args, kwargs)
 
+    def _refuse_numbers(self, function, args):
+        if any(type(each) is Number for each in args):
+            self.refuse(f"it calls {_name_of(function)}() with a number that differs")
+
     def _call_pure(self, function, args, kwargs):
         """Builtins of numbers and texts."""
         if not all(map(is_plain, (*args, *kwargs.values()))):
@@ -107,6 +113,9 @@ class Calls(Parts):
     def step(self, function, args, kwargs):
         """Call a function of the op table; the recorder writes it down."""
         leaves = pytree.tree_leaves((args, kwargs))
+        if getattr(getattr(function, "op", None), "kind", None) == "elementwise":
+            args, kwargs = pytree.tree_map(as_argument, (args, kwargs))
+            leaves = [leaf for leaf in leaves if type(leaf) is not Number]
         if not all(is_plain(leaf) for leaf in leaves):
             self.refuse(f"it calls {_name_of(function)}() with an object that is no tensor")
         found = function(*args, **kwargs)
@@ -224,6 +233,8 @@ class Calls(Parts):
 
     def truth(self, value):
         """``bool(value)``."""
+        if type(value) is Number:
+            return self.binary(operator.ne, value, 0)
         if is_plain(value):
             return bool(value)
         for name in ("__bool__", "__len__"):
@@ -266,6 +277,11 @@ class Calls(Parts):
 
     def binary(self, function, left, right):
         """An operator between two values."""
+        if type(left) is Number or type(right) is Number:
+            found = joined(function, left, right)
+            if found is NotImplemented:
+                self.refuse("it looks at a number that differs from call to call")
+            return found
         if not (is_plain(left) and is_plain(right)):
             kinds = f"{type(left).__name__} and {type(right).__name__}"
             self.refuse(f"it applies {function.__name__}() to {kinds}")

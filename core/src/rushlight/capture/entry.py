@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections.abc import Sequence
 
 from rushlight._dynamo import config, exc
 from rushlight._inductor import config as compiler_config
@@ -33,6 +34,7 @@ from rushlight.tensor.tensor import EXACT
 from rushlight.utils import _pytree as pytree
 
 _EXACT = tuple(EXACT)
+BEFORE_LEAVES = 5  # what a kind of arguments holds before those of its leaves
 NOT_TAKEN = object()
 MOST_KINDS = 64  # of arguments that are tried where each breaks
 compiled: weakref.WeakSet = weakref.WeakSet()  # the graphs of every compiled function
@@ -40,6 +42,8 @@ compiled: weakref.WeakSet = weakref.WeakSet()  # the graphs of every compiled fu
 
 class Entry:
     """A graph with its guards; `asking`: which tensors ask for gradients, where that matters."""
+
+    conditions: Sequence = ()  # what comparisons of numbers that are inputs gave
 
     def __init__(self, check: Check, plan: Plan, steps: int, frozen: list, asking=None):
         self.check, self.plan, self.steps, self.frozen = check, plan, steps, frozen
@@ -87,8 +91,10 @@ class WholeGraphs:
     def call(self, args, kwargs):
         """The result of a call by a graph, or NOT_TAKEN."""
         trains = self.trains
-        if self.full or config.disable or _is_watched() or not trains and _trains(self.function):
+        if config.disable or _is_watched() or not trains and _trains(self.function):
             return NOT_TAKEN
+        if self.full:
+            return self.in_parts(None, args, kwargs)
         kind, leaves = _kind(args, kwargs, trains, self.is_part)
         if kind is None:
             return NOT_TAKEN

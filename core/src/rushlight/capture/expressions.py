@@ -9,6 +9,7 @@ from rushlight.capture.breaks import BreakError
 from rushlight.capture.calls import Made
 from rushlight.capture.guards import MISSING
 from rushlight.capture.kinds import is_container, is_value
+from rushlight.capture.numbers import Number
 from rushlight.capture.parts import Parts
 
 BINARY = {
@@ -121,6 +122,8 @@ class Expressions(Parts):
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             return not self.truth(value)
+        if type(value) is Number and isinstance(node.op, ast.USub):
+            return self.binary(operator.mul, value, -1)
         return self.binary(lambda a, _: _UNARY[type(node.op)](a), value, None)
 
     def _boolop(self, node):

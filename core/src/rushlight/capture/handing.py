@@ -16,7 +16,9 @@ from types import FunctionType, MethodType
 from typing import NamedTuple
 
 from rushlight._dynamo import config, exc
-from rushlight.capture.entry import NOT_TAKEN, Entry, WholeGraphs
+from rushlight.capture.breaks import BreakError
+from rushlight.capture.entry import BEFORE_LEAVES, NOT_TAKEN, Entry, WholeGraphs
+from rushlight.capture.numbers import Varying, hold
 from rushlight.capture.plans import Plan
 from rushlight.capture.recording import capture
 from rushlight.capture.splitting import split
@@ -53,24 +55,66 @@ class HandedGraphs(WholeGraphs):
         """Forget everything that was captured."""
         super().reset()
         self.parted, self.joined = {}, {}
+        self.varying, self.fixed = Varying(), set()
 
-    def entry(self, args, kwargs):
-        """Capture a call, and have the backend compile it."""
-        found = capture(self.function, args, kwargs, self.is_part)
-        steps = sum(node.op == "call_function" for node in found.graph.nodes)
+    def entry(self, args, kwargs, free=frozenset()):
+        """Capture a call, and have the backend compile it; `free`: which leaves are numbers that
+        are inputs."""
+        found = capture(self.function, args, kwargs, self.is_part, free)
+        made = [node for node in found.graph.nodes if node.op == "call_function"]
+        steps = len([node for node in made if type(node.meta.get("val")) not in (int, float)])
         leaves = pytree.tree_leaves((args, kwargs))
         if steps:
             _hand_over(found, leaves, self.backend)
         plan = Plan(found.graph, found.constants, f"graph of {self.name}")
         check = found.guards.check()
-        return Entry(check, plan, steps, [], check.asking())
+        entry = Entry(check, plan, steps, [], check.asking())
+        entry.conditions = found.conditions
+        return entry
+
+    def _captured(self, kind, args, kwargs, leaves):
+        """Numbers that are others than before are inputs of graphs, where that can be."""
+        form, differing = self.varying.form(kind) if self.is_part else (kind, ())
+        if not differing or form in self.fixed:
+            return super()._captured(kind, args, kwargs, leaves)
+        if form in self.broken:
+            return self.in_parts(form, args, kwargs)
+        entries = self.entries.setdefault(form, [])
+        for entry in entries:
+            if hold(entry.conditions, leaves) and entry.hold():
+                return entry.plan.run(*leaves)
+        if len(entries) >= config.recompile_limit:
+            self._stop(entries, form)
+            return NOT_TAKEN
+        entry = self._free(form, differing, args, kwargs)
+        if entry is None:
+            return self._captured(kind, args, kwargs, leaves)
+        entries.insert(0, entry)
+        return entry.plan.run(*leaves)
+
+    def _free(self, form, differing, args, kwargs):
+        """The graph of a call with numbers as inputs. None where it breaks for another reason,
+        which is noted, or because of the numbers, which then are constants."""
+        try:
+            return self.entry(args, kwargs, {i - BEFORE_LEAVES for i in differing})
+        except BreakError as error:
+            found = error
+        try:
+            capture(self.function, args, kwargs, self.is_part)
+        except BreakError as error:
+            if [*map(id, error.nodes)] == [*map(id, found.nodes)]:
+                self.broke(form, error)
+                return None
+        self.fixed.add(form)
+        return None
 
     def most(self):
         """A number that was read outside of graphs is another one at every call."""
         return config.recompile_limit if self.is_part else super().most()
 
     def in_parts(self, kind, args, kwargs):
-        """The result of a call by the graphs before and behind what is none."""
+        """The result of a call by the graphs before and behind what is none; `kind` is None where
+        no more kinds are captured: then by those of the last one."""
         joined = self.joined.get(kind)
         return NOT_TAKEN if joined is None else joined(*args, **kwargs)
 
@@ -79,6 +123,7 @@ class HandedGraphs(WholeGraphs):
         asked for it."""
         self.pieces.note(error)
         self.joined[kind] = joined = self._parts(error)
+        self.joined[None] = joined or self.joined.get(None)
         super().broke(kind, error)
         if joined is None and len(self.broken) == 1 and self.pieces.reasons is None:
             warnings.warn(

@@ -39,13 +39,14 @@ _PARTS = (ast.keyword, ast.Starred, ast.Slice, ast.FormattedValue)  # of express
 class Taken:
     """A statement in three: `before` belongs to the graph that ends, `outside` to none, `after` to
     the next. With `test`, a variable whose truth is asked for outside, there are two ways on:
-    `after` and `otherwise`."""
+    `after` and `otherwise`. `bodies`: functions that `outside` calls."""
 
     before: list = field(default_factory=list)
     outside: list = field(default_factory=list)
     after: list = field(default_factory=list)
     test: object = None
     otherwise: list = field(default_factory=list)
+    bodies: list = field(default_factory=list)
 
 
 def taken_apart(statement, path) -> Taken:
@@ -67,9 +68,9 @@ def _at_statement(statement):
         return _branch(statement.test, statement.body, statement.orelse)
     found = Taken(outside=[statement])
     if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
-        statement.value = _held(statement.value, found.before)
+        statement.value = hold(statement.value, found.before)
     elif isinstance(statement, ast.Return) and statement.value:
-        _hoist_operands(statement.value, found.before)
+        hoist_operands(statement.value, found.before)
     return found
 
 
@@ -98,7 +99,7 @@ def _without_logic(statement):
 
 def _branch(test, body, otherwise):
     found = Taken(after=body, otherwise=otherwise)
-    found.test = _held(test, found.before)
+    found.test = hold(test, found.before)
     return found
 
 
@@ -126,11 +127,12 @@ def _at_operand(statement, where, path):
     node = path[-1]
     if isinstance(node, ast.IfExp):
         return _conditional(statement, owner, key, node, found)
-    _hoist_operands(node, found.before)
+    hoist_operands(node, found.before)
     return _outside(statement, owner, key, node, found)
 
 
-def _hoist_operands(node, before):
+def hoist_operands(node, before):
+    """Assign what an expression is made of to variables."""
     for owner, key in _operands(node):
         _set(owner, key, _prepared(_get(owner, key), before))
 
@@ -146,7 +148,7 @@ def _hoist_before(outer, inner, before):
         called = isinstance(outer, ast.Call) and value is outer.func
         fixed = isinstance(value, ast.Constant | ast.Name | ast.Lambda)
         if not fixed:
-            _set(owner, key, _prepared(value, before) if called else _held(value, before))
+            _set(owner, key, _prepared(value, before) if called else hold(value, before))
     return operands[at[0]]
 
 
@@ -158,13 +160,23 @@ def _outside(statement, owner, key, node, found):
     variable = _new(node)
     found.outside.append(_assignment(variable, node))
     _set(owner, key, variable)
-    found.after.append(statement)
+    if isinstance(statement, ast.If) and _is_of_variables(statement.test):
+        found.test, found.after, found.otherwise = statement.test, statement.body, statement.orelse
+    else:
+        found.after.append(statement)
     return found
+
+
+def _is_of_variables(test):
+    """Whether a test looks at nothing but variables and constants: no graph could hold it where one
+    of them is a number that was read."""
+    kinds = ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.unaryop
+    return all(isinstance(n, (*kinds, ast.Name, ast.Constant, ast.Load)) for n in ast.walk(test))
 
 
 def _conditional(statement, owner, key, node, found):
     """``a if test else b``: the statement with either."""
-    found.test = _held(node.test, found.before)
+    found.test = hold(node.test, found.before)
     for value, ways in ((node.body, found.after), (node.orelse, found.otherwise)):
         _set(owner, key, value)
         ways.append(copy.deepcopy(statement))
@@ -201,10 +213,10 @@ def _prepared(node, before):
     if isinstance(node, ast.Attribute):  # a method is looked up where it is called
         node.value = _prepared(node.value, before)
         return node
-    return _held(node, before)
+    return hold(node, before)
 
 
-def _held(node, before):
+def hold(node, before):
     """A variable with the value of an expression, which it is assigned to before."""
     if isinstance(node, ast.Name | ast.Constant):
         return node

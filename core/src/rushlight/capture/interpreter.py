@@ -16,6 +16,7 @@ from rushlight.capture.expressions import Comprehension, Expressions
 from rushlight.capture.guards import MISSING
 from rushlight.capture.kinds import is_container, is_value
 from rushlight.capture.lookups import Lookups
+from rushlight.capture.numbers import Number
 from rushlight.capture.sources import assigned_names, node_of
 from rushlight.capture.statements import Returned, Statements
 from rushlight.ops._transforms.capturing import Captured
@@ -161,6 +162,8 @@ class Interpreter(Calls, Expressions, Statements):
 
     def attribute(self, value, name):
         """``value.name``, or MISSING."""
+        if type(value) is Number:
+            self.refuse(f"it reads {name} of a number that differs from call to call")
         if isinstance(value, Captured):
             return self._of_tensor(value, name)
         if type(value) is Parent:

@@ -16,6 +16,7 @@ from rushlight.capture.guards import Guards
 from rushlight.capture.interpreter import Interpreter, Parent
 from rushlight.capture.kinds import is_container, is_known_by_identity, is_value
 from rushlight.capture.lookups import Own
+from rushlight.capture.numbers import Leaf, Number
 from rushlight.capture.writes import writes_to_its_first
 from rushlight.fx.experimental.recorder import Recorder, Step
 from rushlight.fx.node import Node, map_aggregate
@@ -28,19 +29,21 @@ _DESCRIBING = ("rushlight.inspection", "rushlight.dtypes")  # what tells forms, 
 
 class Recorded(NamedTuple):
     """`graph` of `fx`; `constants`: name -> tensor of its ``get_attr`` nodes; `guards`: what was
-    read."""
+    read; `conditions`: what comparisons of numbers gave."""
 
     graph: Any
     constants: dict
     guards: Guards
+    conditions: list
 
 
 class _Calls(Recorder):
     """Records functions as they were called."""
 
-    def __init__(self, objects=False):
+    def __init__(self, objects=False, free=frozenset()):
         super().__init__(True, None, self._constant_of, stacks=False)
-        self.objects = objects
+        self.objects, self.free = objects, free
+        self.conditions: list = []
         self.constants, self.seen = {}, {}
         self.modes = mode.recording, mode.inference
         self.interpreter = Interpreter(self.constant_for)
@@ -100,6 +103,8 @@ class _Calls(Recorder):
             return found
         node = self.node("placeholder", f"input_{index}", (), {}, f"input_{index}")
         node.meta["val"] = leaf
+        if index in self.free:
+            return Number(leaf, node, Leaf(index), self.conditions)
         known = is_value(leaf) or isinstance(leaf, Module)
         if not (known or self.objects and is_known_by_identity(leaf)):
             raise BreakError(f"an argument is a {type(leaf).__name__}")
@@ -112,11 +117,12 @@ def is_view(function):
     return getattr(getattr(function, "op", None), "kind", None) == "view"
 
 
-def capture(function, args, kwargs, objects=False) -> Recorded:
+def capture(function, args, kwargs, objects=False, free=frozenset()) -> Recorded:
     """The graph of a call; raises :class:`BreakError` where there is none. `objects`: those that it
-    is given and gives may be of any class."""
+    is given and gives may be of any class; `free`: which of the leaves are numbers that are inputs
+    of the graph."""
     leaves, spec = pytree.tree_flatten((args, kwargs))
-    recorder = _Calls(objects)
+    recorder = _Calls(objects, free)
     interpreter = recorder.interpreter
     try:
         with recorder.level:
@@ -130,7 +136,8 @@ def capture(function, args, kwargs, objects=False) -> Recorded:
             interpreter.refuse(f"{type(error).__name__}: {error}")
         except BreakError as found:
             raise found from error
-    return Recorded(recorder.graph, recorder.constants, interpreter.lookups.guards)
+    guards = interpreter.lookups.guards
+    return Recorded(recorder.graph, recorder.constants, guards, recorder.conditions)
 
 
 def _note(lookups, value):

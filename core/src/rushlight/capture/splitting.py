@@ -13,8 +13,16 @@ import copy
 from dataclasses import dataclass
 
 from rushlight.capture.hoisting import Taken, taken_apart
+from rushlight.capture.outlining import Returns, outlined
 from rushlight.capture.sources import function_of_tree, node_of
-from rushlight.capture.variables import assigned_for_sure, parameters, reads, stores
+from rushlight.capture.variables import (
+    assigned_for_sure,
+    in_order,
+    needed,
+    parameters,
+    reads,
+    stores,
+)
 
 # What asks for variables by name, or changes those of others.
 _BY_NAME = frozenset(["locals", "vars", "eval", "exec", "dir"])
@@ -66,6 +74,8 @@ def _tree_of(function):
 
 def _may_be_cut(tree, code):
     """Whether the variables of a function are its own, and its names stand for themselves."""
+    if "super" in reads(tree.body) and _first_parameter(tree) is None:
+        return False
     for each in (found for statement in tree.body for found in ast.walk(statement)):
         name = getattr(each, "id", None) or getattr(each, "attr", None) or ""
         mangled = name[:2] == "__" and name[-2:] != "__"
@@ -94,8 +104,19 @@ def _position_of(tree, nodes):
             break
         here = each.body if any(inner[0] is other for other in each.body) else each.orelse
     behind = [other for held, at in reversed(lists) for other in held[at + 1 :]]
-    taken = taken_apart(each, [] if inner else expressions)
+    taken = None
+    if inner or not (expressions and isinstance(each, ast.For)):
+        names = set(parameters(tree.args))
+        known, own = names | assigned_for_sure(before), names | stores(tree.body)
+        taken = outlined(each, known, needed(behind), own, _first_parameter(tree))
+    taken = taken or taken_apart(each, [] if inner else expressions)
     return Position(lists, taken, before, behind)
+
+
+def _first_parameter(tree):
+    """The parameter that `super()` looks at, where it keeps its value; else None."""
+    given = [*tree.args.posonlyargs, *tree.args.args]
+    return given[0].arg if given and given[0].arg not in stores(tree.body) else None
 
 
 class _Cut:
@@ -116,39 +137,42 @@ class _Cut:
         ways = [[*taken.after, *behind]]
         if taken.test is not None:
             ways.append([*taken.otherwise, *behind])
-        needed = [self._needed(way) for way in ways]
+        given = [self._needed(way) for way in ways]
         outside = [*taken.outside, *([ast.Expr(taken.test)] if taken.test is not None else [])]
-        read = reads(outside) & self.own
-        behind_it = set().union(*needed) - assigned_for_sure(taken.outside)
+        read = needed(outside) & self.own
+        behind_it = set().union(*given) - assigned_for_sure(taken.outside)
         passed = sorted((read | behind_it) & (self.changed | set(self.names)))
-        if not set(passed) <= self.known or self._may_miss(needed, taken.outside):
+        if not set(passed) <= self.known or self._may_miss(given, taken.outside):
             return None
         passed = [name for name in passed if name in self.changed]
-        values = {"_first": part(self._made(self._ending(passed))), "_called": called}
+        first = self._ending(passed)
+        inputs = self._in_order(needed(first) & {*self.names, "super"})
+        values = {"_first": part(self._part(first, inputs)), "_called": called}
+        values |= {b.name: part(self._part(b.statements, b.inputs)) for b in taken.bodies}
         calls = []
-        for i, (way, names) in enumerate(zip(ways, needed, strict=True)):
-            values[f"_rest_{i}"] = part(self._rest(way, names)) if way else _nothing
+        for i, (way, names) in enumerate(zip(ways, given, strict=True)):
+            values[f"_rest_{i}"] = part(self._part(way, names)) if way else _nothing
             calls.append(_call(f"_rest_{i}", names if way else ()))
-        return self._made(self._joining(passed, calls), values)
+        return self._made(self._joining(_call("_first", inputs), passed, calls), values)
 
     def _needed(self, way):
-        """The variables that statements behind the break read, the first parameter first: that is
-        what `super()` looks at."""
-        read = reads(way) & self.own
-        found = sorted(name for name in read if self._has_value(name))
-        given = [*self.tree.args.posonlyargs, *self.tree.args.args]
-        if given and given[0].arg not in self.changed:
-            found = [given[0].arg, *[name for name in found if name != given[0].arg]]
-        return found
+        """The variables that statements behind the break read."""
+        read = needed(way)
+        given = {name for name in read & self.own if self._has_value(name)}
+        return self._in_order(given | (read & {"super"}))
+
+    def _in_order(self, names):
+        """Variables as those of a part, with those that `super()` looks at first."""
+        return in_order(names, _first_parameter(self.tree))
 
     def _has_value(self, name):
         outside = self.position.taken.outside
         return name in self.names or name in self.changed or name in stores(outside)
 
-    def _may_miss(self, needed, outside):
+    def _may_miss(self, given, outside):
         """Whether what runs outside may leave a variable without a value."""
         sure = assigned_for_sure(outside) | self.known
-        return not set().union(*needed) <= sure
+        return not set().union(*given) <= sure
 
     def _ending(self, passed):
         """The statements until the break, as those of a function that gives ``(False, variables)``
@@ -156,18 +180,11 @@ class _Cut:
         self.marker.value = _tuple([ast.Constant(False), _tuple(map(_name, passed))])
         return [*self.first_body, ast.Return(_tuple([ast.Constant(True), ast.Constant(None)]))]
 
-    def _joining(self, passed, calls):
+    def _joining(self, first, passed, calls):
         """The statements of the function that calls the others."""
-        given = self.tree.args
-        args = [_name(a.arg) for a in (*given.posonlyargs, *given.args)]
-        if given.vararg:
-            args.append(ast.Starred(_name(given.vararg.arg), ast.Load()))
-        keywords = [ast.keyword(a.arg, _name(a.arg)) for a in given.kwonlyargs]
-        if given.kwarg:
-            keywords.append(ast.keyword(None, _name(given.kwarg.arg)))
         target = _tuple([_name("_ended", ast.Store()), _name("_values", ast.Store())], ast.Store())
         body = [
-            ast.Assign([target], ast.Call(_name("_first"), args, keywords)),
+            ast.Assign([target], first),
             ast.If(_name("_ended"), [ast.Return(_name("_values"))], []),
         ]
         if passed:
@@ -179,10 +196,10 @@ class _Cut:
             body.append(ast.If(taken.test, [ast.Return(calls[0])], []))
         return [*body, ast.Return(calls[-1])]
 
-    def _rest(self, way, names):
+    def _part(self, statements, names):
         given = [ast.arg(name) for name in names]
         args = ast.arguments([], given, kwonlyargs=[], kw_defaults=[], defaults=[])
-        found = self._made(way, args=args)
+        found = self._made(statements, args=args)
         found.__defaults__ = found.__kwdefaults__ = None
         return found
 
@@ -211,20 +228,7 @@ def _first(position):
 
 
 def _ended(statements):
-    return [_Returns().visit(copy.deepcopy(each)) for each in statements]
-
-
-class _Returns(ast.NodeTransformer):
-    """``return x`` becomes ``return True, x``."""
-
-    def visit_Return(self, node):  # noqa: N802 - the name that `ast` asks for
-        value = ast.Constant(None) if node.value is None else node.value
-        return ast.copy_location(ast.Return(_tuple([ast.Constant(True), value])), node)
-
-    def _whole(self, node):
-        return node
-
-    visit_FunctionDef = visit_Lambda = visit_ClassDef = _whole  # noqa: N815
+    return [Returns().visit(copy.deepcopy(each)) for each in statements]
 
 
 class _Outside(ast.NodeTransformer):
@@ -232,7 +236,8 @@ class _Outside(ast.NodeTransformer):
 
     def visit_Call(self, node):  # noqa: N802
         self.generic_visit(node)
-        if not (isinstance(node.func, ast.Name) and node.func.id == "super"):
+        name = getattr(node.func, "id", "")
+        if name != "super" and not name.startswith("_body_"):
             node.func = ast.copy_location(ast.Call(_name("_called"), [node.func], []), node.func)
         return node
 

@@ -85,33 +85,40 @@ aten("avg_pool2d")(_avg_pool(2))
 aten("avg_pool3d")(_avg_pool(3))
 
 
-def _adaptive(count, kind, whole):
+def _adaptive_avg(count):
     def translate(g, self, output_size):
-        sizes = [size for size in spread(output_size, count)]
+        sizes = spread(output_size, count)
         x, single = _batched(g, self, count)
         if all(size == 1 for size in sizes):
-            found = g.op(whole, x)
+            found = g.op("GlobalAveragePool", x)
         else:
-            found = _parts(g, x, self.shape[-count:], sizes, kind)
+            found = _parts(g, x, self.shape[-count:], sizes)
         return g.squeeze(found, 0) if single else found
 
     return translate
 
 
-def _parts(g, x, lengths, sizes, kind):
+def _parts(g, x, lengths, sizes):
+    kernel, sizes = _windows(lengths, sizes)
+    if kernel is None:
+        return _uneven(g, x, lengths, sizes)
+    return g.op("AveragePool", x, kernel_shape=kernel, strides=kernel)
+
+
+def _windows(lengths, sizes):
+    """The lengths of windows, None where they differ from each other, and their numbers."""
     if any(type(length) is not int for length in lengths):
         raise NotImplementedError("adaptive pooling of pictures whose size is not fixed")
     sizes = [n if s is None else s for n, s in zip(lengths, sizes, strict=True)]
+    if 0 in sizes:
+        raise NotImplementedError("adaptive pooling to no elements")
     if any(length % size for length, size in zip(lengths, sizes, strict=True)):
-        return _uneven(g, x, lengths, sizes, kind)
-    kernel = [length // size for length, size in zip(lengths, sizes, strict=True)]
-    return g.op(kind, x, kernel_shape=kernel, strides=kernel)
+        return None, sizes
+    return [length // size for length, size in zip(lengths, sizes, strict=True)], sizes
 
 
-def _uneven(g, x, lengths, sizes, kind):
+def _uneven(g, x, lengths, sizes):
     """Windows of unequal length: along each dimension, averages as a product with a matrix."""
-    if kind != "AveragePool":
-        raise NotImplementedError("adaptive maxima of windows of unequal length")
     rank = len(g.out.shape) if len(g.out.shape) == len(lengths) + 2 else len(lengths) + 2
     for n, (length, size) in enumerate(zip(lengths, sizes, strict=True)):
         dim = rank - len(lengths) + n
@@ -125,7 +132,77 @@ def _uneven(g, x, lengths, sizes, kind):
     return x
 
 
-_WHOLE = ("AveragePool", "GlobalAveragePool")
-aten("adaptive_avg_pool1d")(_adaptive(1, *_WHOLE))
-aten("adaptive_avg_pool2d", "_adaptive_avg_pool2d")(_adaptive(2, *_WHOLE))
-aten("adaptive_avg_pool3d", "_adaptive_avg_pool3d")(_adaptive(3, *_WHOLE))
+aten("adaptive_avg_pool1d")(_adaptive_avg(1))
+aten("adaptive_avg_pool2d", "_adaptive_avg_pool2d")(_adaptive_avg(2))
+aten("adaptive_avg_pool3d", "_adaptive_avg_pool3d")(_adaptive_avg(3))
+
+
+def _adaptive_max(count):
+    def translate(g, self, output_size):
+        sizes, lengths = spread(output_size, count), self.shape[-count:]
+        x, single = _batched(g, self, count)
+        if all(size == 1 for size in sizes):
+            found = _largest(g, x, self, count)
+        else:
+            kernel, sizes = _windows(lengths, sizes)
+            if kernel is None:
+                batch = [1, *self.shape[:-count]] if single else self.shape[:-count]
+                found = _gathered(g, x, batch, lengths, sizes)
+            else:
+                found = _max(g, x, count, kernel, kernel, 0, 1, False, places=True)
+        return tuple(g.squeeze(each, 0) if single and each else each for each in found)
+
+    return translate
+
+
+def _largest(g, x, given, count):
+    """The maximum of all positions, and its flat position."""
+    values = g.op("GlobalMaxPool", x)
+    if 1 not in g.taken:
+        return values, None
+    batch = given.shape[:-count]
+    flat = g.reshape(x, [*([] if len(batch) == 2 else [1]), *batch, -1])
+    where = g.op("ArgMax", flat, axis=2, keepdims=1, dtype=rushlight.int64)
+    return values, g.unsqueeze(where, *range(3, count + 2)) if count > 1 else where
+
+
+def _gathered(g, x, batch, lengths, sizes):
+    """Maxima of windows of unequal length, and their flat positions: every window with as many
+    elements as the longest has, by repeating its last ones."""
+    count = len(lengths)
+    tables = [_positions(length, size) for length, size in zip(lengths, sizes, strict=True)]
+    for dim, table in reversed([*enumerate(tables)]):
+        x = g.op("Gather", x, g.constant(table), axis=2 + dim)
+    order = [0, 1, *range(2, 2 + 2 * count, 2), *range(3, 3 + 2 * count, 2)]
+    windows = [math.prod(sizes), math.prod(table.shape[1] for table in tables)]
+    x = g.reshape(g.transpose(x, order), [*batch, *windows])
+    values = g.reshape(g.reduce("ReduceMax", x, 3, False), [*batch, *sizes])
+    if 1 not in g.taken:
+        return values, None
+    starts = g.constant(rushlight.arange(0, math.prod(windows), windows[1]))
+    first = g.op("Add", g.op("ArgMax", x, axis=3, keepdims=0, dtype=rushlight.int64), starts)
+    where = g.op("Gather", g.constant(_flat_positions(tables, lengths)), first, axis=0)
+    return values, g.reshape(where, [*batch, *sizes])
+
+
+def _positions(length, size):
+    """The positions of each window along one dimension, (size, the longest window's length)."""
+    n = rushlight.arange(size)
+    starts, ends = n * length // size, -(-(n + 1) * length // size)
+    longest = int((ends - starts).max())
+    return (starts[:, None] + rushlight.arange(longest)).minimum(ends[:, None] - 1)
+
+
+def _flat_positions(tables, lengths):
+    """The flat positions of the elements of all windows, one window after the other."""
+    count, found = len(tables), rushlight.tensor(0)
+    for dim, (table, length) in enumerate(zip(tables, lengths, strict=True)):
+        shape = [1] * (2 * count)
+        shape[dim], shape[count + dim] = table.shape
+        found = found * length + table.reshape(shape)
+    return found.flatten()
+
+
+aten("adaptive_max_pool1d")(_adaptive_max(1))
+aten("adaptive_max_pool2d")(_adaptive_max(2))
+aten("adaptive_max_pool3d")(_adaptive_max(3))
