@@ -136,6 +136,8 @@ class Written:
             return "None"
         if hint is typing.Any or hint is inspect.Parameter.empty or hint is ...:
             return "..." if hint is ... else "Any"
+        if hint is typing.NoReturn:
+            return "NoReturn"
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin in (typing.Union, types.UnionType):
             return " | ".join(dict.fromkeys(self.text(a) for a in arguments))
@@ -194,5 +196,5 @@ _FOREIGN = {
 }  # fmt: skip
 TYPING = frozenset(
     "Any Callable Iterable Iterator Mapping Sequence Generator Hashable Literal NamedTuple Self "
-    "MutableMapping".split()
+    "MutableMapping NoReturn".split()
 )

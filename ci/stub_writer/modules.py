@@ -28,7 +28,7 @@ _PLACES = {
         "Callable Hashable Iterable Iterator Mapping MutableMapping Sequence".split(),
         "collections.abc",
     ),
-    **dict.fromkeys("Any Literal NamedTuple Self TypeAlias overload".split(), "typing"),
+    **dict.fromkeys("Any Literal NamedTuple NoReturn Self TypeAlias overload".split(), "typing"),
     **dict.fromkeys(
         "_int _float _bool _complex _str _dtype _layout _device _memory_format DeviceLike "
         "Number".split(),

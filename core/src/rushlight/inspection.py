@@ -56,7 +56,7 @@ def _operands(args, kwargs):
     )
 
 
-def result_type(*args, **kwargs):
+def result_type(*args, **kwargs) -> dtypes.dtype:
     """The dtype an operation on both (tensors or numbers) would compute in."""
     from rushlight.ops._table import rules as _rules
 

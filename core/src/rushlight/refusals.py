@@ -16,6 +16,7 @@ import importlib
 import sys
 import types
 import typing
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 
 _PLAIN_LOOP = "run the model in one process; several batches a step give the same large batch"
@@ -206,7 +207,9 @@ def lookup(module: str, name: str):
     return Refused(f"{module}.{name}")
 
 
-def unavailable(path: str, needs: str, guard: str, error: type[Exception] = RuntimeError):
+def unavailable(
+    path: str, needs: str, guard: str, error: type[Exception] = RuntimeError
+) -> Callable:
     """The function ``rushlight.<path>`` of a device that is not there: it raises `error` and says
     what to `guard` and how."""
 
@@ -218,7 +221,7 @@ def unavailable(path: str, needs: str, guard: str, error: type[Exception] = Runt
     return call
 
 
-def rest_of(module: str, parts: str = ""):
+def rest_of(module: str, parts: str = "") -> Callable:
     """A module-level ``__getattr__`` for a module of which only a part exists; `parts` names the
     modules in it that are imported when they are asked for."""
     short, there = module.removeprefix("rushlight."), parts.split()

@@ -86,6 +86,21 @@ def test_signatures_have_types_and_defaults():
     assert signature_of("abs_", rushlight.Tensor.abs_, True).lines == ["abs_(self) -> Tensor"]
 
 
+def test_types_by_names_and_annotations():
+    from reference.signatures import signature_of
+
+    def types(value):
+        found = signature_of(value.__name__, value)
+        return {p.name: p.type for p in found.parameters}, found.returns
+
+    assert types(rushlight.lstm)[1] == "tuple[Tensor, Tensor, Tensor]"
+    assert types(rushlight.masked.masked_tensor)[1] == "NoReturn"
+    assert types(rushlight.distributions.Normal)[0]["scale"] == "Tensor | Number"
+    assert types(rushlight.nn.MSELoss)[0]["reduce"] == "bool | None"
+    assert types(rushlight.scatter)[0]["reduce"] == "Any"  # the name of a reduction, not a flag
+    assert types(rushlight.distributed.TCPStore)[0]["timeout"] == "timedelta"
+
+
 NAMES = [
     ("rushlight.nn.functional", "softplus"),
     ("rushlight", "bitwise_xor"),

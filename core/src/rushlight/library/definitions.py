@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import NoReturn
 
 from rushlight.devices import device
 from rushlight.library import operators
@@ -385,7 +386,7 @@ def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
     return register_fake(qualname, func, lib=lib)
 
 
-def get_ctx():
+def get_ctx() -> NoReturn:
     """Sizes that depend on data have no tensors on the meta device here."""
     raise NotImplementedError(
         "get_ctx() is not available: tensors on the meta device have fixed sizes. Run operators "

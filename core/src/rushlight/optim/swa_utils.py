@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+from collections.abc import Callable
 
 from rushlight.autograd.mode import no_grad
 from rushlight.dtypes import int64
@@ -31,7 +32,7 @@ def _check_decay(decay):
         )
 
 
-def get_ema_multi_avg_fn(decay=0.999):
+def get_ema_multi_avg_fn(decay=0.999) -> Callable:
     """A function of two lists that applies ``average = decay average + (1 - decay) current``."""
     _check_decay(decay)
 
@@ -46,7 +47,7 @@ def get_ema_multi_avg_fn(decay=0.999):
     return ema_update
 
 
-def get_swa_multi_avg_fn():
+def get_swa_multi_avg_fn() -> Callable:
     """A function of two lists that updates the equally weighted average of all values so far."""
 
     @no_grad()
@@ -61,7 +62,7 @@ def get_swa_multi_avg_fn():
     return swa_update
 
 
-def get_ema_avg_fn(decay=0.999):
+def get_ema_avg_fn(decay=0.999) -> Callable:
     """A function that gives ``decay average + (1 - decay) current``."""
     _check_decay(decay)
 
@@ -72,7 +73,7 @@ def get_ema_avg_fn(decay=0.999):
     return ema_update
 
 
-def get_swa_avg_fn():
+def get_swa_avg_fn() -> Callable:
     """A function that gives the equally weighted average of all values so far."""
 
     @no_grad()

@@ -8,6 +8,7 @@ import os
 import socket
 import time
 import warnings
+from collections.abc import Callable
 from time import perf_counter_ns
 
 from rushlight.profiler.events import EventList, build_events
@@ -48,7 +49,7 @@ def schedule(
     repeat: int = 0,
     skip_first: int = 0,
     skip_first_wait: int = 0,
-):
+) -> Callable:
     """The action of each step: skip the first, then in cycles wait, warm up and record.
 
     `repeat` cycles, or for ever when it is 0; with `skip_first_wait` the first cycle does not wait.
@@ -85,7 +86,9 @@ def schedule(
     return action
 
 
-def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip=False):
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip=False
+) -> Callable:
     """A function for `on_trace_ready` that writes every trace to a folder, under a name that
     TensorBoard's profile plugin reads."""
 

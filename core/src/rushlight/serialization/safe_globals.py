@@ -76,7 +76,7 @@ def clear_safe_globals() -> None:
     _allowed.clear()
 
 
-def get_safe_globals():
+def get_safe_globals() -> list:
     """What `add_safe_globals` has allowed."""
     return list(_allowed.values())
 

@@ -60,7 +60,7 @@ class ModelCheckpoint(Checkpoint):
 
     def __init__(
         self,
-        dirpath: Any = None,
+        dirpath: str | os.PathLike | None = None,
         filename: str | None = None,
         monitor: str | None = None,
         verbose: bool = False,

@@ -19,7 +19,7 @@ class OnExceptionCheckpoint(Checkpoint):
 
     FILE_EXTENSION = ".ckpt"
 
-    def __init__(self, dirpath: Any, filename: str = "on_exception") -> None:
+    def __init__(self, dirpath: str | os.PathLike, filename: str = "on_exception") -> None:
         super().__init__()
         if not filename:
             raise ValueError("OnExceptionCheckpoint: filename is empty")

@@ -39,7 +39,7 @@ class RunPage(Callback):
     >>> trainer = L.Trainer(max_epochs=1, callbacks=[RunPage()])
     """
 
-    def __init__(self, dirpath: Any = None) -> None:
+    def __init__(self, dirpath: str | os.PathLike | None = None) -> None:
         self.dirpath = dirpath
         self.curves: dict[str, list[tuple[int, float]]] = {}
         self.facts: dict[str, Any] = {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import cProfile
 import io
+import os
 import pstats
-from typing import Any
 
 from lightning_lite.profilers.profiler import Profiler
 
@@ -26,7 +26,7 @@ class AdvancedProfiler(Profiler):
 
     def __init__(
         self,
-        dirpath: Any = None,
+        dirpath: str | os.PathLike | None = None,
         filename: str | None = None,
         line_count_restriction: float = 1.0,
         dump_stats: bool = False,

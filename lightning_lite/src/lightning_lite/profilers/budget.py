@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
-from typing import Any
 
 from lightning_lite.profilers.profiler import Profiler
 
@@ -16,7 +16,9 @@ class StepBudget(Profiler):
     Each action's time is its own, without that of the actions inside of it.
     """
 
-    def __init__(self, dirpath: Any = None, filename: str | None = None) -> None:
+    def __init__(
+        self, dirpath: str | os.PathLike | None = None, filename: str | None = None
+    ) -> None:
         super().__init__(dirpath, filename)
         self.seconds: dict[str, float] = defaultdict(float)
         self.steps = 0

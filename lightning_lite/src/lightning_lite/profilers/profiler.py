@@ -20,7 +20,9 @@ class Profiler:
     the logger's folder); without, it is told when the run is over.
     """
 
-    def __init__(self, dirpath: Any = None, filename: str | None = None) -> None:
+    def __init__(
+        self, dirpath: str | os.PathLike | None = None, filename: str | None = None
+    ) -> None:
         self.dirpath = dirpath
         self.filename = filename
         self._stage: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from lightning_lite.profilers.module_names import RegisterRecordFunction
@@ -23,7 +24,7 @@ class PyTorchProfiler(Profiler):
 
     def __init__(
         self,
-        dirpath: Any = None,
+        dirpath: str | os.PathLike | None = None,
         filename: str | None = None,
         group_by_input_shapes: bool = False,
         emit_nvtx: bool = False,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
-from typing import Any
 
 from lightning_lite.profilers.profiler import Profiler
 
@@ -23,7 +23,10 @@ class SimpleProfiler(Profiler):
     """
 
     def __init__(
-        self, dirpath: Any = None, filename: str | None = None, extended: bool = True
+        self,
+        dirpath: str | os.PathLike | None = None,
+        filename: str | None = None,
+        extended: bool = True,
     ) -> None:
         super().__init__(dirpath, filename)
         self.current_actions: dict[str, float] = {}

@@ -23,7 +23,7 @@ def _lists():
     return importlib.import_module("rushlight.ops.foreach.steps")
 
 
-def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None) -> Tensor:
     """The norm of all elements of several tensors together."""
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
@@ -54,7 +54,9 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
             grad.mul_(scale.to(grad.dtype))
 
 
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm_(
+    parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None
+) -> Tensor:
     """Scale all gradients in place so that their total norm is at most `max_norm`; returns what
     the norm was."""
     used_up = isinstance(parameters, types.GeneratorType)

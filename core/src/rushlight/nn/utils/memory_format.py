@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.nn.convolution import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+from rushlight.nn.module import Module
 
 
 def _convert(module, memory_format, classes):
@@ -12,11 +13,11 @@ def _convert(module, memory_format, classes):
     return module
 
 
-def convert_conv2d_weight_memory_format(module, memory_format):
+def convert_conv2d_weight_memory_format(module, memory_format) -> Module:
     """Lay out the weights of all two-dimensional convolutions in a memory format."""
     return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
 
 
-def convert_conv3d_weight_memory_format(module, memory_format):
+def convert_conv3d_weight_memory_format(module, memory_format) -> Module:
     """Lay out the weights of all three-dimensional convolutions in a memory format."""
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))

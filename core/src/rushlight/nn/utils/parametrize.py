@@ -270,7 +270,7 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     return module
 
 
-def type_before_parametrizations(module):
+def type_before_parametrizations(module) -> type:
     """The module's class without parametrizations."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 

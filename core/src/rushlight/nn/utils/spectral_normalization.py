@@ -8,6 +8,7 @@ from __future__ import annotations
 from rushlight.autograd.mode import no_grad
 from rushlight.nn.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from rushlight.nn.functional import normalize
+from rushlight.nn.module import Module
 
 
 def as_matrix(weight, dim):
@@ -97,7 +98,7 @@ class _NoteVersion:
         noted[self.name + ".version"] = SpectralNorm._version
 
 
-def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None) -> Module:
     """Divide a parameter by its largest singular value before every forward."""
     if dim is None:
         transposed = isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d))
@@ -106,7 +107,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     return module
 
 
-def remove_spectral_norm(module, name="weight"):
+def remove_spectral_norm(module, name="weight") -> Module:
     """Undo :func:`spectral_norm`."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:

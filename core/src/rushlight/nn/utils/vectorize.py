@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from rushlight.ops.shape.joining import cat
+from rushlight.tensor.tensor import Tensor
 
 
-def parameters_to_vector(parameters):
+def parameters_to_vector(parameters) -> Tensor:
     """The elements of all parameters, flattened and joined."""
     return cat([p.reshape(-1) for p in parameters])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 
+from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 
 
@@ -63,7 +64,7 @@ class WeightNorm:
         setattr(module, self.name, self.compute_weight(module))
 
 
-def weight_norm(module, name="weight", dim=0):
+def weight_norm(module, name="weight", dim=0) -> Module:
     """Replace a parameter by its lengths ``<name>_g`` and directions ``<name>_v`` along `dim`."""
     warnings.warn(
         "`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.",
@@ -74,7 +75,7 @@ def weight_norm(module, name="weight", dim=0):
     return module
 
 
-def remove_weight_norm(module, name="weight"):
+def remove_weight_norm(module, name="weight") -> Module:
     """Undo :func:`weight_norm`."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:

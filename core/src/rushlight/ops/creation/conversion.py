@@ -486,7 +486,14 @@ def detach_(self):
 Tensor.detach_ = detach_
 in_aten("detach(Tensor(a) self) -> Tensor(a)")(Tensor.detach)
 in_aten("zero_(Tensor(a!) self) -> Tensor(a!)")(zero_)
-add_methods(is_nonzero=lambda self: bool(self))
+
+
+def _is_nonzero(self):
+    """Whether the only element is not zero; RuntimeError for other numbers of elements."""
+    return bool(self)
+
+
+add_methods(is_nonzero=_is_nonzero)
 
 
 def pin_memory(self, device=None):

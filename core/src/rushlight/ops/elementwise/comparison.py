@@ -258,7 +258,12 @@ def where(condition: Tensor, input=None, other=None):
     return _where(condition, input, other)
 
 
-add_methods(where=lambda self, condition, other: where(condition, self, other))
+def _where_of(self, condition, other):
+    """The tensor's elements where `condition` holds, those of `other` elsewhere."""
+    return where(condition, self, other)
+
+
+add_methods(where=_where_of)
 
 
 @composite(

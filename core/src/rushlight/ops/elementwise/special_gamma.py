@@ -351,7 +351,12 @@ def _polygamma_inplace(self, n):
     return self.copy_(polygamma(n, self))
 
 
-add_methods(polygamma=lambda self, n: polygamma(n, self))
+def _polygamma_of(self, n):
+    """The n-th derivative of digamma; see :func:`rushlight.polygamma`."""
+    return polygamma(n, self)
+
+
+add_methods(polygamma=_polygamma_of)
 add_methods(polygamma_=_polygamma_inplace)
 
 
