@@ -87,12 +87,51 @@ def test_values_that_python_looks_at_warn():
     assert "Python float" in str(caught[1].message)
 
 
-def test_traces_are_checked():
-    state = []
+def counting(library):
+    """A function that does something else at each call."""
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return x * len(calls)
+
+    return f
+
+
+def branching(library):
+    return lambda x: x * 2 if bool(x.sum() > 0) else x * 3
+
+
+def a_method(library):
+    class Branching(library.nn.Module):
+        def forward(self, x):
+            return branching(library)(x)
+
+    return Branching()
+
+
+LIBRARIES = ["rushlight", "torch"]
+
+
+@pytest.mark.filterwarnings("ignore:.*TracerWarning|Converting a tensor|Output nr|.*deprecated")
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("make", [counting, branching, a_method])
+def test_another_program_is_an_error(library, make):
+    module = pytest.importorskip(library)
+    function, x = make(module), module.ones(3)
+    examples = [(-x,)] if make is not counting else None
+    with pytest.raises(module.jit.TracingCheckError, match="Graphs differed across invocations!"):
+        module.jit.trace(function, (x,), check_inputs=examples, check_tolerance=10)
+    assert module.jit.trace(function, (x,), check_trace=False)(x).shape == (3,)
+    if make is not counting:  # the same way is taken again
+        assert module.jit.trace(function, (x,), check_inputs=[(2 * x,)])(x).tolist() == [2.0] * 3
+
+
+def test_results_are_compared():
+    given = rushlight.zeros(1)
 
     def changing(x):
-        state.append(1)
-        return x * len(state)
+        return x + given.add_(1).detach().clone()
 
     with pytest.warns(jit.TracerWarning, match="Output nr 1. of the traced function"):
         jit.trace(changing, rushlight.ones(2))

@@ -9,7 +9,8 @@ class TracerWarning(Warning):
 
 
 class TracingCheckError(Exception):
-    """A traced program differs from its function."""
+    """A function gave another program when it was traced again: what it does depends on more than
+    a program can hold, such as a branch on a tensor's values or a counter."""
 
 
 def is_tracing() -> bool:

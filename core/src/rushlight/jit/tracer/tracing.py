@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-import warnings
 
-import rushlight
 from rushlight.jit import kinds, tensors, tree
 from rushlight.jit.callables import ScriptFunction
 from rushlight.jit.kinds import INT, TENSOR
 from rushlight.jit.modules import ScriptModule
 from rushlight.jit.scripting import script
 from rushlight.jit.source import Source
+from rushlight.jit.tracer.checking import check
 from rushlight.jit.tracer.creations import recorded_creations
 from rushlight.jit.tracer.recorder import Recorder
-from rushlight.jit.tracer.trace_state import ACTIVE, TracerWarning
+from rushlight.jit.tracer.trace_state import ACTIVE
 from rushlight.jit.tracer.traced_modules import _copied, _is_leaf, _leaves, _paths
 from rushlight.nn.module import Module
 from rushlight.tensor.tensor import Tensor
@@ -54,8 +54,10 @@ def trace(
     Control flow of Python is followed once and is not part of it; a value of a tensor that Python
     looks at gives a :class:`TracerWarning` and becomes a constant, as does a tensor that is made
     without any traced argument. Sizes of traced tensors stay sizes. Layers of Rushlight and
-    compiled functions stay calls. With `check_trace` the program is run once more and compared
-    within `check_tolerance`. Returns a :class:`ScriptModule` or :class:`ScriptFunction`.
+    compiled functions stay calls. With `check_trace` the function is traced once more, with each of
+    `check_inputs` (a list of tuples; default: the example inputs), and run: another program raises
+    :class:`TracingCheckError`, results that differ by more than `check_tolerance` give a warning.
+    Returns a :class:`ScriptModule` or :class:`ScriptFunction`.
 
     >>> traced = rushlight.jit.trace(lambda x: x.relu() * 2, rushlight.ones(2))
     >>> traced(rushlight.ones(3))
@@ -71,10 +73,14 @@ def trace(
     if not callable(func):
         raise TypeError(f"jit.trace: expected a function or a module, got {type(func).__name__}")
     names = _names(func, len(inputs))
-    function = _recorded(func, names, inputs, {}, _function_name(func), None, strict)
-    made = ScriptFunction(function)
+
+    def program(given):
+        name = _function_name(func)
+        return ScriptFunction(_recorded(func, names, given, {}, name, None, strict))
+
+    made = program(inputs)
     if check_trace:
-        _check(made, func, check_inputs or [inputs], check_tolerance)
+        check(made, program, func, check_inputs or [inputs], check_tolerance)
     return made
 
 
@@ -113,8 +119,13 @@ def trace_module(
             kind.methods[name] = _recorded(run, names, values, known, f"{kind}.{name}", kind,
                                            strict)  # fmt: skip
         if check_trace:
-            _check(getattr(made, name), run, check_inputs or [values], check_tolerance)
+            again = functools.partial(_method_again, mod, name, strict)
+            check(getattr(made, name), again, run, check_inputs or [values], check_tolerance)
     return made
+
+
+def _method_again(mod, name, strict, inputs):
+    return getattr(trace_module(mod, {name: inputs}, None, False, strict=strict), name)
 
 
 # -------------------------------------------------------------------------------------- recording
@@ -220,32 +231,3 @@ def _returned(recorder, found, strict):
     if found is None:
         raise RuntimeError("jit.trace: the function returns None; it must return tensors")
     return recorder.result(found)
-
-
-def _check(made, func, examples, tolerance):
-    """Run program and function again, and warn where they differ."""
-    for inputs in examples:
-        inputs = inputs if isinstance(inputs, tuple) else (inputs,)
-        with rushlight.random.fork_rng(devices=[]):
-            ours = made(*inputs)
-        with rushlight.random.fork_rng(devices=[]):
-            theirs = func(*inputs)
-        for number, (a, b) in enumerate(zip(_flat(ours), _flat(theirs), strict=True), 1):
-            alike = a.shape == b.shape and rushlight.allclose(
-                a.double(), b.double(), tolerance, tolerance, equal_nan=True
-            )
-            if not alike:
-                warnings.warn(
-                    f"Output nr {number}. of the traced function does not match the corresponding "
-                    "output of the Python function.",
-                    TracerWarning,
-                    stacklevel=3,
-                )
-
-
-def _flat(value):
-    if isinstance(value, Tensor):
-        return [value.detach()]
-    if isinstance(value, dict):
-        value = value.values()
-    return [t for part in value for t in _flat(part)] if not isinstance(value, int | float) else []
