@@ -147,6 +147,16 @@ def first_in_a_loop(x):
     return y.cos(), i
 
 
+def without_a_value(x):
+    for i in range(int(x.abs().max() > 2)):
+        y = x.sin() + i
+        print(i)
+    try:
+        return y.cos()
+    except UnboundLocalError as error:
+        return str(error)
+
+
 def without_gradients(x):
     y = x * x.detach()
     with rushlight.no_grad():
@@ -262,10 +272,10 @@ def without_gradients_in_a_loop(x):
 
 
 PROGRAMS = [
-    with_print, with_items, nested, counted, endless, by_its_test, leaves, with_else, of_tensors,
-    of_an_iterator, unpacks, without_turns, first_in_a_loop, without_gradients, managed, swallows,
-    finally_behind, rescued, half_done, tries_in_a_loop, tries_and_leaves, loop_without_gradients,
-    without_gradients_in_a_loop,
+    with_print, with_items, nested, counted, endless, by_its_test, leaves, with_else,
+    of_tensors, of_an_iterator, unpacks, without_turns, first_in_a_loop, without_a_value,
+    without_gradients, managed, swallows, finally_behind, rescued, half_done, tries_in_a_loop,
+    tries_and_leaves, loop_without_gradients, without_gradients_in_a_loop,
 ]  # fmt: skip
 
 
@@ -313,7 +323,7 @@ def no_names(x):
     (no_names, [2, 1, 1]), (by_its_test, [3, 5, 1]), (leaves, [4, 1, 1]),
     (without_gradients, [1, 1, 1, 1]), (finally_behind, [1, 1, 1, 1]),
     (tries_and_leaves, [1]), (loop_without_gradients, [1, 1, 1]), (swallows, [1, 1]),
-    (half_done, [1, 1]),
+    (half_done, [1, 1]), (unpacks, [1, 2, 1, 2]), (first_in_a_loop, [2, 2, 1]),
 ], ids=lambda v: getattr(v, "__name__", ""))  # fmt: skip
 def test_graphs(program, steps, noting):
     """What changes where an error is caught runs as Python."""

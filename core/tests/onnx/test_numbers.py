@@ -53,6 +53,30 @@ def test_numbers_are_read_in_every_call(function):
             np.testing.assert_allclose(theirs.numpy(), ours.numpy(), rtol=2e-6)
 
 
+def of_sizes(x):
+    mean = x.abs().mean().item()
+    torch._check(mean > 0)
+    return x[: x.shape[0] // 2] * mean / x.shape[0] + torch.arange(x.shape[0])[-1] ** -mean, mean
+
+
+@pytest.mark.parametrize("function", [normalized, gated, of_sizes])
+def test_floats_beside_sizes_that_differ(function):
+    model, sizes = Applied(function), ({0: torch.export.Dim("n", min=2)},)
+    program = torch.onnx.export(model, (torch.tensor([1.0, -2.0, 3.0, 4.0]),), dynamic_shapes=sizes)
+    for length in (2, 3, 7, 40):
+        x = torch.randn(length, generator=torch.Generator().manual_seed(length))
+        expected = model(x)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        for ours, theirs in zip(expected, program(x), strict=True):
+            np.testing.assert_allclose(theirs.numpy(), ours, rtol=2e-6)
+
+
+def test_whole_numbers_beside_sizes_that_differ_are_refused():
+    sizes = ({0: torch.export.Dim("n", min=2)},)
+    with pytest.raises(OnnxExporterError, match="reads whole numbers .* sizes that may differ: u0"):
+        torch.onnx.export(Applied(shared), (torch.ones(4),), dynamic_shapes=sizes)
+
+
 def test_numbers_that_are_sizes_are_refused():
     def head(x):
         count = (x > 0).sum().item()

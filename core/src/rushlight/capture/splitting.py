@@ -132,7 +132,7 @@ class _Cut:
         self.own = set(self.names) | stores(tree.body) | stores([*taken.before, *taken.outside])
 
     def joined(self, part, called):
-        """The function that runs both ends, or None where a variable may have no value."""
+        """The function that runs both ends, or None where the first may not give a variable."""
         taken, behind = self.position.taken, self.position.behind
         ways = [[*taken.after, *behind]]
         if taken.test is not None:
@@ -142,18 +142,20 @@ class _Cut:
         read = needed(outside) & self.own
         behind_it = set().union(*given) - assigned_for_sure(taken.outside)
         passed = sorted((read | behind_it) & (self.changed | set(self.names)))
-        if not set(passed) <= self.known or self._may_miss(given, taken.outside):
+        if not set(passed) <= self.known:
             return None
         passed = [name for name in passed if name in self.changed]
         first = self._ending(passed)
         inputs = self._in_order(needed(first) & {*self.names, "super"})
         values = {"_first": part(self._part(first, inputs)), "_called": called}
         values |= {b.name: part(self._part(b.statements, b.inputs)) for b in taken.bodies}
-        calls = []
+        rests = []
         for i, (way, names) in enumerate(zip(ways, given, strict=True)):
             values[f"_rest_{i}"] = part(self._part(way, names)) if way else _nothing
-            calls.append(_call(f"_rest_{i}", names if way else ()))
-        return self._made(self._joining(_call("_first", inputs), passed, calls), values)
+            rest = ast.Return(_call(f"_rest_{i}", names if way else ()))
+            rests.append([*self._without_values(names, way), rest])
+        values["_locals"] = locals
+        return self._made(self._joining(_call("_first", inputs), passed, rests), values)
 
     def _needed(self, way):
         """The variables that statements behind the break read."""
@@ -169,10 +171,15 @@ class _Cut:
         outside = self.position.taken.outside
         return name in self.names or name in self.changed or name in stores(outside)
 
-    def _may_miss(self, given, outside):
-        """Whether what runs outside may leave a variable without a value."""
-        sure = assigned_for_sure(outside) | self.known
-        return not set().union(*given) <= sure
+    def _without_values(self, names, way):
+        """What is done where variables that are read behind the break have no value: the same, as
+        Python."""
+        sure = assigned_for_sure(self.position.taken.outside) | self.known
+        missing = [ast.Constant(name) for name in names if name not in sure]
+        if missing:
+            held = ast.Call(ast.Attribute(_call("_locals", ()), "keys", ast.Load()), [], [])
+            missed = ast.UnaryOp(ast.Not(), ast.Compare(ast.Set(missing), [ast.LtE()], [held]))
+            yield ast.If(missed, [*copy.deepcopy(way), ast.Return(None)], [])
 
     def _ending(self, passed):
         """The statements until the break, as those of a function that gives ``(False, variables)``
@@ -180,7 +187,7 @@ class _Cut:
         self.marker.value = _tuple([ast.Constant(False), _tuple(map(_name, passed))])
         return [*self.first_body, ast.Return(_tuple([ast.Constant(True), ast.Constant(None)]))]
 
-    def _joining(self, first, passed, calls):
+    def _joining(self, first, passed, rests):
         """The statements of the function that calls the others."""
         target = _tuple([_name("_ended", ast.Store()), _name("_values", ast.Store())], ast.Store())
         body = [
@@ -193,8 +200,8 @@ class _Cut:
         taken = self.position.taken
         body += [_Outside().visit(copy.deepcopy(each)) for each in taken.outside]
         if taken.test is not None:
-            body.append(ast.If(taken.test, [ast.Return(calls[0])], []))
-        return [*body, ast.Return(calls[-1])]
+            body.append(ast.If(taken.test, rests[0], []))
+        return [*body, *rests[-1]]
 
     def _part(self, statements, names):
         given = [ast.arg(name) for name in names]

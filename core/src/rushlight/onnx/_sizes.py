@@ -17,6 +17,7 @@ from rushlight.export.dynamic.capturing import MOST_SAMPLES, TELLING, apart
 from rushlight.export.dynamic.export import declaration_of, shapes_at
 from rushlight.export.dynamic.expressions import SymInt, simplest
 from rushlight.export.dynamic.fitting import Quantities
+from rushlight.export.dynamic.values import Values
 from rushlight.machine import np
 from rushlight.onnx._exporter import OPSETS, Exporter
 from rushlight.onnx.errors import UnsupportedOperatorError
@@ -72,7 +73,7 @@ def _unified(program, declaration, samples, translated, reasons):
         key = tuple(sample.items())
         if key not in known:
             shapes = shapes_at(program, declaration.sizes, sample)
-            known[key] = translated(decomposed(program, {}, shapes))
+            known[key] = translated(_at(program, shapes))
         # that of the first sample is rewritten, and so made anew each time
         return known.pop(key) if sample == samples[0] else known[key]
 
@@ -88,6 +89,19 @@ def _unified(program, declaration, samples, translated, reasons):
         return None
     _describe(made[0], program)
     return made[0]
+
+
+def _at(program, shapes):
+    """The program with inputs of some shapes. Floats that it reads from tensors are nodes; whole
+    numbers would be constants."""
+    made, draws = Values().captured(lambda draws: decomposed(program, {}, shapes, draws))
+    if draws.values:
+        raise UnsupportedOperatorError(
+            "the program reads whole numbers from tensors by item(), which cannot be written "
+            f"together with sizes that may differ: {', '.join(draws.values)}. Read them as floats, "
+            "or leave the sizes out of dynamic_shapes"
+        )
+    return made
 
 
 def _told_apart(program, declaration, samples, translated_at):
