@@ -2,9 +2,10 @@
 
 Usage: python audio/zoo/train.py NAME FOLDER [--pyannote FOLDER]
 
-NAME is denoise, drums, language, recognise, speaker or vad; FOLDER holds Debian's packages
-(``apt-get download asterisk-core-sounds-{en,es,fr,it,ru}-wav hydrogen-drumkits``) or is where they
-are fetched to. The vad is measured on the recording in PyPI's pyannote-audio 4.0.7 too.
+NAME is denoise, drums, language, recognise, speaker, synthesise or vad; FOLDER holds Debian's
+packages (``apt-get download asterisk-core-sounds-{en,es,fr,it,ru}-wav hydrogen-drumkits``) or is
+where they are fetched to. synthesise needs the file that recognise wrote. The vad is measured on
+the recording in PyPI's pyannote-audio 4.0.7 too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 from fitting import fit
 from mixtures import Mixtures
 from recognition import recognise
+from synthesis import synthesise
 
 import rushlight as rl
 from rushlight import nn
@@ -244,7 +246,9 @@ def ratio(found: rl.Tensor, clean: rl.Tensor) -> rl.Tensor:
     return 10 * rl.log10((target.square().sum(-1) + 1e-8) / (error + 1e-8))
 
 
-NETWORKS = {each.__name__: each for each in (denoise, drums, language, recognise, speaker, vad)}
+NETWORKS = {
+    each.__name__: each for each in (denoise, drums, language, recognise, speaker, synthesise, vad)
+}
 
 
 def publish(name: str, file: Path, network: nn.Module, seconds: float, fact: dict) -> None:
