@@ -1,10 +1,11 @@
-"""Train the networks that are packaged with rushlight_audio: some minutes on one core each.
+"""Train the networks that are packaged with rushlight_audio: minutes on one core each.
 
 Usage: python audio/zoo/train.py NAME FOLDER [--pyannote FOLDER]
 
-NAME is denoise, drums, language, speaker or vad; FOLDER holds Debian's packages (``apt-get
-download asterisk-core-sounds-{en,es,fr,it,ru}-wav hydrogen-drumkits``) or is where they are fetched
-to. The vad is measured on the recording in PyPI's pyannote-audio 4.0.7 too.
+NAME is denoise, drums, language, recognise, speaker, synthesise or vad; FOLDER holds Debian's
+packages (``apt-get download asterisk-core-sounds-{en,es,fr,it,ru}-wav hydrogen-drumkits``) or is
+where they are fetched to. synthesise needs the file that recognise wrote. The vad is measured on
+the recording in PyPI's pyannote-audio 4.0.7 too.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fitting import fit
 from mixtures import Mixtures
+from recognition import recognise
+from synthesis import synthesise
 
 import rushlight as rl
-from rushlight import nn, optim
+from rushlight import nn
 from rushlight_audio import info, load, zoo
 from rushlight_audio.datasets import AsteriskPrompts, HydrogenDrumkits, PyannoteSample
 from rushlight_audio.functional import resample
@@ -55,25 +58,6 @@ def parted(items: list, share: int = 5) -> tuple[list, list]:
     held = {n for place, n in enumerate(order) if place % share == 0}
     kept = [item for n, item in enumerate(items) if n not in held]
     return kept, [item for n, item in enumerate(items) if n in held]
-
-
-def fit(network: nn.Module, loss_of: Callable[[], rl.Tensor], steps: int, lr: float) -> None:
-    """Adam; the rate falls along half a cosine."""
-    optimizer = optim.Adam(network.parameters(), lr=lr)
-    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    network.train()
-    shown = 0.0
-    for step in range(1, steps + 1):
-        loss = loss_of()
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(network.parameters(), 5.0)
-        optimizer.step()
-        schedule.step()
-        shown = loss.item() if step == 1 else 0.98 * shown + 0.02 * loss.item()
-        if step % 50 == 0:
-            print(f"step {step} of {steps}: loss {shown:.3f}", flush=True)
-    network.eval()
 
 
 def crop(waveform: rl.Tensor, length: int, generator: rl.Generator) -> rl.Tensor:
@@ -262,7 +246,9 @@ def ratio(found: rl.Tensor, clean: rl.Tensor) -> rl.Tensor:
     return 10 * rl.log10((target.square().sum(-1) + 1e-8) / (error + 1e-8))
 
 
-NETWORKS = {each.__name__: each for each in (denoise, drums, language, speaker, vad)}
+NETWORKS = {
+    each.__name__: each for each in (denoise, drums, language, recognise, speaker, synthesise, vad)
+}
 
 
 def publish(name: str, file: Path, network: nn.Module, seconds: float, fact: dict) -> None:

@@ -121,12 +121,13 @@ def test_facts_are_those_of_the_files():
         assert sum(each.numel() for each in network.parameters()) == fact["num_params"]
         assert fact["_metrics"] and fact["licence"] and fact["data"] and fact["recipe"]
     sizes = [path.stat().st_size for path in files.FOLDER.iterdir()]
-    assert sum(sizes) < 1 << 20
+    assert sum(sizes) < 6 << 20
 
 
 SMALL = {
     "ClipClassifier": lambda: zoo.ClipClassifier(["a", "b"], 8000, mels=16, width=2),
     "Denoiser": lambda: zoo.Denoiser(n_fft=64, hop=16, width=4),
+    "Recogniser": lambda: zoo.Recogniser("-ab ", mels=16, width=4, hidden=4),
     "VoiceActivity": lambda: zoo.VoiceActivity(mels=16, width=4),
 }
 
@@ -151,7 +152,10 @@ def test_networks_learn(kind):
     rl.manual_seed(0)
     network = SMALL[kind]().train()
     found = network(0.1 * noise(8000).reshape(2, 4000))
-    shapes = {"ClipClassifier": (2, 2), "Denoiser": (2, 4000), "VoiceActivity": (2, 51)}
+    shapes = {
+        "ClipClassifier": (2, 2), "Denoiser": (2, 4000), "Recogniser": (2, 21, 4),
+        "VoiceActivity": (2, 51),
+    }  # fmt: skip
     assert found.shape == shapes[kind]
     found.square().mean().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in network.parameters())

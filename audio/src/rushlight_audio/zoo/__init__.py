@@ -1,8 +1,9 @@
 """Small trained networks that are in the package: they answer without network.
 
 `clips.py`: a label for a clip (who speaks, in which language, what was struck); `activity.py`: when
-somebody speaks; `denoising.py`: speech without noise; `weights/`: their files, with `facts.json` on
-data, licences and figures. Trained by ``audio/zoo/train.py`` of the repository.
+somebody speaks; `denoising.py`: speech without noise; `recognition.py`: what is said;
+`synthesis.py`: a text as speech; `weights/`: their files, with `facts.json` on data, licences and
+figures. Trained by ``audio/zoo/train.py`` of the repository.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ from rushlight_audio.zoo.activity import VoiceActivity
 from rushlight_audio.zoo.clips import ClipClassifier
 from rushlight_audio.zoo.denoising import Denoiser
 from rushlight_audio.zoo.files import Packaged, facts, packaged_file
+from rushlight_audio.zoo.recognition import Recogniser
+from rushlight_audio.zoo.synthesis import Synthesiser
 
 __all__ = [
     "NETWORKS",
     "ClipClassifier",
     "Denoiser",
+    "Recogniser",
+    "Synthesiser",
     "VoiceActivity",
     "facts",
     "load_network",
@@ -30,7 +35,9 @@ NETWORKS: dict[str, Any] = {
     "denoise": Denoiser,
     "drums": ClipClassifier,
     "language": ClipClassifier,
+    "recognise": Recogniser,
     "speaker": ClipClassifier,
+    "synthesise": Synthesiser,
     "vad": VoiceActivity,
 }
 
@@ -39,7 +46,8 @@ def load_network(name: str) -> Packaged:
     """The packaged network of a name in `NETWORKS`, in evaluation mode.
 
     Args:
-        name: one of ``"denoise"``, ``"drums"``, ``"language"``, ``"speaker"``, ``"vad"``.
+        name: one of ``"denoise"``, ``"drums"``, ``"language"``, ``"recognise"``, ``"speaker"``,
+            ``"synthesise"``, ``"vad"``.
 
     Raises:
         ValueError: no network has this name.
@@ -57,13 +65,15 @@ def load_network(name: str) -> Packaged:
 @functools.cache
 def pipeline(task: str) -> Callable[..., Any]:
     """A function of a sound: a path, a file object, or a waveform ``[C, T]`` or ``[T]`` with its
-    `sample_rate`.
+    `sample_rate`; ``"synthesise"`` is one of a text.
 
     Args:
         task: ``"vad"`` gives a list of dicts of ``start`` and ``end`` in seconds; ``"speaker"``
             (one of four voices of telephone prompts), ``"language"`` (English, Spanish, French,
             Italian, Russian) and ``"drums"`` (clap, cymbal, hihat, kick, snare, tom) a dict of
-            ``label`` and ``score``; ``"denoise"`` a waveform ``[1, T]`` of 8 kHz.
+            ``label`` and ``score``; ``"denoise"`` a waveform ``[1, T]`` of 8 kHz; ``"recognise"``
+            a dict of ``text`` and ``words`` (English telephone prompts of one voice);
+            ``"synthesise"`` a waveform ``[1, T]`` of 8 kHz, of English words in that voice.
 
     Raises:
         ValueError: an unknown task, or a waveform without its rate.
