@@ -42,6 +42,8 @@ def record(op, tensors, values, outs, complete=True):
     nothing was given), lists flattened; `values` all bound arguments, or None when every attribute
     has its default; `outs` the results, which get the node. Where they are not `complete` yet,
     hooks get what is saved from :func:`resave`."""
+    if not outs:  # no pieces of a dimension without elements
+        return None
     edges, numbers, shapes, metadata = [], None, None, None
     first = outs[0]
     shape, dtype = first._array.shape, first._dtype

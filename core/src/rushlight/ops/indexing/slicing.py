@@ -480,11 +480,14 @@ split.op.outputs = 0
     samples=[(2,), (3, -1)],
 )
 def chunk(input: Tensor, chunks, dim=0):
-    """At most `chunks` pieces of equal size along `dim` (the last may be smaller)."""
+    """At most `chunks` pieces of equal size along `dim` (the last may be smaller); `chunks` of
+    them where that has no elements."""
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     shape = input._array.shape
-    size = max(1, -(-shape[wrap_dim(dim, len(shape))] // chunks))
+    size = -(-shape[wrap_dim(dim, len(shape))] // chunks)
+    if size == 0:
+        return split(input, [0] * chunks, dim)
     if input._node is None and type(input) is Tensor and not STATE.modes:
         found = _split_whole(input, size, dim)
         if found is not NotImplemented:

@@ -18,6 +18,8 @@ def _split(equation, operands):
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
+    if not operands:
+        raise ValueError("einsum(): expected an equation and at least one operand, got none")
     if len(terms) != len(operands):
         raise RuntimeError(
             f"einsum(): the equation '{equation}' names {len(terms)} operands, but "

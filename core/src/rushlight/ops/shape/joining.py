@@ -325,6 +325,18 @@ def dstack(tensors):
     return cat([at_least(3)(t) for t in tensors], 2)
 
 
+def _grids(tensors):
+    """Vectors as tensors of one dimension for each of them."""
+    shape = tuple(t.numel() for t in tensors)
+    grids = []
+    for i, tensor in enumerate(tensors):
+        behind = len(shape) - i - 1
+        if behind or tensor.dim() != 1:  # dimensions before come with the expansion
+            tensor = tensor.reshape((-1,) + (1,) * behind)
+        grids.append(tensor.expand(shape))
+    return grids
+
+
 def meshgrid(*tensors, indexing=None):
     """Coordinate grids of vectors, ``indexing="ij"`` (default) or ``"xy"``."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
@@ -333,6 +345,8 @@ def meshgrid(*tensors, indexing=None):
         found = call_by_override(meshgrid, tensors, {"indexing": indexing})
         if found is not NotImplemented:
             return found
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(
             f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
@@ -340,13 +354,7 @@ def meshgrid(*tensors, indexing=None):
     swap = indexing == "xy" and len(tensors) > 1
     if swap:
         tensors = (tensors[1], tensors[0], *tensors[2:])
-    shape = tuple(t.numel() for t in tensors)
-    grids = []
-    for i, tensor in enumerate(tensors):
-        behind = len(shape) - i - 1
-        if behind or tensor.dim() != 1:  # dimensions before come with the expansion
-            tensor = tensor.reshape((-1,) + (1,) * behind)
-        grids.append(tensor.expand(shape))
+    grids = _grids(tensors)
     if swap:
         grids[:2] = grids[1], grids[0]
     return tuple(grids)
