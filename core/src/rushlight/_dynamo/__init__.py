@@ -15,6 +15,7 @@ from rushlight.compiler.eager import (
     assume_constant_result,
     disable,
     is_compiling,
+    reset,
 )
 from rushlight.refusals import rest_of
 
@@ -43,12 +44,6 @@ __all__ = [
 ]
 
 disallow_in_graph = forbid_in_graph = allow_in_graph
-
-
-def reset() -> None:
-    """Forget all graphs that compiled functions have captured, and what could not be."""
-    for graphs in list(importlib.import_module("rushlight.capture.entry").compiled):
-        graphs.reset()
 
 
 def explain(f, *extra_args, **extra_kwargs):

@@ -23,6 +23,7 @@ from rushlight.capture.lookups import Own
 from rushlight.capture.numbers import Number, as_argument, joined
 from rushlight.capture.parts import Parts
 from rushlight.compiler import eager
+from rushlight.compiler.substitutes import substitute_of
 from rushlight.devices import device
 from rushlight.dtypes import finfo, get_default_dtype, iinfo
 from rushlight.nn import recurrent
@@ -47,7 +48,8 @@ _NO_STEPS = ("rushlight.ops.random.generators", "rushlight.ops.creation.mapped_f
 # Answers that hold as long as a graph does: the modes are part of the kind of a call.
 _CONSTANT = frozenset(
     [is_grad_enabled, is_inference_mode_enabled, get_default_dtype, jit.is_scripting,
-     jit.is_tracing, eager.is_compiling, recurrent._casting]
+     jit.is_tracing, eager.is_compiling, eager.is_dynamo_compiling, eager.is_exporting,
+     recurrent._casting]
 )  # fmt: skip
 _PURE = frozenset([abs, round, pow, divmod, chr, ord, bin, hex, format])
 # Methods that neither compare nor hash what a container holds.
@@ -87,6 +89,7 @@ class Calls(Parts):
 
     def _call_known(self, function, args, kwargs):
         """Functions and classes."""
+        function = substitute_of(function)
         if function in _SPECIAL:
             self._refuse_numbers(function, args)
             return _SPECIAL[function](self, args, kwargs)

@@ -12,6 +12,7 @@ from rushlight._dynamo.backends.registry import lookup_backend
 from rushlight.capture.entry import NOT_TAKEN, WholeGraphs
 from rushlight.capture.handing import Backend, HandedGraphs
 from rushlight.chains import chained
+from rushlight.compiler import get_default_backend, stances
 from rushlight.nn.module import Module
 
 __all__ = ["OptimizedModule", "compile"]
@@ -20,17 +21,18 @@ _MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-c
 
 
 def compile(
-    model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None,
+    model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None,
     disable=False,
 ):  # fmt: skip
     """A function or module that runs as a graph in inference, and computes elementwise chains in
     single passes over memory elsewhere.
 
     - `model`: a function, a method or an :class:`rushlight.nn.Module`; without it, a decorator.
-    - `backend`: ``"inductor"`` (this); a function ``backend(graph_module, example_inputs)`` that
-      returns what runs instead of the graph, in training as well; or the name of one
-      (``_dynamo.list_backends(None)``): ``"eager"`` and ``"aot_eager"`` run the graph's calls.
-      Where a call is no single graph, a warning says so and it runs without the backend.
+    - `backend`: None for ``compiler.get_default_backend()``; ``"inductor"`` (this); a function
+      ``backend(graph_module, example_inputs)`` that returns what runs instead of the graph, in
+      training as well; or the name of one (``compiler.list_backends(None)``): ``"eager"`` and
+      ``"aot_eager"`` run the graph's calls. Where a call is no single graph, a warning says so and
+      it runs without the backend.
     - `mode`: None, ``"default"``, ``"reduce-overhead"``, ``"max-autotune"`` or
       ``"max-autotune-no-cudagraphs"``: all the same here. Another backend gets it, and `options`.
     - `fullgraph`: where graphs are made, raise ``_dynamo.exc.Unsupported`` with the line of the
@@ -54,7 +56,7 @@ def compile(
     >>> gelu(rushlight.zeros(100, 100)).shape
     rushlight.Size([100, 100])
     """
-    backend = _backend_of(backend, mode, options)
+    backend = _backend_of(get_default_backend() if backend is None else backend, mode, options)
     if model is None:
         return lambda found: compile(
             found, fullgraph=fullgraph, dynamic=dynamic, backend=backend or "inductor", mode=mode,
@@ -101,14 +103,52 @@ def compiled(function, fullgraph=False, freezing=None, backend=None):
         rest, graphs = chained(function), WholeGraphs(function, fullgraph, freezing)
     else:
         rest, graphs = function, HandedGraphs(function, fullgraph, backend)
+    held = InStances(function, graphs, rest)
 
     @functools.wraps(function)
     def run(*args, **kwargs):
+        if stances.now() is not stances.DEFAULT:
+            return held.call(args, kwargs)
         found = graphs.call(args, kwargs)
         return rest(*args, **kwargs) if found is NOT_TAKEN else found
 
     run._program = function  # what a compiled program that calls this follows
     return run
+
+
+class InStances:
+    """A compiled function where a stance holds that is not the default
+    (:class:`rushlight.compiler.set_stance`)."""
+
+    def __init__(self, function, graphs, rest):
+        self.function, self.graphs, self.rest = function, graphs, rest
+        self.is_begun = False
+        self.forced: dict = {}  # graphs by the backend that a stance asks for
+
+    def call(self, args, kwargs):
+        """The result of a call."""
+        word, backend = stances.now()
+        is_first, self.is_begun = not self.is_begun, True
+        if word == "force_eager" or word == "eager_then_compile" and is_first:
+            return self.function(*args, **kwargs)
+        if word == "aot_eager_then_compile" and is_first:
+            backend = "aot_eager"
+        graphs = self.graphs if backend is None else self._forced(backend)
+        found = graphs.call(args, kwargs)
+        if found is not NOT_TAKEN:
+            return found
+        return (self.rest if graphs is self.graphs else self.function)(*args, **kwargs)
+
+    def _forced(self, backend):
+        found = self.forced.get(backend)
+        if found is None:
+            made = _backend_of(backend, None, None)
+            whole = WholeGraphs(self.function, self.graphs.fullgraph)
+            found = whole if made is None else HandedGraphs(
+                self.function, self.graphs.fullgraph, made
+            )  # fmt: skip
+            self.forced[backend] = found
+        return found
 
 
 class CompiledForward:

@@ -8,7 +8,6 @@ did. Every way gives eager's numbers.
 from __future__ import annotations
 
 import warnings
-import weakref
 from collections.abc import Sequence
 
 from rushlight._dynamo import config, exc
@@ -26,6 +25,8 @@ from rushlight.capture.plans import Plan
 from rushlight.capture.quick_checks import QuickCheck
 from rushlight.capture.recording import capture
 from rushlight.capture.writes import without_writes
+from rushlight.compiler import stances
+from rushlight.compiler.eager import captured
 from rushlight.dtypes import get_default_dtype
 from rushlight.nn.module import Module
 from rushlight.settings import kernels_mode
@@ -37,7 +38,6 @@ _EXACT = tuple(EXACT)
 BEFORE_LEAVES = 5  # what a kind of arguments holds before those of its leaves
 NOT_TAKEN = object()
 MOST_KINDS = 64  # of arguments that are tried where each breaks
-compiled: weakref.WeakSet = weakref.WeakSet()  # the graphs of every compiled function
 
 
 class Entry:
@@ -80,7 +80,7 @@ class WholeGraphs:
         self.function, self.fullgraph, self.freezing = function, fullgraph, freezing
         self.name = getattr(function, "__qualname__", type(function).__name__)
         self.reset()
-        compiled.add(self)
+        captured.add(self)
 
     def reset(self):
         """Forget everything that was captured."""
@@ -110,6 +110,8 @@ class WholeGraphs:
         return self._captured(kind, args, kwargs, leaves)
 
     def _captured(self, kind, args, kwargs, leaves):
+        if not stances.now().captures:
+            return NOT_TAKEN
         entries = self.entries.setdefault(kind, [])
         total = sum(map(len, self.entries.values()))
         if len(entries) >= config.recompile_limit or total >= self.most():

@@ -22,6 +22,7 @@ from rushlight.capture.numbers import Varying, hold
 from rushlight.capture.plans import Plan
 from rushlight.capture.recording import capture
 from rushlight.capture.splitting import split
+from rushlight.compiler import stances
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.nn.module import Module
@@ -83,6 +84,8 @@ class HandedGraphs(WholeGraphs):
         for entry in entries:
             if hold(entry.conditions, leaves) and entry.hold():
                 return entry.plan.run(*leaves)
+        if not stances.now().captures:
+            return NOT_TAKEN
         if len(entries) >= config.recompile_limit:
             self._stop(entries, form)
             return NOT_TAKEN

@@ -18,6 +18,7 @@ from rushlight.capture.kinds import is_container, is_known_by_identity, is_value
 from rushlight.capture.lookups import Own
 from rushlight.capture.numbers import Leaf, Number
 from rushlight.capture.writes import writes_to_its_first
+from rushlight.compiler.eager import capturing
 from rushlight.fx.experimental.recorder import Recorder, Step
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.nn.module import Module
@@ -125,7 +126,7 @@ def capture(function, args, kwargs, objects=False, free=frozenset()) -> Recorded
     recorder = _Calls(objects, free)
     interpreter = recorder.interpreter
     try:
-        with recorder.level:
+        with recorder.level, capturing("program"):
             given = [recorder.input(i, leaf) for i, leaf in enumerate(leaves)]
             args, kwargs = pytree.tree_unflatten(given, spec)
             for value in (*args, *kwargs.values()):

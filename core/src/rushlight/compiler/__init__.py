@@ -6,6 +6,11 @@ executor that uses NumPy only. Nothing heavy is imported before the first kernel
 
 from __future__ import annotations
 
+from rushlight.compiler.backends import (
+    get_default_backend,
+    list_backends,
+    set_default_backend,
+)
 from rushlight.compiler.compilation import compile, reference
 from rushlight.compiler.eager import (
     allow_in_graph,
@@ -15,11 +20,14 @@ from rushlight.compiler.eager import (
     is_compiling,
     is_dynamo_compiling,
     is_exporting,
+    nested_compile_region,
     reset,
 )
 from rushlight.compiler.functions import composites as _composites  # noqa: F401 - adds words to xp
 from rushlight.compiler.graph import Expr
 from rushlight.compiler.kernel import Kernel, ReferenceKernel
+from rushlight.compiler.stances import set_stance
+from rushlight.compiler.substitutes import substitute_in_graph
 from rushlight.compiler.vocabulary import is_traced, xp
 
 __all__ = [
@@ -31,11 +39,17 @@ __all__ = [
     "compile",
     "cudagraph_mark_step_begin",
     "disable",
+    "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
     "is_traced",
+    "list_backends",
+    "nested_compile_region",
     "reference",
     "reset",
+    "set_default_backend",
+    "set_stance",
+    "substitute_in_graph",
     "xp",
 ]

@@ -1,19 +1,54 @@
-"""The public marks of ``rushlight.compiler``: Python code itself is never compiled.
-
-Only chains of elementwise operations are, and those need no mark.
-"""
+"""The public marks of ``rushlight.compiler``: what is captured as a graph, and what is not."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import threading
+import weakref
+
+captured: weakref.WeakSet = weakref.WeakSet()  # the graphs of every compiled function
+
+
+class _Now(threading.local):
+    """What this thread captures."""
+
+    program = export = False
+
+
+_now = _Now()
+
+
+@contextlib.contextmanager
+def capturing(what):
+    """Inside, a graph is captured: of a "program" of `compile`, or for an "export"."""
+    before = getattr(_now, what)
+    setattr(_now, what, True)
+    try:
+        yield
+    finally:
+        setattr(_now, what, before)
 
 
 def is_compiling() -> bool:
-    """Whether the running code is being captured as a graph: never."""
-    return False
+    """Whether the running code is being captured as a graph, by `compile` or by ``export``.
+
+    >>> import rushlight
+    >>> f = rushlight.compile(lambda x: x + 1 if rushlight.compiler.is_compiling() else x - 1)
+    >>> f(rushlight.ones(1))
+    tensor([2.])
+    """
+    return _now.program or _now.export
 
 
-is_dynamo_compiling = is_exporting = is_compiling
+def is_dynamo_compiling() -> bool:
+    """Whether the running code is being captured as a graph by `compile`."""
+    return _now.program
+
+
+def is_exporting() -> bool:
+    """Whether the running code is being captured by ``export``."""
+    return _now.export
 
 
 def disable(fn=None, recursive=True, *, reason=None):
@@ -51,8 +86,27 @@ def allow_in_graph(fn):
 assume_constant_result = allow_in_graph
 
 
+def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_hash_fn=None):
+    """Mark a function that graphs contain many times, so that it may be compiled once: returned as
+    it is, since equal steps share their kernels anyway. Also written ``@nested_compile_region()``.
+
+    Args:
+        fn: the function; None gives the decorator.
+        options, max_reuse_entries, reuse_hash_fn: accepted; they say when code may be shared.
+
+    >>> import rushlight
+    >>> block = rushlight.compiler.nested_compile_region(lambda x: x.relu() * 2)
+    >>> rushlight.compile(lambda x: block(block(x)))(rushlight.ones(2))
+    tensor([4., 4.])
+    """
+    return nested_compile_region if fn is None else fn
+
+
 def reset() -> None:
-    """Forget captured graphs: there are none. Compiled kernels stay; they do not depend on code."""
+    """Forget all graphs that compiled functions have captured, and what could not be. Kernels stay;
+    they do not depend on programs."""
+    for graphs in list(captured):
+        graphs.reset()
 
 
 def cudagraph_mark_step_begin() -> None:

@@ -8,19 +8,12 @@ tuple of tensors.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import rushlight
 from rushlight._dynamo import exc
+from rushlight.compiler.backends import TAGS, list_backends
 
 __all__ = ["list_backends", "lookup_backend", "register_backend"]
-
-
-class _Registered(NamedTuple):
-    """A backend with what it is marked as."""
-
-    function: object
-    tags: tuple
 
 
 def inductor(gm, example_inputs, **kwargs):
@@ -34,10 +27,9 @@ def eager(gm, example_inputs, **kwargs):
 
 
 _backends = {
-    "inductor": _Registered(inductor, ()),
-    "eager": _Registered(eager, ("debug",)),
-    # ATen's operators would be the graph's: the same numbers
-    "aot_eager": _Registered(eager, ("debug",)),
+    "inductor": inductor,
+    "eager": eager,
+    "aot_eager": eager,  # ATen's operators would be the graph's: the same numbers
 }
 
 
@@ -65,19 +57,8 @@ def register_backend(compiler_fn=None, name=None, tags=()):
     name = name or compiler_fn.__name__
     if name in _backends:
         raise AssertionError(f"register_backend(): there is a backend with the name {name!r}")
-    _backends[name] = _Registered(compiler_fn, tuple(tags))
+    _backends[name], TAGS[name] = compiler_fn, tuple(tags)
     return compiler_fn
-
-
-def list_backends(exclude_tags=("debug", "experimental")) -> list[str]:
-    """The names that ``compile(backend=)`` takes, in alphabetical order, without those of backends
-    that have one of the tags; all of them for None.
-
-    >>> "inductor" in rushlight._dynamo.list_backends()
-    True
-    """
-    left_out = set(exclude_tags or ())
-    return sorted(name for name, each in _backends.items() if not left_out.intersection(each.tags))
 
 
 def lookup_backend(compiler_fn):
@@ -92,4 +73,4 @@ def lookup_backend(compiler_fn):
             f"compile(): backend must be one of {list_backends(None)} or a function, got "
             f"{compiler_fn!r}"
         )
-    return _backends[compiler_fn].function
+    return _backends[compiler_fn]

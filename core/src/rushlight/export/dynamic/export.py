@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from rushlight.compiler.eager import capturing
 from rushlight.export.dynamic import sampling
 from rushlight.export.dynamic.capturing import Captures
 from rushlight.export.dynamic.declared import Declaration, Free
@@ -40,7 +41,8 @@ def exported(module, args, kwargs, declaration: Declaration) -> tuple[Capture, d
         if sample == example:
             given = args, kwargs
         tracing = Tracing(module, draws)
-        parts = tracing.run(*given)
+        with capturing("export"):
+            parts = tracing.run(*given)
         return Capture(*parts, tracing.constants, [node for node, _ in tracing.user])
 
     example = {name: one.example for name, one in declaration.free.items()}
