@@ -2,40 +2,174 @@
 
 Argument words follow :mod:`rushlight.kernels.launch.prepared`.
 
-A row of bytes is read for each row of the input, but stays in the first cache meanwhile. Bytes
-become float32 in registers (``vpmovsxbd``, ``vcvtdq2ps``) and are multiplied and added there. With
-few rows of input the time is that of reading the matrix, a quarter of float32's bytes; products of
-integers (VNNI) would need the input rounded, too.
+Bytes become float32 in registers (``vpmovsxbd``, ``vcvtdq2ps``) and are multiplied and added there,
+rows of the matrix with several rows of the input at once, so that what is loaded and converted
+serves them all. With few rows of input the time is that of reading the matrix, a quarter of
+float32's bytes; products of integers (VNNI) would need the input rounded, too.
 """
 
 from __future__ import annotations
 
-from rushlight.machine.language.functions import array, f32, function, i8, i64, range_kernel
+from rushlight.kernels.gemm.line_emitters import LINE_BYTES, added, lane_totals, slots_of
+from rushlight.kernels.gemm.microkernel import prefetch
+from rushlight.machine.language.element_vectors import SINGLE, VL
+from rushlight.machine.language.functions import (
+    Emitted,
+    array,
+    f32,
+    function,
+    i8,
+    i64,
+    range_kernel,
+    stack,
+)
+from rushlight.machine.language.values import counted_loop
+from rushlight.machine.llvm import ir
 
 OUT, X, W, SCALE, BIAS = 1, 2, 3, 4, 5
+ROWS = 4  # of the matrix at once
+BESIDE = 4 if VL == 16 else 2  # rows of the input at once, as many as registers hold
+UNROLL = 8  # vectors of a block
+CHAINS = 8  # sums side by side, at least: see line_emitters
+
+_I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+
+
+class _Products:
+    """Emits sums[b, r] = dot(row r of the matrix, row b of the input), of rows with n elements, a
+    vector of them at least; a last vector begins among those that are done, which count as
+    zeros."""
+
+    def __init__(self, builder, values, rows, beside):
+        self.builder, (matrix, row, input, line, self.n, self.sums) = builder, values
+        self.chains = max(1, CHAINS // (rows * beside))
+        self.slots = [
+            [slots_of(builder, SINGLE, self.chains) for _ in range(rows)] for _ in range(beside)
+        ]
+        self.starts = [builder.add(matrix, builder.mul(row, _I64(r))) for r in range(rows)]
+        self.lines = [builder.add(input, builder.mul(line, _I64(b))) for b in range(beside)]
+        self.ahead = builder.mul(row, _I64(rows))  # bytes to the rows that are next
+
+    def emit(self):
+        """Whole blocks, whole vectors, the last one."""
+        builder, n = self.builder, self.n
+        whole = builder.sdiv(n, _I64(VL))
+        blocks = builder.sdiv(whole, _I64(UNROLL))
+        with counted_loop(builder, blocks) as block:
+            self.block(builder.mul(block, _I64(UNROLL * VL)))
+        done = builder.mul(blocks, _I64(UNROLL))
+        with counted_loop(builder, builder.sub(whole, done)) as index:
+            self.vector(builder.mul(builder.add(done, index), _I64(VL)), 0)
+        left = builder.srem(n, _I64(VL))
+        with builder.if_then(builder.icmp_signed(">", left, _I64(0))):
+            old = SINGLE.below(builder, builder.sub(_I64(VL), left))
+            self.vector(builder.sub(n, _I64(VL)), 0, builder.not_(old))
+        self.store()
+
+    def block(self, first):
+        """Some vectors. A row is too short to be foreseen: ask for the next ones."""
+        builder = self.builder
+        for start in self.starts:
+            later = builder.add(builder.add(start, first), self.ahead)
+            for offset in range(0, UNROLL * VL, LINE_BYTES):
+                prefetch(builder, builder.add(later, _I64(offset)))
+        for u in range(UNROLL):
+            self.vector(builder.add(first, _I64(VL * u)), u % self.chains)
+
+    def vector(self, at, chain, mask=None):
+        """A vector of each row, from an element on; of the input the lanes in the mask alone."""
+        builder = self.builder
+        offset = builder.mul(at, _I64(4))
+        inputs = [SINGLE.load(builder, builder.add(line, offset)) for line in self.lines]
+        if mask is not None:
+            inputs = [builder.select(mask, x, SINGLE.zero) for x in inputs]
+        for r, start in enumerate(self.starts):
+            weights = self.floats(builder.add(start, at))
+            for b, x in enumerate(inputs):
+                slot = self.slots[b][r][chain]
+                builder.store(SINGLE.fma(builder, x, weights, builder.load(slot)), slot)
+
+    def floats(self, address):
+        """A vector of bytes as float32."""
+        builder = self.builder
+        where = builder.inttoptr(address, ir.VectorType(_I8, VL).as_pointer())
+        wide = builder.sext(builder.load(where, align=1), ir.VectorType(_I32, VL))
+        return builder.sitofp(wide, SINGLE.kind)
+
+    def store(self):
+        """The sums of all lanes, side by side for each row of the input."""
+        builder = self.builder
+        for b, of_line in enumerate(self.slots):
+            totals = lane_totals(builder, [added(builder, of_row) for of_row in of_line])
+            where = builder.add(self.sums, _I64(4 * len(of_line) * b))
+            builder.store(totals, builder.inttoptr(where, totals.type.as_pointer()), align=4)
+
+
+def _products(rows, beside):
+    name = f"byte_products_{rows}_{beside}"
+    kinds = (i64,) * 6
+    return Emitted(name, None, kinds, lambda b, v: _Products(b, v, rows, beside).emit())
+
+
+# (matrix, bytes between rows, input, bytes between its rows, elements of a row, sums)
+_tile, _strip, _single = _products(ROWS, BESIDE), _products(ROWS, 1), _products(1, 1)
 
 
 @function(reassociate=True)
-def byte_product(x, w, count):
-    """The inner product of float32 and bytes, in vectors."""
+def short_product(x, w, count):
+    """The inner product of rows with fewer elements than a vector."""
     total = f32(0)
     for i in range(count):
         total += x[i] * f32(w[i])
     return total
 
 
-@range_kernel(wide=True)
+@function
+def finish(g, sums, c, rows, r, beside):
+    """Scales and bias of the sums of `rows` rows of the matrix from c, `beside` of the input from
+    r; the sums themselves where rows are short."""
+    n, channels = g[7], g[8]
+    scale, bias, out = array(f32, g[SCALE]), array(f32, g[BIAS]), array(f32, g[OUT])
+    total = array(f32, sums)
+    for b in range(beside):
+        for i in range(rows):
+            found = total[b * rows + i]
+            if n < VL:
+                x, w = array(f32, g[X] + 4 * (r + b) * n), array(i8, g[W] + (c + i) * n)
+                found = short_product(x, w, n)
+            found = found * scale[c + i]
+            if g[9] != 0:
+                found = found + bias[c + i]
+            out[(r + b) * channels + c + i] = found
+
+
+@function
+def products(g, c, rows, r, beside, sums):
+    """Some outputs: one of the three ways to multiply, then :func:`finish`."""
+    n = g[7]
+    w, x = g[W] + c * n, g[X] + 4 * r * n
+    if n >= VL:
+        if beside > 1:
+            _tile(w, n, x, 4 * n, n, sums)
+        elif rows > 1:
+            _strip(w, n, x, 4 * n, n, sums)
+        else:
+            _single(w, n, x, 4 * n, n, sums)
+    finish(g, sums, c, rows, r, beside)
+
+
+@range_kernel
 def byte_rows(args, lo, hi, tid):
     """OUT[r, c] = X[r, :] . W[c, :] * SCALE[c] + BIAS[c]: items are rows c of W. Constants: rows of
     X, elements of a row, rows of W, whether there is a bias (else that word is any address)."""
     g = array(i64, args)
-    rows, n, channels, biased = g[6], g[7], g[8], g[9]
-    scale, bias, out = array(f32, g[SCALE]), array(f32, g[BIAS]), array(f32, g[OUT])
-    for c in range(lo, hi):
-        w = array(i8, g[W] + c * n)
-        for r in range(rows):
-            x = array(f32, g[X] + 4 * r * n)
-            total = byte_product(x, w, n) * scale[c]
-            if biased != 0:
-                total = total + bias[c]
-            out[r * channels + c] = total
+    lines, whole = g[6], lo + (hi - lo) // ROWS * ROWS
+    tiled, sums = lines // BESIDE * BESIDE, stack(ROWS * BESIDE)
+    for c in range(lo, whole, ROWS):
+        for r in range(0, tiled, BESIDE):
+            products(g, c, i64(ROWS), r, i64(BESIDE), sums)
+        for r in range(tiled, lines):
+            products(g, c, i64(ROWS), r, i64(1), sums)
+    for c in range(whole, hi):
+        for r in range(lines):
+            products(g, c, i64(1), r, i64(1), sums)
