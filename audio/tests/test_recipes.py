@@ -100,7 +100,7 @@ def test_speakers(tmp_path):
                 rushlight_audio.save(str(path), voice(number).unsqueeze(0), 16000)
                 lines.append(f"{path.name}\tVoice {number}\n")
         (tmp_path / f"{part}.tsv").write_text("".join(lines))
-    sizes = ["--width", 32, "--size", 16, "--epochs", 8, "--milliseconds", 400, "--out", "out"]
+    sizes = ["--width", 32, "--size", 16, "--epochs", 16, "--milliseconds", 400, "--out", "out"]
     said = run(tmp_path, "verify_speakers", "train.tsv", "valid.tsv", *sizes)
     found = json.loads(said.splitlines()[-1])
     assert found["equal_error_rate"] < 0.15, found
