@@ -26,11 +26,11 @@ _KINDS = (int, float)
 class Leaf(NamedTuple):
     """One of the arguments."""
 
-    index: int
+    number: int
 
     def of(self, leaves):
         """Its value in a call."""
-        return leaves[self.index]
+        return leaves[self.number]
 
 
 class Operation(NamedTuple):
