@@ -8,11 +8,10 @@ from pathlib import Path
 
 from fitting import fit
 from ngrams import write_arpa
-from speech import LABELS, VOICE, Clip, Rows, ctc_loss, parted_by_words, pieces, transcribed
+from speech import LABELS, VOICE, Clip, Rows, ctc_loss, parted_by_words, pieces, rates, transcribed
 from templates import Templates
 
 import rushlight as rl
-from rushlight_audio.metrics import cer, wer
 from rushlight_audio.models.decoder import CTCDecoder, ctc_decoder
 from rushlight_audio.zoo import Recogniser
 from rushlight_audio.zoo.files import Packaged
@@ -56,21 +55,17 @@ def errors(network: Recogniser, known: list[Clip], held: list[Clip]) -> dict[str
     texts = [clip.text for clip in held]
     outputs = [network.emissions(clip.waveform, network.rate) for clip in held]
     heard = [network.predict(clip.waveform, network.rate)["text"] for clip in held]
-    found = {f"{len(held)} sentences held out": _rates(heard, texts)}
+    found = {f"{len(held)} sentences held out": rates(heard, texts)}
     templates = Templates(known)
     nearest = [templates.nearest(clip) for clip in held]
-    found["the words of the most similar prompt learnt from"] = _rates(nearest, texts)
+    found["the words of the most similar prompt learnt from"] = rates(nearest, texts)
     with tempfile.TemporaryDirectory() as folder:
         learnt = sorted({clip.text for clip in known})
         for name, decoder in _decoders(Path(folder), learnt).items():
-            found[f"the same with {name}"] = _rates(
+            found[f"the same with {name}"] = rates(
                 [_best(decoder, each) for each in outputs], texts
             )
     return found
-
-
-def _rates(heard: list[str], texts: list[str]) -> dict[str, float]:
-    return {"wer": round(100 * wer(heard, texts), 2), "cer": round(100 * cer(heard, texts), 2)}
 
 
 def _decoders(folder: Path, texts: list[str]) -> dict[str, CTCDecoder]:

@@ -13,7 +13,7 @@ import rushlight as rl
 from rushlight import nn
 from rushlight_audio.datasets import AsteriskPrompts
 from rushlight_audio.functional import forced_align, merge_tokens
-from rushlight_audio.metrics import wer
+from rushlight_audio.metrics import cer, wer
 from rushlight_audio.zoo import Recogniser
 
 RATE = 8000
@@ -122,6 +122,11 @@ def aligned(network: Recogniser, clip: Clip) -> list[tuple[int, int]]:
     path, scores = forced_align(outputs[None], targets)
     spans = merge_tokens(path[0], scores[0].exp())
     return [(span.start * network.step, span.end * network.step) for span in spans]
+
+
+def rates(heard: list[str], texts: list[str]) -> dict[str, float]:
+    """Word and character error rates in percent, as cards have them."""
+    return {"wer": round(100 * wer(heard, texts), 2), "cer": round(100 * cer(heard, texts), 2)}
 
 
 def pieces(network: Recogniser, clips: list[Clip], seed: int) -> list[Clip]:

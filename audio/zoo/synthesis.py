@@ -6,13 +6,12 @@ import argparse
 from typing import NamedTuple
 
 from fitting import fit
-from speech import LABELS, RATE, VOICE, Clip, aligned, parted_by_words, transcribed
+from speech import LABELS, RATE, VOICE, Clip, aligned, parted_by_words, rates, transcribed
 
 import rushlight as rl
 from rushlight import nn
 from rushlight.nn.utils.rnn import pad_sequence
 from rushlight_audio.functional import detect_pitch_frequency
-from rushlight_audio.metrics import cer, wer
 from rushlight_audio.zoo import Recogniser, Synthesiser, load_network
 from rushlight_audio.zoo.files import Packaged
 
@@ -118,7 +117,5 @@ def read_back(
     found = {}
     for name, waveforms in sounds.items():
         heard = [recogniser.predict(each, RATE)["text"] for each in waveforms]
-        found[name] = {
-            "wer": round(100 * wer(heard, texts), 2), "cer": round(100 * cer(heard, texts), 2)
-        }  # fmt: skip
+        found[name] = rates(heard, texts)
     return found
