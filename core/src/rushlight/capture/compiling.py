@@ -96,13 +96,18 @@ def _backend_of(backend, mode, options):
     return Backend(lookup_backend(backend), name, keywords)
 
 
+def _graphs_of(function, fullgraph, freezing, backend):
+    """The graphs of a function, which a :class:`Backend` compiles, or for None the ordinary one."""
+    if backend is None:
+        return WholeGraphs(function, fullgraph, freezing)
+    return HandedGraphs(function, fullgraph, backend)
+
+
 def compiled(function, fullgraph=False, freezing=None, backend=None):
     """The function, run as a graph in inference, else with its elementwise chains deferred where
     that pays; with a :class:`Backend` run by what that makes of its graphs."""
-    if backend is None:
-        rest, graphs = chained(function), WholeGraphs(function, fullgraph, freezing)
-    else:
-        rest, graphs = function, HandedGraphs(function, fullgraph, backend)
+    rest = chained(function) if backend is None else function
+    graphs = _graphs_of(function, fullgraph, freezing, backend)
     held = InStances(function, graphs, rest)
 
     @functools.wraps(function)
@@ -143,10 +148,7 @@ class InStances:
         found = self.forced.get(backend)
         if found is None:
             made = _backend_of(backend, None, None)
-            whole = WholeGraphs(self.function, self.graphs.fullgraph)
-            found = whole if made is None else HandedGraphs(
-                self.function, self.graphs.fullgraph, made
-            )  # fmt: skip
+            found = _graphs_of(self.function, self.graphs.fullgraph, None, made)
             self.forced[backend] = found
         return found
 
