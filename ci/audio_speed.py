@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from typing import Any
+
+from alternating import least_seconds
 
 ROUNDS = 2  # of both libraries in turn
 SECONDS = 0.15  # for each call and round
@@ -156,14 +157,8 @@ def _seconds(call: Callable[[], Any]) -> float:
 def main() -> int:
     if sys.argv[1] in ("ours", "theirs"):
         return measure(sys.argv[1] == "theirs", sys.argv[2:])
-    programs = {"theirs": sys.argv[1], "ours": sys.executable}
-    best: dict[str, dict[str, float]] = {which: {} for which in programs}
-    for _ in range(ROUNDS):
-        for which, python in programs.items():
-            command = [python, __file__, which, *sys.argv[2:]]
-            lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            for name, took in json.loads(lines.splitlines()[-1]).items():
-                best[which][name] = min(took, best[which].get(name, math.inf))
+    names = sys.argv[2:]
+    best = least_seconds(sys.argv[1], lambda which: [__file__, which, *names], ROUNDS)
     print("| call | torchaudio, ms | Rushlight, ms | ratio |\n| --- | --- | --- | --- |")
     ratios = []
     for name, ours in best["ours"].items():

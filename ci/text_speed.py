@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from typing import Any
+
+from alternating import least_seconds
 
 CALLS = 4  # of each kind in a round
 LENGTHS = {"BERT-base, 1 x 128": (1, 128), "BERT-base, 8 x 64": (8, 64)}
@@ -99,14 +100,8 @@ def _seconds(call: Callable[[], Any], clock: Callable[[], float]) -> float:
 
 def compare(python: str, threads: int, rounds: int) -> None:
     """Measure both in turn, and print their table."""
-    programs = {"theirs": python, "ours": sys.executable}
-    best: dict[str, dict[str, float]] = {which: {} for which in programs}
-    for _ in range(rounds):
-        for which, program in programs.items():
-            command = [program, __file__, "--one", which, "--threads", str(threads)]
-            lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            for name, took in json.loads(lines.splitlines()[-1]).items():
-                best[which][name] = min(took, best[which].get(name, took))
+    more = ["--threads", str(threads)]
+    best = least_seconds(python, lambda which: [__file__, "--one", which, *more], rounds)
     print("| call | transformers, ms | Rushlight, ms | ratio |\n| --- | --- | --- | --- |")
     for name, took in best["ours"].items():
         peer = best["theirs"][name.removesuffix(", int8")]
