@@ -61,6 +61,20 @@ def test_a_tensor_that_is_alone_is_moved_without_a_search(monkeypatch):
     assert found and kept.is_shared()
 
 
+def test_no_search_where_frames_are_evaluated_by_others(monkeypatch):
+    """Compilers of Python that evaluate frames (PEP 523) hold a call's arguments for longer."""
+    interpreter = pytest.importorskip("_testinternalcapi")
+    sharing = sys.modules["rushlight.tensor.sharing"]
+    monkeypatch.setattr(sharing, "_users", lambda root: pytest.fail("searched"))
+    frames = []
+    interpreter.set_eval_frame_record(frames)
+    try:
+        tensors = [rushlight.ones(3).share_memory_(), rushlight.ones(100_000).share_memory_()]
+    finally:
+        interpreter.set_eval_frame_default()
+    assert "share" in frames and all(each.is_shared() for each in tensors)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "bool", "complex64"])
 def test_every_layout_and_dtype_keeps_its_elements(dtype):
     kind = getattr(rushlight, dtype)

@@ -43,19 +43,23 @@ def share(storage: Storage, tensor=None) -> None:
     if block is not None and block.descriptor is not None:
         return
     root = _root(array)
-    alone = tensor is not None and _alone(tensor, storage, root)
+    counts = sys.getrefcount(array), sys.getrefcount(root)
+    alone = tensor is not None and _alone(counts, array, storage.array, root)
     _relocate(root, [tensor] if alone else _users(root), storage)
 
 
-def _alone(tensor, storage, root):
-    """Whether no other tensor uses the memory, by counting references to its arrays."""
-    array = tensor._array
-    # An array is known here and in the caller by a local name, as the argument of getrefcount, and
-    # by the tensor's slot; the root of a view by the view instead.
-    users = sys.getrefcount(array) - 4 - (storage.array is array)
+def _alone(counts, array, stored, root):
+    """Whether no other tensor uses the memory, by how many references its arrays have.
+
+    They were counted before this call: where programs evaluate frames themselves (PEP 523, as
+    compilers do), a call's arguments have one reference more. Known then: the caller's local name,
+    the argument of getrefcount, and the tensor's slot; the root of a view by the view instead.
+    """
+    of_array, of_root = counts
+    users = of_array - 3 - (stored is array)
     if root is array:
-        return users - 2 <= 0
-    return users + sys.getrefcount(root) - 4 - (storage.array is root) <= 0
+        return users - 1 <= 0  # it has two local names
+    return users + of_root - 3 - (stored is root) <= 0
 
 
 def _users(root):
