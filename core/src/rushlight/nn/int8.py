@@ -51,9 +51,10 @@ def quantized_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
 class Int8Linear(Module):
     """``y = x @ (weight * scale[:, None]).T + bias`` with a weight of bytes.
 
-    Few rows of float32 go through a compiled kernel that reads the bytes as they are; more of them,
-    other dtypes and calls that are recorded multiply with the weight in the input's dtype. The
-    gradient reaches the input; weight and bias are fixed.
+    Few rows of float32 go through a compiled kernel that reads the bytes as they are, and so do
+    many on processors with matrix units; where these are missing, for other dtypes and in calls
+    that are recorded the weight is made in the input's dtype and multiplied with. The gradient
+    reaches the input; weight and bias are fixed.
 
     Args:
         in_features, out_features: sizes of the last dimension.
@@ -96,7 +97,7 @@ class Int8Linear(Module):
 
     def dequantized(self, dtype=float32) -> Tensor:
         """The weight in floats, (out, in)."""
-        return (self.weight.to(float32) * self.scale[:, None]).to(dtype)
+        return (self.weight * self.scale[:, None]).to(dtype)
 
     def extra_repr(self) -> str:
         """The settings."""

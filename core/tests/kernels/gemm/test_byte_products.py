@@ -7,16 +7,27 @@ import pytest
 
 import rushlight
 from rushlight.kernels.gemm import bytes as products
+from rushlight.kernels.gemm import matrix_units
 from rushlight.kernels.gemm.byte_kernels import BESIDE, ROWS, UNROLL
 from rushlight.machine.language.element_vectors import VL
+from rushlight.nn.int8 import Int8Linear
 from rushlight.settings import kernels_mode
 
 pytestmark = pytest.mark.skipif(kernels_mode() == "reference", reason="nothing is compiled")
 
+needs_units = pytest.mark.skipif(
+    not matrix_units.available(), reason="this processor has no matrix units"
+)
 BLOCK = UNROLL * VL
 LENGTHS = sorted(
     {1, 2, VL - 1, VL, VL + 1, 2 * VL - 1, BLOCK - 1, BLOCK, BLOCK + 1, BLOCK + VL, 2 * BLOCK + 5}
 )
+
+
+# (rows, channels, length): whole blocks and edges of each, one block of k and several chunks
+MANY = [
+    (64, 256, 256), (65, 271, 300), (300, 96, 1111), (130, 500, 801), (1030, 70, 95), (256, 300, 64)
+]  # fmt: skip
 
 
 def given(rows, channels, length):
@@ -58,7 +69,74 @@ def test_rows_do_not_read_their_neighbours():
     assert np.isfinite(found[[0, 2]]).all() and not np.isfinite(found[1]).any()
 
 
-@pytest.mark.parametrize("shape", [(1, 700, 513), (5, 301, 260)])
+@needs_units
+@pytest.mark.parametrize("shape", MANY)
+def test_products_of_many_rows_on_matrix_units(shape):
+    x, w, scale, bias = given(*shape)
+    agree(x, w, scale, bias)
+    agree(x, w, scale, None)
+
+
+@pytest.mark.parametrize("shape", MANY)
+def test_layers_with_many_rows(shape):
+    """With matrix units and without, where the matrix is made in floats."""
+    x, w, scale, bias = (rushlight.from_numpy(each) for each in given(*shape))
+    layer = Int8Linear(shape[2], shape[1])
+    layer.weight, layer.scale, layer.bias = w, scale, bias
+    exact = x.double() @ layer.dequantized(rushlight.float64).t() + bias.double()
+    size = x.double().abs() @ layer.dequantized(rushlight.float64).t().abs()
+    with rushlight.no_grad():
+        found = layer(x.reshape(1, *x.shape))
+    assert found.shape == (1, *shape[:2])
+    assert ((found[0] - exact).abs() <= 1e-6 * size + 1e-6).all()
+
+
+@needs_units
+@pytest.mark.parametrize(("precision", "error"), [("high", 3e-5), ("medium", 8e-3)])
+def test_less_exact_products(precision, error):
+    x, w, scale, bias = given(64, 256, 256)
+    exact = products.product(x, w, scale, bias)
+    try:
+        rushlight.set_float32_matmul_precision(precision)
+        found = products.product(x, w, scale, bias)
+    finally:
+        rushlight.set_float32_matmul_precision("highest")
+    size = np.abs(x) @ np.abs(w.T.astype(np.float32)) * np.abs(scale)
+    assert 0 < np.abs(found - exact).max() and (np.abs(found - exact) <= error * size).all()
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 3e38])
+def test_rows_that_matrix_units_cannot_multiply(value):
+    """They give what products of floats give, and their neighbours their own values."""
+    x, w, scale, bias = given(80, 256, 256)
+    w[:, 7] = 1
+    x[3, 7] = value
+    scale[:] = 1.0
+    layer = Int8Linear(256, 256)
+    arrays = layer.weight, layer.scale, layer.bias
+    for tensor, given_array in zip(arrays, (w, scale, bias), strict=True):
+        tensor.copy_(rushlight.from_numpy(given_array))
+    with rushlight.no_grad():
+        found = layer(rushlight.from_numpy(x)).numpy()
+    expected = x.astype(np.float64) @ w.T + bias
+    np.testing.assert_allclose(found[3], np.full(256, value), rtol=1e-6)
+    others = np.arange(80) != 3
+    np.testing.assert_allclose(found[others], expected[others], rtol=1e-4, atol=1e-2)
+
+
+@needs_units
+def test_rows_next_to_zero_are_left_to_floats():
+    x, w, scale, bias = given(64, 256, 256)
+    assert products.product(x * np.float32(1e-35), w, scale, bias) is None
+    np.testing.assert_array_equal(
+        products.product(np.zeros_like(x), w, scale, bias), np.broadcast_to(bias, (64, 256))
+    )
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 700, 513), (5, 301, 260), pytest.param((300, 900, 130), marks=needs_units),
+              pytest.param((2000, 128, 130), marks=needs_units)],
+)  # fmt: skip
 def test_threads_give_the_same_bits(shape):
     x, w, scale, bias = given(*shape)
     before, found = rushlight.get_num_threads(), []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from rushlight.kernels.gemm import byte_kernels as native
+from rushlight.kernels.gemm.byte_tiles import BytesProduct
+from rushlight.kernels.gemm.plans import fit_matrix_units
 from rushlight.kernels.launch.execution import FLOAT32, REFERENCE, chunk
 from rushlight.kernels.launch.prepared import Remembered, prepared
 from rushlight.machine import np
@@ -11,14 +13,15 @@ __all__ = ["FEW", "product"]
 
 FEW = 16  # rows of input; with more of them a matrix in float32 is quicker, once it is made
 _INT8 = np.dtype(np.int8)
-_calls = Remembered()
+_calls, _tiled = Remembered(), Remembered()  # of few rows; of many, on matrix units
 
 
 def product(input, weight, scale, bias):
     """``input @ (weight * scale[:, None]).T + bias`` for input (..., K), weight (N, K), scale and
-    bias (N); None where that is left to others: other dtypes and layouts, and many rows."""
+    bias (N); None where that is left to others: other dtypes and layouts, many rows without matrix
+    units, and rows of values that those cannot multiply."""
     rows = input.size // max(1, weight.shape[1])
-    if REFERENCE or input.dtype != FLOAT32 or not 0 < rows <= FEW or not weight.size:
+    if REFERENCE or input.dtype != FLOAT32 or not rows or not weight.size:
         return None
     if weight.dtype != _INT8 or input.shape[-1:] != weight.shape[1:]:
         return None
@@ -27,12 +30,26 @@ def product(input, weight, scale, bias):
         return None
     if not all(a.flags.c_contiguous and a.flags.aligned for a in (input, weight, *vectors)):
         return None
+    if rows > FEW:
+        return _on_matrix_units(input, weight, scale, bias, rows)
     given = [input, weight, scale, scale if bias is None else bias]
     key = input.shape, weight.shape, bias is None
     call = _calls.get(key)
     if call is None:
         call = _calls.keep(key, _made(given, rows, bias is not None))
     return call(*given)
+
+
+def _on_matrix_units(input, weight, scale, bias, rows):
+    """The same for many rows where the processor has matrix units and the sizes suit them."""
+    key = rows, *weight.shape
+    if not fit_matrix_units(*key):
+        return None
+    call = _tiled.get(key)
+    if call is None:
+        call = _tiled.keep(key, BytesProduct(*key))
+    made = call.run(input, weight, scale, bias)
+    return None if made is None else made.reshape(*input.shape[:-1], weight.shape[0])
 
 
 def _made(given, rows, biased):

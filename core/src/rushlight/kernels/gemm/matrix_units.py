@@ -136,14 +136,16 @@ load_block = Emitted("block_load", None, (i64,) * 2, _emit_load)
 store_block = Emitted("block_store", None, (i64,) * 2, _emit_store)
 
 
-def _emit_multiply(builder, values, planes):
+def _emit_multiply(builder, values, planes, planes_b=None):
     a, b, count = values
-    step = I64(max(planes, 1) * 2 * TILE)
+    steps = [I64(max(1, side) * 2 * TILE) for side in (planes, planes_b or planes)]
     with counted_loop(builder, count) as index:
-        offset = builder.mul(index, step)
-        sides = [builder.add(a, offset), builder.add(b, offset)]
+        offsets = [builder.mul(index, steps[0])] * 2
+        if planes_b:
+            offsets[1] = builder.mul(index, steps[1])
+        sides = [builder.add(a, offsets[0]), builder.add(b, offsets[1])]
         loaded = [None, None]
-        for wanted in PATHS[planes]:
+        for wanted in PATHS[planes] if planes_b is None else _paths_to_one(planes):
             for side in (0, 1):
                 if loaded[side] != wanted[side]:
                     loaded[side] = wanted[side]
@@ -155,13 +157,23 @@ def _emit_multiply(builder, values, planes):
                 _call(builder, "llvm.x86.tdpbf16ps", *operands)
 
 
-def _multiplier(count):
-    emit = functools.partial(_emit_multiply, planes=count)
-    return Emitted(f"block_multiply_{count}", None, (i64,) * 3, emit)
+def _paths_to_one(planes):
+    """All planes of A, the smallest first, meet the only one of B."""
+    return tuple((plane, 0) for plane in reversed(range(planes)))
 
 
-# (packed A, packed B, blocks of k): add the product into the accumulators
+def _multiplier(count, count_b=None):
+    emit = functools.partial(_emit_multiply, planes=count, planes_b=count_b)
+    name = f"block_multiply_{count}{f'_{count_b}' if count_b else ''}"
+    return Emitted(name, None, (i64,) * 3, emit)
+
+
+# (packed A, packed B, blocks of k): add the product into the accumulators; the second where B is
+# one plane whatever A is
 multiply_blocks = Chosen(planes, {count: _multiplier(count) for count in PATHS})
+multiply_by_one_plane = Chosen(
+    planes, {1: _multiplier(1, 1), 2: _multiplier(2, 1), 3: _multiplier(3, 1)}
+)
 
 
 # ---- splitting and packing -----------------------------------------------------------------------
@@ -198,6 +210,26 @@ def _in_pairs(builder, first, second):
 
 def _word_pointer(builder, address):
     return builder.inttoptr(address, WORDS.as_pointer())
+
+
+def _emit_pack_bytes(builder, values):
+    """A tile of 16 rows of 32 signed bytes, which bfloat16 holds exactly: source, row stride,
+    target."""
+    source, stride, target = values
+    kind = ir.VectorType(I8, LANES)
+    for line in range(LANES):
+        row = builder.add(source, builder.mul(stride, I64(line)))
+        pair = []
+        for half in (0, 1):
+            where = builder.add(row, I64(LANES * half))
+            loaded = builder.load(builder.inttoptr(where, kind.as_pointer()), align=1)
+            floats = builder.sitofp(builder.sext(loaded, WORDS), FLOATS)
+            pair.append(builder.bitcast(floats, WORDS))
+        where = builder.add(target, I64(64 * line))
+        builder.store(_in_pairs(builder, *pair), _word_pointer(builder, where), align=4)
+
+
+pack_bytes = Emitted("tile_pack_bytes", None, (i64,) * 3, _emit_pack_bytes)
 
 
 def _larger(builder, peak, value):
