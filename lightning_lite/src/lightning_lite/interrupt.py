@@ -6,7 +6,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from lightning_lite.errors import Interrupted
@@ -22,8 +22,8 @@ SIGNALS = {
 
 
 class InterruptGuard:
-    """While it is entered, the first Ctrl-C or SIGTERM sets `requested`, and the second one stops
-    at once.
+    """Between `listen` and `restore`, the first Ctrl-C or SIGTERM sets `requested`, and the second
+    one stops at once.
 
     Only the main thread receives signals, and a handler that the program installed itself is left
     alone: there, the signal does whatever that handler does. `terminated` says that it was SIGTERM,
@@ -34,22 +34,15 @@ class InterruptGuard:
         self.requested = self.terminated = False
         self._previous: dict[int, Any] = {}
 
-    def __enter__(self) -> InterruptGuard:
+    def listen(self) -> None:
+        """From now on."""
         if threading.current_thread() is threading.main_thread():
             for number, (_, default) in SIGNALS.items():
                 if signal.getsignal(number) is default:
                     self._previous[number] = signal.signal(number, self._handle)
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._restore()
-
-    def _restore(self) -> None:
+    def restore(self) -> None:
+        """Give the signals back to who had them."""
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         self._previous = {}
@@ -57,7 +50,7 @@ class InterruptGuard:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         name, _ = SIGNALS[signal.Signals(number)]
         if self.requested:
-            self._restore()
+            self.restore()
             if number == signal.SIGTERM:
                 signal.raise_signal(number)
             raise KeyboardInterrupt
@@ -70,3 +63,39 @@ class InterruptGuard:
         """Raise `Interrupted` if one of them was seen."""
         if self.requested:
             raise Interrupted(f"{'SIGTERM' if self.terminated else 'Ctrl-C'} between two batches")
+
+
+class SignalConnector:
+    """When a trainer listens to signals: `trainer._signal_connector`, whose methods a run calls.
+
+    Programs that handle signals themselves replace the methods, or the object by one of a class
+    derived from this one.
+
+    Args:
+        trainer: whose `interrupt` it is.
+
+    >>> import lightning_lite as L
+    >>> trainer = L.Trainer(logger=False, enable_checkpointing=False)
+    >>> trainer._signal_connector.received_sigterm
+    False
+    """
+
+    def __init__(self, trainer: Any) -> None:
+        self.trainer = trainer
+
+    @property
+    def received_sigterm(self) -> bool:
+        """Whether SIGTERM was seen in this run; it may be set, and the run ends after its batch."""
+        return self.trainer.interrupt.terminated
+
+    @received_sigterm.setter
+    def received_sigterm(self, value: bool) -> None:
+        self.trainer.interrupt.requested = self.trainer.interrupt.terminated = value
+
+    def register_signal_handlers(self) -> None:
+        """Listen to Ctrl-C and SIGTERM where nobody else does; a run begins."""
+        self.trainer.interrupt.listen()
+
+    def teardown(self) -> None:
+        """Give the signals back; the run is over."""
+        self.trainer.interrupt.restore()

@@ -58,13 +58,26 @@ def start_strategy(
     from lightning_lite.plugins.environments import ClusterEnvironment
 
     number = number_of_devices(devices, device_type)
-    made = make_strategy(strategy, several=number * num_nodes > 1)
     given = plugins if isinstance(plugins, list | tuple) else [plugins]
+    strategy = _one_strategy(strategy, [each for each in given if isinstance(each, Strategy)])
+    made = make_strategy(strategy, several=number * num_nodes > 1)
     for each in given:
         if isinstance(each, ClusterEnvironment) and hasattr(made, "cluster_environment"):
             made.cluster_environment = each
     made.set_processes(number, num_nodes)
     return made
+
+
+def _one_strategy(strategy: Any, among_plugins: list[Strategy]) -> Any:
+    """The strategy, which versions before 1.6 took among the plug-ins."""
+    if not among_plugins:
+        return strategy
+    if len(among_plugins) > 1 or strategy != "auto":
+        raise MisconfigurationException(
+            f"Trainer(strategy={strategy!r}, plugins=...): the plug-ins hold "
+            f"{[type(each).__name__ for each in among_plugins]}; give one strategy"
+        )
+    return among_plugins[0]
 
 
 def accelerator_name(given: Any) -> Any:
@@ -86,7 +99,7 @@ def plug_in(strategy: Strategy, plugins: Any, precision: Any, device_type: str) 
             chosen = each
         elif isinstance(each, CheckpointIO):
             strategy.checkpoint_io = each
-        elif not isinstance(each, ClusterEnvironment | LayerSync):
+        elif not isinstance(each, ClusterEnvironment | LayerSync | Strategy):
             raise MisconfigurationException(
                 f"Trainer(plugins=...): {type(each).__name__}; expected a Precision, CheckpointIO, "
                 "ClusterEnvironment or LayerSync"

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-_SEVERAL = "use strategy='ddp' or strategy='fsdp'"
 _XLA = "there is no XLA device; use the CPU or a CUDA device"
 _DEEPSPEED = "DeepSpeed is a compiled extension of PyTorch; use strategy='auto'"
 
 REFUSED = {
-    "DDPPlugin": _SEVERAL,
-    "SignalConnector": "the Trainer handles Ctrl-C and SIGTERM itself",
     "XLAAccelerator": _XLA,
     "XLACheckpointIO": _XLA,
     "XLAEnvironment": _XLA,
@@ -27,7 +24,6 @@ REFUSED = {
     "DeepSpeedStrategy": _DEEPSPEED,
     "convert_zero_checkpoint_to_fp32_state_dict": _DEEPSPEED,
     "TransformerEnginePrecision": "Transformer Engine needs a GPU of its own; use 'bf16-mixed'",
-    "TestTubeLogger": "test-tube is no longer kept; use TensorBoardLogger",
 }
 
 

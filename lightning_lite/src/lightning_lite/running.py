@@ -71,19 +71,22 @@ def run_process(
     loaders, datamodule = separate_datamodule(loaders, datamodule)
     module, path = choose_model(trainer, fn, model, ckpt_path)
     begin(trainer, fn, module, datamodule, loaders)
-    with InterruptGuard() as trainer.interrupt:
-        try:
-            result = work(trainer, path, weights_only)
-        except KeyboardInterrupt as exception:
-            stop_by_interrupt(trainer, exception)
-            if trainer.interrupt.terminated:
-                raise SIGTERMException(128 + signal.SIGTERM) from None
-            return None
-        except BaseException as exception:
-            trainer.state.status = TrainerStatus.INTERRUPTED
-            announce(trainer, exception)
-            clean_up(trainer, "failed")
-            raise
+    trainer.interrupt = InterruptGuard()
+    trainer._signal_connector.register_signal_handlers()
+    try:
+        result = work(trainer, path, weights_only)
+    except KeyboardInterrupt as exception:
+        stop_by_interrupt(trainer, exception)
+        if trainer.interrupt.terminated:
+            raise SIGTERMException(128 + signal.SIGTERM) from None
+        return None
+    except BaseException as exception:
+        trainer.state.status = TrainerStatus.INTERRUPTED
+        announce(trainer, exception)
+        clean_up(trainer, "failed")
+        raise
+    finally:
+        trainer._signal_connector.teardown()
     trainer.state.status = TrainerStatus.FINISHED
     return result
 

@@ -16,7 +16,7 @@ from lightning_lite.data_sources import DataSources
 from lightning_lite.feeding import INFINITE, Feed
 from lightning_lite.gradients import check_clipping
 from lightning_lite.hooks import HookTable
-from lightning_lite.interrupt import InterruptGuard
+from lightning_lite.interrupt import InterruptGuard, SignalConnector
 from lightning_lite.loggers.connection import make_loggers
 from lightning_lite.loggers.logger import Logger
 from lightning_lite.metrics import Results, Views
@@ -188,6 +188,7 @@ class Trainer(TrainerProperties):
         self.resume_point: dict[str, Any] | None = None
         self.boundary_random_state: tuple[Any, ...] | None = None
         self.interrupt = InterruptGuard()
+        self._signal_connector = SignalConnector(self)
         self.mover: Any = None
         self.instruments: Any = None
         self.predict_loop = Predictions()

@@ -13,6 +13,7 @@ HOMES = {
     "CometLogger": "loggers.comet",
     "LitLogger": "loggers.litlogger",
     "MLFlowLogger": "loggers.mlflow",
+    "TestTubeLogger": "loggers.test_tube",
     "WandbLogger": "loggers.wandb",
 }
 LightningLoggerBase = Logger  # its name in versions before 1.8

@@ -72,13 +72,17 @@ class CSVLogger(FolderLogger):
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         """Take a row; `step` defaults to the number of rows."""
-        row = {self._prefixed(name): _number(value) for name, value in metrics.items()}
-        row["step"] = self._count if step is None else step
+        row = self._row(metrics, self._count if step is None else step)
         self._count += 1
         self._rows.append(row)
         self._last_step = row["step"]
         if (row["step"] + 1) % self._flush_every == 0:
             self.save()
+
+    def _row(self, metrics: dict[str, float], step: int) -> dict[str, Any]:
+        """What the file gets for a step."""
+        row = {self._prefixed(name): _number(value) for name, value in metrics.items()}
+        return {**row, "step": step}
 
     @rank_zero_only
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:

@@ -9,6 +9,7 @@ from lightning_lite.plugins.io import AsyncCheckpointIO, CheckpointIO, TorchChec
 HOMES = {
     "BitsandbytesPrecision": "plugins.bitsandbytes",
     "ClusterEnvironment": "plugins.environments",
+    "DDPPlugin": "strategies.ddp",
     "DoublePrecision": "plugins.precision",
     "FSDPPrecision": "plugins.precision",
     "HalfPrecision": "plugins.precision",

@@ -88,3 +88,6 @@ class DDPStrategy(ParallelStrategy):
     def unsynchronized(self, wrapped: Any) -> AbstractContextManager:
         """A block in which what `wrap` gave exchanges no gradients."""
         return wrapped.no_sync() if hasattr(wrapped, "no_sync") else nullcontext()
+
+
+DDPPlugin = DDPStrategy  # its name in versions before 1.6, given as `plugins=`
