@@ -146,6 +146,7 @@ class BatchMover:
         self.transfer = self._hook(module, datamodule, "transfer_batch_to_device")
         self.after = self._hook(module, datamodule, "on_after_batch_transfer")
         self.stays = device.type == "cpu" and self.transfer is None
+        self.looks = rl.cuda.is_available()  # elsewhere no tensor can be on another device
         self.default = module.transfer_batch_to_device
 
     @staticmethod
@@ -164,23 +165,27 @@ class BatchMover:
             batch = self.before(batch, dataloader_idx)
         if self.transfer is not None:
             batch = self.transfer(batch, self.device, dataloader_idx)
-        elif not (self.stays and on_cpu(batch)):
+        elif not (self.stays and is_tensors(batch) and (not self.looks or on_cpu(batch))):
             batch = self.default(batch, self.device, dataloader_idx)
         if self.after is not None:
             batch = self.after(batch, dataloader_idx)
         return batch
 
 
-def on_cpu(batch: Any) -> bool:
-    """Whether a batch is, at first sight, a tensor or a short row of tensors on the CPU."""
-    if isinstance(batch, rl.Tensor):
-        return batch.device.type == "cpu"
+def is_tensors(batch: Any) -> bool:
+    """Whether a batch is, at first sight, a tensor or a short row of tensors."""
     if isinstance(batch, list | tuple):
         for each in batch:
-            if not isinstance(each, rl.Tensor) or each.device.type != "cpu":
+            if not isinstance(each, rl.Tensor):
                 return False
         return True
-    return False
+    return isinstance(batch, rl.Tensor)
+
+
+def on_cpu(batch: Any) -> bool:
+    """Whether such a batch is on the CPU."""
+    row = (batch,) if isinstance(batch, rl.Tensor) else batch
+    return all(each.device.type == "cpu" for each in row)
 
 
 def check_fit(module: Any, sources: DataSources, validates: bool = True) -> None:

@@ -223,7 +223,12 @@ class Feed:
 
     def batches(self) -> Iterator[Any]:
         """The batches from here to the end of the epoch."""
-        while (batch := self._take()) is not _NOTHING:
+        if self.reads_ahead:
+            while (batch := self._take()) is not _NOTHING:
+                yield batch
+            return
+        while self.taken < self.length and (batch := self._fetch()) is not _NOTHING:
+            self.taken += 1
             yield batch
 
     @property

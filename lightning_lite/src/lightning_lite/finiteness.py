@@ -15,11 +15,14 @@ def watch_loss(trainer: Any, loss: Any, batch_idx: int, arguments: tuple[Any, ..
     On the CPU each loss is looked at, before it is differentiated. A GPU would have to be waited
     for, so that there only those of the steps that are logged are.
     """
-    if trainer.told_non_finite or not isinstance(loss, rl.Tensor) or loss.numel() != 1:
+    if trainer.told_non_finite or not isinstance(loss, rl.Tensor):
         return
-    if loss.device.type != "cpu" and (batch_idx + 1) % (trainer.log_every_n_steps or 1):
+    if loss.is_cuda and (batch_idx + 1) % (trainer.log_every_n_steps or 1):
         return
-    value = float(loss.item())
+    try:
+        value = loss.item()
+    except RuntimeError:  # not one number: the backward pass says so
+        return
     if math.isfinite(value):
         return
     trainer.told_non_finite = True

@@ -7,6 +7,7 @@ happened, and `fit_loop` enters the row there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from lightning_lite import random_state
@@ -15,7 +16,7 @@ from lightning_lite.evaluation import validate_in_training
 from lightning_lite.feeding import INFINITE
 from lightning_lite.logging_points import keep_epoch_metrics, keep_step_metrics, log_epoch, log_step
 from lightning_lite.messages import info
-from lightning_lite.optimization import optimize, plain_step, steps_now, update_schedulers
+from lightning_lite.optimization import optimize, steps_now, update_schedulers
 from lightning_lite.reentry import reenter
 from lightning_lite.state import Next
 
@@ -85,10 +86,12 @@ def run_epoch(trainer: Any) -> None:
         if validated:
             restart.on_iteration_done()
     if progress.next is Next.BATCH:
-        resuming, interrupt = restart.is_resuming, trainer.interrupt
+        resuming, interrupt, quiet = restart.is_resuming, trainer.interrupt, quiet_step(trainer)
         for batch in trainer.feed.batches():
-            train_batch(trainer, batch)
-            finish_batch(trainer)
+            if quiet is None or not quiet(batch):
+                if quiet is None:
+                    train_batch(trainer, batch)
+                finish_batch(trainer)
             if resuming:
                 restart.on_iteration_done()
                 resuming = False
@@ -138,8 +141,8 @@ def train_batch(trainer: Any, batch: Any) -> None:
         end_batches(trainer)
         update_schedulers(trainer, "epoch", progress.epoch + 1, plateau=False)
         return
-    if trainer.plain_steps and trainer.accumulate_grad_batches == 1:
-        outputs = plain_step(trainer, batch, batch_idx)
+    if trainer.plain_step is not None and trainer.accumulate_grad_batches == 1:
+        outputs = trainer.plain_step(batch, batch_idx)
     else:
         outputs = optimize(trainer, trainer.step_arguments(batch, batch_idx), batch_idx)
     if trainer.lr_scheduler_configs:
@@ -153,6 +156,40 @@ def train_batch(trainer: Any, batch: Any) -> None:
     if "on_train_batch_end" in hooks.used:
         hooks.call("on_train_batch_end", outputs, batch, batch_idx)
     results.batch = None
+
+
+def quiet_step(trainer: Any) -> Callable[[Any], bool] | None:
+    """A function that trains on a batch and says whether that was all, where nobody is to be told
+    of a batch, no scheduler steps and validation waits for the epoch's end; None elsewhere.
+
+    Then it does what `train_batch` and `finish_batch` do, and leaves to the latter the last batch
+    and one that logged something or after which somebody wishes to stop.
+    """
+    plain, hooks = trainer.plain_step, trainer.hooks
+    listened = "on_train_batch_start" in hooks.used or "on_train_batch_end" in hooks.used
+    validates = trainer.enable_validation and trainer.val_check_batch != INFINITE
+    if plain is None or trainer.accumulate_grad_batches != 1:
+        return None
+    if listened or validates or trainer.lr_scheduler_configs:
+        return None
+    progress, feed, mover = trainer.state.progress, trainer.feed, trainer.mover
+    results, wishes, loop = trainer.training_results, trainer.stop_wishes, trainer.fit_loop
+    length, may_end = feed.length, feed.reads_ahead
+
+    def train(batch: Any) -> bool:
+        last = progress.is_last_batch = feed.taken >= length or (may_end and feed.at_end)
+        batch = results.batch = mover(batch, 0)
+        plain(batch, progress.batch)
+        results.batch = None
+        progress.batch += 1
+        progress.total_batches += 1
+        if last or wishes or results or -1 != loop.max_steps <= progress.optimizer_steps:
+            progress.next = Next.AFTER_BATCH
+            return False
+        progress.logged_steps += 1
+        return True
+
+    return train
 
 
 def finish_batch(trainer: Any) -> None:

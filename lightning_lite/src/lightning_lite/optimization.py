@@ -139,25 +139,37 @@ def is_plain(trainer: Any) -> bool:
     return ours and not issubclass(kind, rl.optim.LBFGS)
 
 
-def plain_step(trainer: Any, batch: Any, batch_idx: int) -> dict[str, Any]:
+class PlainStep:
     """What :func:`optimize` does where :func:`is_plain` holds and nothing is accumulated."""
-    optimizer, hooks = trainer.optimizers[0], trainer.hooks
-    arguments = trainer.signature.arguments(batch, batch_idx, 0, False)
-    step = trainer.strategy.step_of(trainer.lightning_module, "training_step")
-    output = hooks.step("training_step", step, *arguments)
-    loss, rest = (output, {}) if isinstance(output, rl.Tensor) else split_output(output)
-    optimizer.zero_grad()
-    outputs: dict[str, Any] = {}
-    if loss is None:
-        tell_skipped(trainer, batch_idx)
-    else:
-        watch_loss(trainer, loss, batch_idx, arguments)
-        loss.backward()
-        if "on_train_batch_end" in hooks.used:
-            outputs = {"loss": loss.detach(), **rest}
-    optimizer.step()
-    trainer.state.progress.optimizer_steps += 1
-    return outputs
+
+    __slots__ = ("hooks", "progress", "signature", "step", "tells", "trainer")
+
+    def __init__(self, trainer: Any) -> None:
+        self.trainer, self.hooks, self.signature = trainer, trainer.hooks, trainer.signature
+        self.progress = trainer.state.progress
+        self.step = trainer.strategy.step_of(trainer.lightning_module, "training_step")
+        self.tells = "on_train_batch_end" in trainer.hooks.used
+
+    def __call__(self, batch: Any, batch_idx: int) -> dict[str, Any]:
+        """Train on one batch; what `on_train_batch_end` gets, if anybody wants it."""
+        trainer = self.trainer
+        arguments = self.signature.arguments(batch, batch_idx, 0, False)
+        output = self.hooks.step("training_step", self.step, *arguments)
+        loss, rest = (output, {}) if isinstance(output, rl.Tensor) else split_output(output)
+        optimizer = trainer.optimizers[0]
+        optimizer.zero_grad()
+        outputs: dict[str, Any] = {}
+        if loss is None:
+            tell_skipped(trainer, batch_idx)
+        else:
+            if not trainer.told_non_finite:
+                watch_loss(trainer, loss, batch_idx, arguments)
+            loss.backward()
+            if self.tells:
+                outputs = {"loss": loss.detach(), **rest}
+        optimizer.step()
+        self.progress.optimizer_steps += 1
+        return outputs
 
 
 def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[str, Any]:

@@ -165,7 +165,7 @@ class Trainer(TrainerProperties):
         self.hooks = HookTable.empty()
         self.optimizers: list[Any] = []
         self.lightning_optimizers: list[Any] = []
-        self.plain_steps = False  # see optimization.is_plain
+        self.plain_step: Any = None  # see optimization.is_plain
         self.lr_scheduler_configs: list[Any] = []
         self.feed: Feed | None = None
         self.val_loaders: list[Any] = []
