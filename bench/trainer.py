@@ -1,7 +1,7 @@
-"""What a Trainer adds to the step of a loop written by hand: lightning_lite, Lightning on PyTorch.
+"""What `Trainer.fit` adds to a step over a plain loop: lightning_lite, and Lightning on PyTorch.
 
-The model is one small layer, so that steps are short. Time of the process on one thread, the least
-of a few runs, medians over rounds in which the two libraries take turns.
+Both loops train the same module, one small layer, so that steps are short. Time of the process on
+one thread, the least of a few runs, medians over rounds in which the two libraries take turns.
 
 Usage: python bench/trainer.py [PYTHON] [--rounds 5]     writes results/trainer.json and trainer.md
        PYTHON: of an environment with torch and lightning; without it lightning_lite alone is timed
@@ -71,23 +71,8 @@ class Batches:
         return STEPS
 
 
-def by_hand(framework):
-    """Microseconds of a step in a plain loop."""
-    clock, model = Clock(), framework.nn.Linear(8, 8)
-    optimizer = framework.optim.SGD(model.parameters(), lr=0.01)
-    loss_of = framework.nn.functional.mse_loss
-    for step, (inputs, targets) in enumerate(Batches(framework)):
-        clock.tick(step)
-        loss = loss_of(model(inputs), targets)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return clock.microseconds()
-
-
-def by_trainer(framework, package, logs):
-    """Microseconds of a step in ``Trainer.fit``, without bar and files or with both."""
-    clock = Clock()
+def network(framework, package, clock, logs=False):
+    """The module that both loops train."""
 
     class Net(package.LightningModule):
         def __init__(self):
@@ -105,13 +90,33 @@ def by_trainer(framework, package, logs):
         def configure_optimizers(self):
             return framework.optim.SGD(self.parameters(), lr=0.01)
 
+    return Net()
+
+
+def by_hand(framework, package):
+    """Microseconds of a step in a plain loop over the module."""
+    clock = Clock()
+    module = network(framework, package, clock)
+    optimizer = module.configure_optimizers()
+    for number, batch in enumerate(Batches(framework)):
+        loss = module.training_step(batch, number)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return clock.microseconds()
+
+
+def by_trainer(framework, package, logs):
+    """Microseconds of a step in ``Trainer.fit``, without bar and files or with both."""
+    clock = Clock()
+    module = network(framework, package, clock, logs)
     with tempfile.TemporaryDirectory() as folder:
         logger = package.loggers.CSVLogger(folder) if logs else False
         trainer = package.Trainer(
             max_steps=STEPS, max_epochs=-1, logger=logger, enable_checkpointing=False,
             enable_progress_bar=logs, enable_model_summary=False, accelerator="cpu",
         )  # fmt: skip
-        trainer.fit(Net(), Batches(framework))
+        trainer.fit(module, Batches(framework))
     return clock.microseconds()
 
 
@@ -120,7 +125,7 @@ def timed(which):
     framework, package = library(which)
     framework.set_num_threads(1)
     calls = (
-        lambda: by_hand(framework),
+        lambda: by_hand(framework, package),
         lambda: by_trainer(framework, package, False),
         lambda: by_trainer(framework, package, True),
     )

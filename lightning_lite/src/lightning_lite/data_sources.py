@@ -146,7 +146,9 @@ class BatchMover:
         self.transfer = self._hook(module, datamodule, "transfer_batch_to_device")
         self.after = self._hook(module, datamodule, "on_after_batch_transfer")
         self.stays = device.type == "cpu" and self.transfer is None
-        self.looks = rl.cuda.is_available()  # elsewhere no tensor can be on another device
+        changes = self.changes or self.before or self.transfer or self.after
+        # Without a GPU, tensors that nobody changes are where they have to be.
+        self.leaves_tensors = self.stays and not changes and not rl.cuda.is_available()
         self.default = module.transfer_batch_to_device
 
     @staticmethod
@@ -165,7 +167,7 @@ class BatchMover:
             batch = self.before(batch, dataloader_idx)
         if self.transfer is not None:
             batch = self.transfer(batch, self.device, dataloader_idx)
-        elif not (self.stays and is_tensors(batch) and (not self.looks or on_cpu(batch))):
+        elif not (self.stays and is_tensors(batch) and on_cpu(batch)):
             batch = self.default(batch, self.device, dataloader_idx)
         if self.after is not None:
             batch = self.after(batch, dataloader_idx)

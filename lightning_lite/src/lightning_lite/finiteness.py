@@ -9,6 +9,14 @@ import rushlight as rl
 from lightning_lite.messages import warn
 
 
+def is_finite(loss: Any) -> bool:
+    """Whether a loss is a number; True for what is not one number: the backward pass says so."""
+    try:
+        return math.isfinite(loss.item())
+    except (RuntimeError, TypeError):
+        return True
+
+
 def watch_loss(trainer: Any, loss: Any, batch_idx: int, arguments: tuple[Any, ...]) -> None:
     """Warn of the first loss of a fit that is NaN or infinite, and say where it comes from.
 
@@ -19,17 +27,13 @@ def watch_loss(trainer: Any, loss: Any, batch_idx: int, arguments: tuple[Any, ..
         return
     if loss.is_cuda and (batch_idx + 1) % (trainer.log_every_n_steps or 1):
         return
-    try:
-        value = loss.item()
-    except RuntimeError:  # not one number: the backward pass says so
-        return
-    if math.isfinite(value):
+    if is_finite(loss):
         return
     trainer.told_non_finite = True
     from lightning_lite.non_finite_search import source_of
 
     warn(
-        f"the loss is {value} in epoch {trainer.current_epoch}, batch {batch_idx}, and "
+        f"the loss is {loss.item()} in epoch {trainer.current_epoch}, batch {batch_idx}, and "
         f"training goes on: no other is told. {source_of(trainer, arguments)} "
         "Trainer(detect_anomaly=True) raises at the operation "
         "that gives the first NaN of a backward pass; a lower learning rate and gradient_clip_val "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import rushlight as rl
 from lightning_lite.batches import detached
 from lightning_lite.errors import MisconfigurationException
-from lightning_lite.finiteness import watch_loss
+from lightning_lite.finiteness import is_finite, watch_loss
 from lightning_lite.hooks import overrides
 from lightning_lite.messages import warn
 
@@ -139,22 +139,23 @@ def is_plain(trainer: Any) -> bool:
     return ours and not issubclass(kind, rl.optim.LBFGS)
 
 
-class PlainStep:
-    """What :func:`optimize` does where :func:`is_plain` holds and nothing is accumulated."""
+def plain_step(trainer: Any) -> Callable[[Any, int], dict[str, Any]]:
+    """A function of a batch and its number that does what :func:`optimize` does where
+    :func:`is_plain` holds and nothing is accumulated. What it asks for stays as it is in a fit, so
+    that a step does not look it up."""
+    hooks, signature, progress = trainer.hooks, trainer.signature, trainer.state.progress
+    step = trainer.strategy.step_of(trainer.lightning_module, "training_step")
+    plain = signature.takes_batch_idx and not signature.takes_loader
+    tells = "on_train_batch_end" in hooks.used
+    waits = trainer.strategy.root_device.type == "cuda"  # whose losses cost time to look at
 
-    __slots__ = ("hooks", "progress", "signature", "step", "tells", "trainer")
-
-    def __init__(self, trainer: Any) -> None:
-        self.trainer, self.hooks, self.signature = trainer, trainer.hooks, trainer.signature
-        self.progress = trainer.state.progress
-        self.step = trainer.strategy.step_of(trainer.lightning_module, "training_step")
-        self.tells = "on_train_batch_end" in trainer.hooks.used
-
-    def __call__(self, batch: Any, batch_idx: int) -> dict[str, Any]:
-        """Train on one batch; what `on_train_batch_end` gets, if anybody wants it."""
-        trainer = self.trainer
-        arguments = self.signature.arguments(batch, batch_idx, 0, False)
-        output = self.hooks.step("training_step", self.step, *arguments)
+    def train(batch: Any, batch_idx: int) -> dict[str, Any]:
+        arguments = (batch, batch_idx) if plain else signature.arguments(batch, batch_idx, 0, False)
+        hooks.current = "training_step"
+        try:
+            output = step(*arguments)
+        finally:
+            hooks.current = None
         loss, rest = (output, {}) if isinstance(output, rl.Tensor) else split_output(output)
         optimizer = trainer.optimizers[0]
         optimizer.zero_grad()
@@ -162,14 +163,16 @@ class PlainStep:
         if loss is None:
             tell_skipped(trainer, batch_idx)
         else:
-            if not trainer.told_non_finite:
+            if waits or not is_finite(loss):
                 watch_loss(trainer, loss, batch_idx, arguments)
             loss.backward()
-            if self.tells:
+            if tells:
                 outputs = {"loss": loss.detach(), **rest}
         optimizer.step()
-        self.progress.optimizer_steps += 1
+        progress.optimizer_steps += 1
         return outputs
+
+    return train
 
 
 def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from lightning_lite.loops import fit_loop
 from lightning_lite.messages import info, warn
 from lightning_lite.metrics import Results, Views
 from lightning_lite.module import LightningModule
-from lightning_lite.optimization import PlainStep, is_plain
+from lightning_lite.optimization import is_plain, plain_step
 from lightning_lite.options import validation_batches
 from lightning_lite.removed_hooks import check_removed
 from lightning_lite.result_table import print_results
@@ -269,7 +269,7 @@ def fit(trainer: Any, saved: Any) -> None:
     tell_evaluating(module)
     if trainer.resume_point is None:
         sanity_check(trainer)
-    trainer.plain_step = PlainStep(trainer) if is_plain(trainer) else None
+    trainer.plain_step = plain_step(trainer) if is_plain(trainer) else None
     anomaly = rl.autograd.set_detect_anomaly(True) if trainer.detect_anomaly else None
     try:
         fit_loop(trainer)
