@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -26,9 +27,14 @@ def _two_sizes(size: int | Sequence[int], name: str) -> tuple[int, int]:
     return size[0], size[1]
 
 
+@functools.lru_cache(64)
+def _logarithms(ratio: tuple[float, ...]) -> list[float]:
+    return rl.log(rl.tensor(ratio, dtype=rl.float32)).tolist()
+
+
 def draw_ratio(ratio: Sequence[float]) -> float:
     """An aspect ratio, its logarithm even between those of the two bounds."""
-    low, high = rl.log(rl.tensor(ratio, dtype=rl.float32)).tolist()
+    low, high = _logarithms(tuple(ratio))
     return float(rl.exp(rl.tensor([uniform(low, high)])))
 
 

@@ -17,6 +17,8 @@ from rushlight_vision.transforms.functional.images import (
     largest_value,
 )
 
+_FEW = 4096  # bytes of an image up to which a table of all levels does not pay
+
 
 def _check_factor(factor: float, name: str) -> None:
     if factor < 0:
@@ -211,8 +213,15 @@ def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
         table = [min(max(level, 0), 255) for level in table]
         return img.convert("RGB").point(table * 3).convert(img.mode)
     check_channels(img, (1, 3), "adjust_gamma")
-    working = img if img.is_floating_point() else convert_image_dtype(img, rl.float32)
-    return convert_image_dtype((gain * working**gamma).clamp(0, 1), img.dtype)
+    if img.dtype is rl.uint8 and img.numel() > _FEW:
+        levels = _with_gamma(rl.arange(256, dtype=rl.uint8, device=img.device), gamma, gain)
+        return levels[img.to(rl.int64)]
+    return _with_gamma(img, gamma, gain)
+
+
+def _with_gamma(levels: rl.Tensor, gamma: float, gain: float) -> rl.Tensor:
+    working = levels if levels.is_floating_point() else convert_image_dtype(levels, rl.float32)
+    return convert_image_dtype((gain * working**gamma).clamp(0, 1), levels.dtype)
 
 
 def invert(img: Any) -> Any:
@@ -221,4 +230,6 @@ def invert(img: Any) -> Any:
     if is_pil(img):
         return ImageOps.invert(img)
     check_channels(img, (1, 3), "invert")
+    if img.dtype is rl.uint8:
+        return ~img
     return largest_value(img.dtype) - img

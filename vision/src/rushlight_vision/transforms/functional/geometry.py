@@ -200,5 +200,9 @@ def erase(
         raise TypeError(f"erase: expected a tensor image, got {type(img).__name__}")
     if not inplace:
         img = img.clone()
-    img[..., i : i + h, j : j + w] = v
+    part = img[..., i : i + h, j : j + w]
+    if v.numel() == 1 and not v.requires_grad and not v:
+        part.zero_()
+    else:
+        part.copy_(v)
     return img

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from PIL import Image
@@ -63,6 +64,7 @@ def get_image_num_channels(img: Any) -> int:
     return get_dimensions(img)[0]
 
 
+@functools.cache
 def largest_value(dtype: Any) -> int:
     """The value that stands for full brightness: 1 for floats, the largest one for integers."""
     if dtype.is_floating_point or dtype is rl.bool:
