@@ -161,6 +161,8 @@ class BatchMover:
 
     def __call__(self, batch: Any, dataloader_idx: int) -> Any:
         """The batch, converted, on the device."""
+        if self.leaves_tensors and is_tensors(batch):
+            return batch
         if self.changes:
             batch = self.precision.convert_input(batch)
         if self.before is not None:

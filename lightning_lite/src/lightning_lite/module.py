@@ -253,11 +253,11 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
         )
         if sync_dist and self._trainer.world_size > 1 and not rank_zero_only:
             options = options._replace(sync=reduced, sync_group=sync_dist_group)
-        with rl.no_grad():
-            if metric_objects.is_metric(value):
+        if metric_objects.is_metric(value):
+            with rl.no_grad():
                 results.add_metric(options, value)
-            else:
-                results.add(options, scalar_tensor(name, value), batch_size)
+        else:  # of a tensor that is detached, nothing is recorded
+            results.add(options, scalar_tensor(name, value), batch_size)
 
     def log_dict(self, dictionary: Mapping[str, Any], *args: Any, **kwargs: Any) -> None:
         """`log` every item of a dictionary with the same arguments."""
