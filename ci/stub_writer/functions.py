@@ -10,7 +10,7 @@ import typing
 
 from rushlight.library.schema import REQUIRED
 from rushlight.tensor.results import NAMED
-from stub_writer import hints
+from stub_writer import hints, op_types
 
 _EMPTY = inspect.Parameter.empty
 _VARIABLE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
@@ -74,7 +74,7 @@ def by_schemas(
     out, lines = takes_out(function), []
     for schema in schemas:
         gives = result or _gives(function, schema, written)
-        lines.append(_line(name, schema, own, every, method, gives, out))
+        lines.append(_line(name, schema, own, function, method, gives, out))
         lines += _variadic(name, schema, method, gives)
     lines = list(dict.fromkeys([*lines, *([] if method else MORE.get(name, []))]))
     if len(lines) == 1:
@@ -106,8 +106,8 @@ def takes_out(function) -> bool:
     )
 
 
-def _line(name, schema, own, every, method, gives, out):
-    words, starred = [], False
+def _line(name, schema, own, function, method, gives, out):
+    words, starred, every = [], False, parameters(function)
     known, is_open = {p.name for p in every}, not every or any(p.kind in _VARIABLE for p in every)
     for place, argument in enumerate(schema.arguments):
         if argument.name in _LEFT_OUT:
@@ -129,7 +129,7 @@ def _line(name, schema, own, every, method, gives, out):
         words.append(f"{label}: {_type_of(argument, label)}{default}")
     named = {word.partition(":")[0] for word in words}
     more = [p for p in every if p.kind is p.KEYWORD_ONLY and p.name not in named]
-    more = [f"{p.name}: {hints.by_name(p.name, p.default)} = ..." for p in more]
+    more = [f"{p.name}: {_more(function, p)} = ..." for p in more]
     if out and not method and not any(w.startswith("out:") for w in more):
         more.append("out: Tensor | None = ...")
     if more and not starred:
@@ -138,6 +138,12 @@ def _line(name, schema, own, every, method, gives, out):
     if words and words[-1] == "*":
         words.pop()
     return f"def {name}({', '.join(words)}) -> {gives}: ..."
+
+
+def _more(function, parameter) -> str:
+    """The type of a parameter that no schema has."""
+    told = op_types.type_of(function, parameter.name)
+    return told or hints.by_name(parameter.name, parameter.default)
 
 
 def _type_of(argument, label) -> str:
@@ -183,7 +189,8 @@ def by_signature(
             if not any(p.kind is p.VAR_POSITIONAL for p in found):
                 words.append("*")
             keywords = True
-        words.append(_word(parameter, known, written, of_tensors))
+        told = op_types.type_of(function, parameter.name)
+        words.append(_word(parameter, known, written, of_tensors, told))
         optional = optional or parameter.default is not _EMPTY
         if optional and parameter.default is _EMPTY and parameter.kind in _BY_POSITION:
             words[-1] += " = ..."  # as Python's `__new__` of some classes has it
@@ -193,11 +200,14 @@ def by_signature(
             words.append("/")
     if not found and method:
         words = ["self", "*args: Any", "**kwargs: Any"]
-    result = written.text(known["return"]) if "return" in known else (gives or "Any")
+    result = op_types.type_of(function, "return")
+    if result is None:
+        result = written.text(known["return"]) if "return" in known else (gives or "Any")
     return f"def {name}({', '.join(words)}) -> {result}: ..."
 
 
-def _word(parameter, known, written, of_tensors):
+def _word(parameter, known, written, of_tensors, told=None):
+    """A parameter with its type: the one that it is `told`, an annotation's, or its name's."""
     stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
     if stars:
         is_size = parameter.name in ("size", "sizes", "shape", "dims")
@@ -207,9 +217,11 @@ def _word(parameter, known, written, of_tensors):
     default = _EMPTY if required else parameter.default
     if type(default) is object:  # a mark for "not given"
         default = None
-    kind = written.text(known[parameter.name]) if parameter.name in known else None
+    kind = told
+    if kind is None and parameter.name in known:
+        kind = written.text(known[parameter.name])
     if kind in (None, "Any"):
         kind = hints.by_name(parameter.name, default, of_tensors)
-    if default is None and "None" not in kind and kind != "Any":
+    if default is None and "None" not in kind and kind not in ("Any", "object"):
         kind += " | None"
     return f"{parameter.name}: {kind}{'' if required else ' = ...'}"

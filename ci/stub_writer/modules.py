@@ -41,6 +41,11 @@ _PLACES = {
     "Module": "rushlight.nn.module",
     "Optimizer": "rushlight.optim.optimizer",
     "ParamsT": "rushlight.optim.optimizer",
+    "PathLike": "os",
+    "Stream as CudaStream": "rushlight.cuda.streams",
+    "TypedStorage": "rushlight",
+    "UntypedStorage": "rushlight",
+    "ndarray": "numpy",
 }
 # Modules whose classes annotations name everywhere.
 HOMES = tuple(
@@ -235,7 +240,7 @@ def _joined(name, lines, written) -> str:
     }
     here |= {m[1] for m in re.finditer(r"^from \S+ import \w+ as (\w+)$", body, re.M)}
     used = set(re.findall(r"\b\w+\b", body))
-    needed = {(home, word) for word, home in _PLACES.items() if word in used}
+    needed = {(home, word) for word, home in _PLACES.items() if word.rpartition(" as ")[2] in used}
     needed |= {(home, word) for home, word in written.imports if word not in _PLACES}
     imports = sorted(
         f"from {home} import {word}" for home, word in needed if home != name and word not in here
