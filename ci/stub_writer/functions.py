@@ -3,10 +3,14 @@ their signatures, annotations and names say."""
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
 import inspect
 import keyword
+import sys
 import typing
+from pathlib import Path
 
 from rushlight.library.schema import REQUIRED
 from rushlight.tensor.results import NAMED
@@ -59,10 +63,26 @@ def _is_open(function) -> bool:
 
 def hints_of(function) -> dict:
     """The annotations of a function, evaluated where that is possible."""
+    function = inspect.unwrap(function)
+    if not hasattr(function, "__annotations__"):  # an object that can be called
+        function = type(function).__call__
+    module = getattr(function, "__module__", None)
     try:
-        return typing.get_type_hints(inspect.unwrap(function))
-    except Exception:  # names that exist for type checkers alone
+        return typing.get_type_hints(function, localns=_for_checkers(module))
+    except (NameError, TypeError):  # a type that its own module cannot name
         return {}
+
+
+@functools.cache
+def _for_checkers(module: str | None) -> dict:
+    """What a module imports for type checkers alone."""
+    found: dict = {}
+    source = getattr(sys.modules.get(str(module)), "__file__", None)
+    tree = ast.parse(Path(source).read_text()) if str(source).endswith(".py") else ast.Module([])
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            exec(compile(ast.Module(node.body, []), module, "exec"), found)
+    return found
 
 
 def by_schemas(

@@ -25,10 +25,14 @@ WORDS = "rushlight._words"
 # a module may hide: `rushlight.float` is a dtype, `Tensor.int` a method.
 _PLACES = {
     **dict.fromkeys(
-        "Callable Hashable Iterable Iterator Mapping MutableMapping Sequence".split(),
+        "Callable Collection Hashable Iterable Iterator Mapping MutableMapping Sequence "
+        "Sized".split(),
         "collections.abc",
     ),
-    **dict.fromkeys("Any Literal NamedTuple NoReturn Self TypeAlias overload".split(), "typing"),
+    **dict.fromkeys(
+        "Any BinaryIO IO Literal NamedTuple NoReturn Self TextIO TypeAlias overload".split(),
+        "typing",
+    ),
     **dict.fromkeys(
         "_int _float _bool _complex _str _dtype _layout _device _memory_format DeviceLike "
         "Number".split(),

@@ -43,9 +43,16 @@ class Signature:
         return self.returns != "Any" and "Any" not in kinds
 
 
+class _Named(Written):
+    """Annotations as text; classes of other libraries by their names."""
+
+    def _of_others(self, module, name):
+        return "Any" if "<" in name else name
+
+
 def signature_of(name, value, method=False) -> Signature:
     """The signature of a function or method, or of the constructor of a class."""
-    written, schemas = Written(), []
+    written, schemas = _Named(), []
     if isinstance(value, type):
         texts = [_constructor(name, value, written)]
     else:
