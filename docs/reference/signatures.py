@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "ci"))
 from stub_writer import functions
 from stub_writer.hints import Written
 
+from rushlight.nn import Module
+
 _NUMBERED = re.compile(r"<([\w.]+)[^>]*>")
 _OF_TENSORS = ("rushlight.ops", "rushlight.nn.functional", "rushlight.nn.native_calls")
 
@@ -53,6 +55,8 @@ class _Named(Written):
 def signature_of(name, value, method=False) -> Signature:
     """The signature of a function or method, or of the constructor of a class."""
     written, schemas = _Named(), []
+    if isinstance(value, Module):  # a call runs it
+        value, method = value.forward.__func__, True
     if isinstance(value, type):
         texts = [_constructor(name, value, written)]
     else:
