@@ -63,14 +63,34 @@ def _is_open(function) -> bool:
 
 def hints_of(function) -> dict:
     """The annotations of a function, evaluated where that is possible."""
-    function = inspect.unwrap(function)
+    signed = getattr(function, "__signature__", None)
+    function = inspect.unwrap(_maker(function) if isinstance(function, type) else function)
     if not hasattr(function, "__annotations__"):  # an object that can be called
         function = type(function).__call__
     module = getattr(function, "__module__", None)
     try:
-        return typing.get_type_hints(function, localns=_for_checkers(module))
+        found = typing.get_type_hints(function, localns=_for_checkers(module))
     except (NameError, TypeError):  # a type that its own module cannot name
+        found = {}
+    return {**found, **_changed(signed)}
+
+
+def _maker(cls: type):
+    """What makes instances of a class: the method whose signature is the class's."""
+    if hasattr(cls, "_fields"):  # a tuple with names
+        return cls
+    if "__call__" in vars(type(cls)) and type(cls) is not type:
+        return type(cls).__call__
+    return cls.__new__ if inspect.isfunction(cls.__new__) else cls.__init__
+
+
+def _changed(signature) -> dict:
+    """The types that a signature of its own gives a function, where they are no texts."""
+    if signature is None:
         return {}
+    told = {p.name: p.annotation for p in signature.parameters.values()}
+    told["return"] = signature.return_annotation
+    return {n: kind for n, kind in told.items() if kind is not _EMPTY and not isinstance(kind, str)}
 
 
 @functools.cache

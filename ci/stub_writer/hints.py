@@ -138,6 +138,8 @@ class Written:
             return "..." if hint is ... else "Any"
         if hint is typing.NoReturn:
             return "NoReturn"
+        if isinstance(hint, typing.TypeVar) and hint.__constraints__:
+            return " | ".join(map(self.text, hint.__constraints__))
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin in (typing.Union, types.UnionType):
             return " | ".join(dict.fromkeys(self.text(a) for a in arguments))
