@@ -29,7 +29,7 @@ _DRIVE = "https://drive.usercontent.google.com/download?export=download&confirm=
 _HASHES = ("sha256", "md5")
 
 
-def reporthook(t: Any) -> Callable[..., None]:
+def reporthook(t: object) -> Callable[..., None]:
     """A hook for ``urllib.request.urlretrieve`` that moves a tqdm bar `t`.
 
     >>> class Bar:
