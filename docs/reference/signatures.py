@@ -7,6 +7,8 @@ import enum
 import inspect
 import re
 import sys
+import types
+import typing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,12 +39,13 @@ class Signature:
     lines: list
     parameters: list
     returns: str
+    may_be_any: bool = False  # a result that its own annotation calls Any
 
     @property
     def is_typed(self):
         """Whether every type is known."""
         kinds = [p.type for p in self.parameters if not p.name.startswith("*")]
-        return self.returns != "Any" and "Any" not in kinds
+        return (self.returns != "Any" or self.may_be_any) and "Any" not in kinds
 
 
 class _Named(Written):
@@ -55,6 +58,10 @@ class _Named(Written):
 def signature_of(name, value, method=False) -> Signature:
     """The signature of a function or method, or of the constructor of a class."""
     written, schemas = _Named(), []
+    if isinstance(value, types.GenericAlias):
+        return Signature([f"{name} = {written.text(value)}"], [], written.text(value))
+    if isinstance(value, typing._SpecialForm):
+        return Signature([f"{name}[type]"], [], name)
     if isinstance(value, Module):  # a call runs it
         value, method = value.forward.__func__, True
     if isinstance(value, type):
@@ -76,7 +83,8 @@ def signature_of(name, value, method=False) -> Signature:
     returns = " or ".join(dict.fromkeys(ast.unparse(t.returns) for t in trees if t.returns))
     if isinstance(value, type):
         lines, returns = [line.partition(" -> ")[0] for line in lines], name
-    return Signature(list(dict.fromkeys(lines)), list(found.values()), returns)
+    may_be_any = functions.hints_of(value).get("return") is typing.Any
+    return Signature(list(dict.fromkeys(lines)), list(found.values()), returns, may_be_any)
 
 
 def _constructor(name, value, written):
