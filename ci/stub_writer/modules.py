@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import multiprocessing
 import pkgutil
 import re
 import types
@@ -185,6 +186,8 @@ def _named(module, public, value, written) -> list[str]:
         return [f"from {module.__name__} import {public} as {public}"] if inner else []
     if isinstance(value, type):
         return _class(module, public, value, written)
+    if _is_of_python(public, value):
+        return [f"from multiprocessing import {public} as {public}"]
     if callable(value) and not _is_constant(value):
         schemas = functions.schemas_of(value)
         if schemas:
@@ -192,6 +195,11 @@ def _named(module, public, value, written) -> list[str]:
         gives = "Tensor" if _makes_tensors(module.__name__, value) else None
         return [functions.by_signature(public, value, written, gives=gives)]
     return [f"{public}: {written.text(type(value))}"]
+
+
+def _is_of_python(public, value) -> bool:
+    """Whether a function is one of multiprocessing, whose types type checkers know."""
+    return inspect.isroutine(value) and getattr(multiprocessing, public, None) == value
 
 
 def _is_constant(value) -> bool:

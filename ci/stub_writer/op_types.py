@@ -1,4 +1,5 @@
-"""Types that declarations of ops cannot say, from op_types.txt."""
+"""Types that declarations of ops cannot say, and those of functions of other modules that have no
+annotations, from op_types.txt."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import functools
 from pathlib import Path
 
 _FILE = Path(__file__).with_name("op_types.txt")
-# What is described there; the rest has annotations.
+# What is described by its name alone; the rest by module and name.
 _HOMES = ("rushlight.ops.", "rushlight.nn.native_calls")
 
 
@@ -28,6 +29,6 @@ def type_of(function, parameter: str) -> str | None:
     op, table = getattr(function, "op", None), _table()
     home = str(getattr(function, "__module__", ""))
     if op is None and not home.startswith(_HOMES):
-        return None
+        return table.get((f"{home}.{getattr(function, '__qualname__', '')}", parameter))
     name = getattr(function, "__name__", "") if op is None else op.name
     return table.get((name, parameter)) or table.get((name.rstrip("_"), parameter))
