@@ -22,7 +22,9 @@ _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_
 # ATen's own, which Python's functions do not have.
 _LEFT_OUT = frozenset(("out", "names", "path"))
 # Functions whose schemas do not say what Python takes.
-BY_SIGNATURE = frozenset("tensor size stride numel item tolist split chunk dropout to type".split())
+BY_SIGNATURE = frozenset(
+    "tensor size stride numel item tolist split chunk dropout to type norm".split()
+)
 
 
 # Composites whose results are values and where they are.

@@ -20,3 +20,5 @@ F.nll_loss(x, x, reduce="no")  # error: expected "bool | None"
 x.div(2, rounding_mode="floor")
 x.apply_(lambda value: value + 1)
 x.apply_(3)  # error: expected "Callable[[Any], Any]"
+x.norm(2, dim=0)
+x.norm([2])  # error: expected "int | float | bool | complex | str | None"
