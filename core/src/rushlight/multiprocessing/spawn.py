@@ -19,7 +19,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
@@ -175,7 +175,7 @@ class ProcessContext:
 class SpawnContext(ProcessContext):
     """The former name of :class:`ProcessContext`."""
 
-    def __init__(self, processes, error_files):
+    def __init__(self, processes: Sequence[Any], error_files: Sequence[str]):
         warnings.warn("SpawnContext is called ProcessContext now.", stacklevel=2)
         super().__init__(processes, error_files)
 

@@ -11,12 +11,8 @@ import urllib.error
 import urllib.parse
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rushlight.utils.transfer import Expected, Part, Unusable, complete
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _HASH = re.compile(r"-([a-f0-9]{8,64})\.")  # of ``resnet18-f37072fd.pth``
 _FORMER_PARTS = "tmp*.partial"  # of versions that did not go on with them
@@ -27,7 +23,7 @@ _chosen: list = [None]
 class DownloadError(urllib.error.URLError, RuntimeError):
     """A file could not be fetched from any address; the text says why for each."""
 
-    def __init__(self, text: str):
+    def __init__(self, text):
         super().__init__(text)
         self.text = text
 
@@ -214,12 +210,12 @@ def _bring(url, path, digest, progress):
 def load_state_dict_from_url(
     url: str,
     model_dir: str | None = None,
-    map_location: object = None,
+    map_location=None,
     progress: bool = True,
     check_hash: bool = False,
     file_name: str | None = None,
     weights_only: bool = True,
-) -> dict[str, Any]:
+):
     """The object in the checkpoint at `url`, fetched unless `model_dir` (default: ``checkpoints``
     in :func:`get_dir`) has it.
 

@@ -42,7 +42,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     return total
 
 
-def clip_grads_with_norm_(parameters, max_norm, total_norm: Tensor, foreach=None) -> None:
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     """Scale gradients in place so that a known total norm becomes at most `max_norm`."""
     grads = _grads(parameters)
     if grads and _lists().on_one_gpu([total_norm, *grads]):
@@ -72,16 +72,14 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_value_(parameters, clip_value: float, foreach=None) -> None:
+def clip_grad_value_(parameters, clip_value, foreach=None):
     """Limit every gradient element to ``[-clip_value, clip_value]``, in place."""
     with no_grad():
         for grad in _grads(parameters):
             grad.clamp_(min=-float(clip_value), max=float(clip_value))
 
 
-def clip_grad_norm(
-    parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None
-) -> Tensor:
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The old name of :func:`clip_grad_norm_`."""
     warnings.warn(
         "`nn.utils.clip_grad_norm` is now deprecated in favor of `nn.utils.clip_grad_norm_`.",

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
 
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation.tensors import ones_like, zeros_like
 
-if TYPE_CHECKING:
-    from rushlight.nn.module import Module
-    from rushlight.tensor.tensor import Tensor
 
-
-def fuse_conv_bn_weights(
-    conv_w: Tensor,
-    conv_b: Tensor | None,
-    bn_rm: Tensor,
-    bn_rv: Tensor,
-    bn_eps: float,
-    bn_w: Tensor | None,
-    bn_b: Tensor | None,
-    transpose=False,
-) -> tuple[Parameter, Parameter]:
+def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
     """Weight and bias of one convolution that also normalizes."""
     dtype = conv_w.dtype
     conv_b = zeros_like(bn_rm) if conv_b is None else conv_b
@@ -38,7 +24,7 @@ def fuse_conv_bn_weights(
     )
 
 
-def fuse_conv_bn_eval(conv: Module, bn: Module, transpose=False) -> Module:
+def fuse_conv_bn_eval(conv, bn, transpose=False):
     """A copy of a convolution that includes the batch norm behind it; both in evaluation mode."""
     if conv.training or bn.training:
         raise AssertionError("Fusion only for eval!")
@@ -50,15 +36,7 @@ def fuse_conv_bn_eval(conv: Module, bn: Module, transpose=False) -> Module:
     return fused
 
 
-def fuse_linear_bn_weights(
-    linear_w: Tensor,
-    linear_b: Tensor | None,
-    bn_rm: Tensor,
-    bn_rv: Tensor,
-    bn_eps: float,
-    bn_w: Tensor | None,
-    bn_b: Tensor | None,
-) -> tuple[Parameter, Parameter]:
+def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
     """Weight and bias of one linear layer that also normalizes."""
     linear_b = zeros_like(bn_rm) if linear_b is None else linear_b
     scale = bn_w * (bn_rv + bn_eps).rsqrt()
@@ -70,7 +48,7 @@ def fuse_linear_bn_weights(
     )
 
 
-def fuse_linear_bn_eval(linear: Module, bn: Module) -> Module:
+def fuse_linear_bn_eval(linear, bn):
     """A copy of a linear layer that includes the batch norm behind it; both in evaluation mode."""
     if linear.training or bn.training:
         raise AssertionError("Fusion only for eval!")

@@ -40,7 +40,8 @@ class TransformBlock:
         item_tfms: Sequence[Any] = (),
     ) -> None:
         self.kind, self.read, self.coder, self.finish = kind, read, coder, finish
-        self.batches, self.prepare, self.keeps = batches, prepare, keeps
+        self.prepare, self.keeps = prepare, keeps
+        self.batches: Any = batches
         self.item_tfms = list(item_tfms)
 
     @property

@@ -65,7 +65,7 @@ class RAFT(nn.Module):
         *,
         feature_encoder: nn.Module,
         context_encoder: nn.Module,
-        corr_block: object,
+        corr_block: nn.Module,
         update_block: nn.Module,
         mask_predictor: nn.Module | None = None,
     ) -> None:
