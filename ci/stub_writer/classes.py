@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from stub_writer import functions
+from stub_writer import functions, tensors
 
 _KEPT = frozenset(
     "__new__ __init__ __call__ __getitem__ __setitem__ __len__ __iter__ __enter__ __exit__ "
@@ -79,6 +79,10 @@ def _member(cls, name, value, written) -> list[str]:
             return []
         made = getattr(value, "__func__", value)
         return [functions.by_signature(name, made, written, gives="Self", first="cls")]
+    if any(base.__name__ == "Tensor" for base in cls.__mro__[1:]):
+        lines = tensors.overridden(cls, name)
+        if lines is not None:
+            return lines
     if isinstance(value, (staticmethod, classmethod)):
         word = "staticmethod" if isinstance(value, staticmethod) else "classmethod"
         first = "cls" if word == "classmethod" else None

@@ -3,14 +3,18 @@ their signatures, annotations and names say."""
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
 import inspect
 import keyword
+import sys
 import typing
+from pathlib import Path
 
 from rushlight.library.schema import REQUIRED
 from rushlight.tensor.results import NAMED
-from stub_writer import hints
+from stub_writer import hints, op_types
 
 _EMPTY = inspect.Parameter.empty
 _VARIABLE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
@@ -18,7 +22,9 @@ _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_
 # ATen's own, which Python's functions do not have.
 _LEFT_OUT = frozenset(("out", "names", "path"))
 # Functions whose schemas do not say what Python takes.
-BY_SIGNATURE = frozenset("tensor size stride numel item tolist split chunk dropout to type".split())
+BY_SIGNATURE = frozenset(
+    "tensor size stride numel item tolist split chunk dropout to type norm".split()
+)
 
 
 # Composites whose results are values and where they are.
@@ -59,10 +65,46 @@ def _is_open(function) -> bool:
 
 def hints_of(function) -> dict:
     """The annotations of a function, evaluated where that is possible."""
+    signed = getattr(function, "__signature__", None)
+    function = inspect.unwrap(_maker(function) if isinstance(function, type) else function)
+    if not hasattr(function, "__annotations__"):  # an object that can be called
+        function = type(function).__call__
+    module = getattr(function, "__module__", None)
     try:
-        return typing.get_type_hints(inspect.unwrap(function))
-    except Exception:  # names that exist for type checkers alone
+        found = typing.get_type_hints(function, localns=_for_checkers(module))
+    except (NameError, TypeError):  # a type that its own module cannot name
+        found = {}
+    return {**found, **_changed(signed)}
+
+
+def _maker(cls: type):
+    """What makes instances of a class: the method whose signature is the class's."""
+    if hasattr(cls, "_fields"):  # a tuple with names
+        return cls
+    if "__call__" in vars(type(cls)) and type(cls) is not type:
+        return type(cls).__call__
+    return cls.__new__ if inspect.isfunction(cls.__new__) else cls.__init__
+
+
+def _changed(signature) -> dict:
+    """The types that a signature of its own gives a function, where they are no texts."""
+    if signature is None:
         return {}
+    told = {p.name: p.annotation for p in signature.parameters.values()}
+    told["return"] = signature.return_annotation
+    return {n: kind for n, kind in told.items() if kind is not _EMPTY and not isinstance(kind, str)}
+
+
+@functools.cache
+def _for_checkers(module: str | None) -> dict:
+    """What a module imports for type checkers alone."""
+    found: dict = {}
+    source = getattr(sys.modules.get(str(module)), "__file__", None)
+    tree = ast.parse(Path(source).read_text()) if str(source).endswith(".py") else ast.Module([])
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            exec(compile(ast.Module(node.body, []), module, "exec"), found)
+    return found
 
 
 def by_schemas(
@@ -74,7 +116,7 @@ def by_schemas(
     out, lines = takes_out(function), []
     for schema in schemas:
         gives = result or _gives(function, schema, written)
-        lines.append(_line(name, schema, own, every, method, gives, out))
+        lines.append(_line(name, schema, own, function, method, gives, out))
         lines += _variadic(name, schema, method, gives)
     lines = list(dict.fromkeys([*lines, *([] if method else MORE.get(name, []))]))
     if len(lines) == 1:
@@ -106,8 +148,8 @@ def takes_out(function) -> bool:
     )
 
 
-def _line(name, schema, own, every, method, gives, out):
-    words, starred = [], False
+def _line(name, schema, own, function, method, gives, out):
+    words, starred, every = [], False, parameters(function)
     known, is_open = {p.name for p in every}, not every or any(p.kind in _VARIABLE for p in every)
     for place, argument in enumerate(schema.arguments):
         if argument.name in _LEFT_OUT:
@@ -129,7 +171,7 @@ def _line(name, schema, own, every, method, gives, out):
         words.append(f"{label}: {_type_of(argument, label)}{default}")
     named = {word.partition(":")[0] for word in words}
     more = [p for p in every if p.kind is p.KEYWORD_ONLY and p.name not in named]
-    more = [f"{p.name}: {hints.by_name(p.name, p.default)} = ..." for p in more]
+    more = [f"{p.name}: {_more(function, p)} = ..." for p in more]
     if out and not method and not any(w.startswith("out:") for w in more):
         more.append("out: Tensor | None = ...")
     if more and not starred:
@@ -138,6 +180,12 @@ def _line(name, schema, own, every, method, gives, out):
     if words and words[-1] == "*":
         words.pop()
     return f"def {name}({', '.join(words)}) -> {gives}: ..."
+
+
+def _more(function, parameter) -> str:
+    """The type of a parameter that no schema has."""
+    told = op_types.type_of(function, parameter.name)
+    return told or hints.by_name(parameter.name, parameter.default)
 
 
 def _type_of(argument, label) -> str:
@@ -183,7 +231,8 @@ def by_signature(
             if not any(p.kind is p.VAR_POSITIONAL for p in found):
                 words.append("*")
             keywords = True
-        words.append(_word(parameter, known, written, of_tensors))
+        told = op_types.type_of(function, parameter.name)
+        words.append(_word(parameter, known, written, of_tensors, told))
         optional = optional or parameter.default is not _EMPTY
         if optional and parameter.default is _EMPTY and parameter.kind in _BY_POSITION:
             words[-1] += " = ..."  # as Python's `__new__` of some classes has it
@@ -193,11 +242,14 @@ def by_signature(
             words.append("/")
     if not found and method:
         words = ["self", "*args: Any", "**kwargs: Any"]
-    result = written.text(known["return"]) if "return" in known else (gives or "Any")
+    result = op_types.type_of(function, "return")
+    if result is None:
+        result = written.text(known["return"]) if "return" in known else (gives or "Any")
     return f"def {name}({', '.join(words)}) -> {result}: ..."
 
 
-def _word(parameter, known, written, of_tensors):
+def _word(parameter, known, written, of_tensors, told=None):
+    """A parameter with its type: the one that it is `told`, an annotation's, or its name's."""
     stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
     if stars:
         is_size = parameter.name in ("size", "sizes", "shape", "dims")
@@ -207,9 +259,11 @@ def _word(parameter, known, written, of_tensors):
     default = _EMPTY if required else parameter.default
     if type(default) is object:  # a mark for "not given"
         default = None
-    kind = written.text(known[parameter.name]) if parameter.name in known else None
+    kind = told
+    if kind is None and parameter.name in known:
+        kind = written.text(known[parameter.name])
     if kind in (None, "Any"):
         kind = hints.by_name(parameter.name, default, of_tensors)
-    if default is None and "None" not in kind and kind != "Any":
+    if default is None and "None" not in kind and kind not in ("Any", "object"):
         kind += " | None"
     return f"{parameter.name}: {kind}{'' if required else ' = ...'}"

@@ -138,6 +138,8 @@ class Written:
             return "..." if hint is ... else "Any"
         if hint is typing.NoReturn:
             return "NoReturn"
+        if isinstance(hint, typing.TypeVar) and hint.__constraints__:
+            return " | ".join(map(self.text, hint.__constraints__))
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin in (typing.Union, types.UnionType):
             return " | ".join(dict.fromkeys(self.text(a) for a in arguments))
@@ -168,7 +170,7 @@ class Written:
             return "Any"
         module, name = hint.__module__, hint.__qualname__
         if "." in name or "<" in name:
-            return "Any"
+            return self._of_others(module, name)
         if module == "builtins":
             return _BARE.get(name, name)
         if module in ("collections.abc", "typing"):
@@ -182,6 +184,10 @@ class Written:
         if module.startswith("rushlight") or (module, name) in _FOREIGN:
             self.imports.add((module, name))
             return _FOREIGN.get((module, name), name)
+        return self._of_others(module, name)
+
+    def _of_others(self, module, name) -> str:
+        """A class of another library, which stubs do not import."""
         return "Any"
 
 
@@ -192,9 +198,10 @@ _BARE = {
 # Classes of Python's library that stubs import, and how they are written.
 _FOREIGN = {
     ("os", "PathLike"): "PathLike[str]", ("pathlib", "Path"): "Path",
-    ("datetime", "timedelta"): "timedelta",
+    ("datetime", "timedelta"): "timedelta", ("types", "ModuleType"): "ModuleType",
+    ("concurrent.futures._base", "Future"): "Future",
 }  # fmt: skip
 TYPING = frozenset(
-    "Any Callable Iterable Iterator Mapping Sequence Generator Hashable Literal NamedTuple Self "
-    "MutableMapping NoReturn".split()
+    "Any BinaryIO Callable Collection IO Iterable Iterator Mapping Sequence Generator Hashable "
+    "Literal NamedTuple Self MutableMapping NoReturn Sized TextIO".split()
 )

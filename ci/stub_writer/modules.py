@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import multiprocessing
 import pkgutil
 import re
 import types
@@ -25,10 +26,14 @@ WORDS = "rushlight._words"
 # a module may hide: `rushlight.float` is a dtype, `Tensor.int` a method.
 _PLACES = {
     **dict.fromkeys(
-        "Callable Hashable Iterable Iterator Mapping MutableMapping Sequence".split(),
+        "Callable Collection Hashable Iterable Iterator Mapping MutableMapping Sequence "
+        "Sized".split(),
         "collections.abc",
     ),
-    **dict.fromkeys("Any Literal NamedTuple NoReturn Self TypeAlias overload".split(), "typing"),
+    **dict.fromkeys(
+        "Any BinaryIO IO Literal NamedTuple NoReturn Self TextIO TypeAlias overload".split(),
+        "typing",
+    ),
     **dict.fromkeys(
         "_int _float _bool _complex _str _dtype _layout _device _memory_format DeviceLike "
         "Number".split(),
@@ -41,6 +46,20 @@ _PLACES = {
     "Module": "rushlight.nn.module",
     "Optimizer": "rushlight.optim.optimizer",
     "ParamsT": "rushlight.optim.optimizer",
+    "AbstractContextManager": "contextlib",
+    "Backend": "rushlight.distributed.backends",
+    "BaseContext": "multiprocessing.context",
+    "BaseProcess": "multiprocessing.process",
+    "Dataset": "rushlight.utils.data.dataset",
+    "PackedSequence": "rushlight.nn.utils.rnn",
+    "PathLike": "os",
+    "ProcessGroup": "rushlight.distributed.process_group",
+    "Subset": "rushlight.utils.data.dataset",
+    "WorkerInfo": "rushlight.utils.data.workers",
+    "Stream as CudaStream": "rushlight.cuda.streams",
+    "TypedStorage": "rushlight",
+    "UntypedStorage": "rushlight",
+    "ndarray": "numpy",
 }
 # Modules whose classes annotations name everywhere.
 HOMES = tuple(
@@ -176,6 +195,8 @@ def _named(module, public, value, written) -> list[str]:
         return [f"from {module.__name__} import {public} as {public}"] if inner else []
     if isinstance(value, type):
         return _class(module, public, value, written)
+    if _is_of_python(public, value):
+        return [f"from multiprocessing import {public} as {public}"]
     if callable(value) and not _is_constant(value):
         schemas = functions.schemas_of(value)
         if schemas:
@@ -183,6 +204,11 @@ def _named(module, public, value, written) -> list[str]:
         gives = "Tensor" if _makes_tensors(module.__name__, value) else None
         return [functions.by_signature(public, value, written, gives=gives)]
     return [f"{public}: {written.text(type(value))}"]
+
+
+def _is_of_python(public, value) -> bool:
+    """Whether a function is one of multiprocessing, whose types type checkers know."""
+    return inspect.isroutine(value) and getattr(multiprocessing, public, None) == value
 
 
 def _is_constant(value) -> bool:
@@ -235,7 +261,7 @@ def _joined(name, lines, written) -> str:
     }
     here |= {m[1] for m in re.finditer(r"^from \S+ import \w+ as (\w+)$", body, re.M)}
     used = set(re.findall(r"\b\w+\b", body))
-    needed = {(home, word) for word, home in _PLACES.items() if word in used}
+    needed = {(home, word) for word, home in _PLACES.items() if word.rpartition(" as ")[2] in used}
     needed |= {(home, word) for home, word in written.imports if word not in _PLACES}
     imports = sorted(
         f"from {home} import {word}" for home, word in needed if home != name and word not in here

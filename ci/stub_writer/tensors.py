@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 
 from stub_writer import functions
 
@@ -91,6 +92,21 @@ def lines_of(cls, written) -> list[str]:
         if not name.startswith("_") and name not in given:
             body += _member(cls, name, written)
     return ["class Tensor:", *("    " + line for line in body)]
+
+
+def overridden(cls, name) -> list[str] | None:
+    """The lines of a method or attribute that a class derived from Tensor has of its own, where
+    Tensor's are written by hand: the same calls, with results of that class where it says so."""
+    parts = [part for text in _BY_HAND for part in text.split("\n")]
+    kinds = [p for p in parts if p.startswith(f"{name}: ")]
+    if kinds:
+        return kinds
+    lines = [text for text in _BY_HAND if re.search(rf"\bdef {name}\(", text)]
+    if not lines:
+        return None
+    of_class = functions.hints_of(vars(cls)[name]).get("return") is cls
+    result = f"-> {cls.__name__}:" if of_class else "-> Tensor:"
+    return [p.replace("-> Tensor:", result) for text in lines for p in text.split("\n")]
 
 
 def _member(cls, name, written) -> list[str]:

@@ -7,6 +7,8 @@ import enum
 import inspect
 import re
 import sys
+import types
+import typing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "ci"))
 
 from stub_writer import functions
 from stub_writer.hints import Written
+
+from rushlight.nn import Module
 
 _NUMBERED = re.compile(r"<([\w.]+)[^>]*>")
 _OF_TENSORS = ("rushlight.ops", "rushlight.nn.functional", "rushlight.nn.native_calls")
@@ -35,17 +39,31 @@ class Signature:
     lines: list
     parameters: list
     returns: str
+    may_be_any: bool = False  # a result that its own annotation calls Any
 
     @property
     def is_typed(self):
         """Whether every type is known."""
         kinds = [p.type for p in self.parameters if not p.name.startswith("*")]
-        return self.returns != "Any" and "Any" not in kinds
+        return (self.returns != "Any" or self.may_be_any) and "Any" not in kinds
+
+
+class _Named(Written):
+    """Annotations as text; classes of other libraries by their names."""
+
+    def _of_others(self, module, name):
+        return "Any" if "<" in name else name
 
 
 def signature_of(name, value, method=False) -> Signature:
     """The signature of a function or method, or of the constructor of a class."""
-    written, schemas = Written(), []
+    written, schemas = _Named(), []
+    if isinstance(value, types.GenericAlias):
+        return Signature([f"{name} = {written.text(value)}"], [], written.text(value))
+    if isinstance(value, typing._SpecialForm):
+        return Signature([f"{name}[type]"], [], name)
+    if isinstance(value, Module):  # a call runs it
+        value, method = value.forward.__func__, True
     if isinstance(value, type):
         texts = [_constructor(name, value, written)]
     else:
@@ -65,7 +83,8 @@ def signature_of(name, value, method=False) -> Signature:
     returns = " or ".join(dict.fromkeys(ast.unparse(t.returns) for t in trees if t.returns))
     if isinstance(value, type):
         lines, returns = [line.partition(" -> ")[0] for line in lines], name
-    return Signature(list(dict.fromkeys(lines)), list(found.values()), returns)
+    may_be_any = functions.hints_of(value).get("return") is typing.Any
+    return Signature(list(dict.fromkeys(lines)), list(found.values()), returns, may_be_any)
 
 
 def _constructor(name, value, written):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from typing import TYPE_CHECKING
 
 from rushlight import devices, dtypes
 from rushlight.machine import determinism, threads
@@ -13,8 +14,13 @@ from rushlight.tensor.dispatch import captured_part, readable, stack
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import ModuleType
+    from typing import Any
 
-def is_tensor(obj) -> bool:
+
+def is_tensor(obj: object) -> bool:
     """Whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
@@ -155,7 +161,7 @@ def get_float32_matmul_precision() -> str:
     return cuda.matmul.precision
 
 
-def get_device_module(device=None):
+def get_device_module(device=None) -> ModuleType:
     """The module of a device's kind: ``rushlight.cpu`` or ``rushlight.cuda``."""
     kind = devices.as_device(None).type if device is None else devices.device(device).type
     if kind not in ("cpu", "cuda"):
@@ -163,7 +169,7 @@ def get_device_module(device=None):
     return importlib.import_module("rushlight." + kind)
 
 
-def typename(obj) -> str:
+def typename(obj: object) -> str:
     """The name of an object's type: for tensors the former one, ``"rushlight.FloatTensor"``."""
     if isinstance(obj, Tensor):
         return obj.type()
@@ -248,7 +254,7 @@ def is_distributed(input) -> bool:
     return False
 
 
-def is_storage(obj) -> bool:
+def is_storage(obj: object) -> bool:
     """Whether an object is a storage."""
     from rushlight.ops.creation.storages import TypedStorage, UntypedStorage
 
@@ -309,7 +315,12 @@ def _control_flow():
     return importlib.import_module("rushlight.fx.experimental.control_flow")
 
 
-def cond(pred, true_fn, false_fn, operands=()):
+def cond(
+    pred: Tensor | bool,
+    true_fn: Callable[..., Any],
+    false_fn: Callable[..., Any],
+    operands: Sequence[Any] = (),
+) -> Any:
     """``true_fn(*operands)`` if `pred` holds, else ``false_fn(*operands)``; where `vmap` maps over
     `pred`, both are computed and each example takes its own."""
     if not callable(true_fn) or not callable(false_fn):
@@ -332,7 +343,9 @@ def cond(pred, true_fn, false_fn, operands=()):
     return tree_unflatten([where(pred, a, b) for a, b in zip(ours, theirs, strict=True)], spec)
 
 
-def while_loop(cond_fn, body_fn, carried_inputs):
+def while_loop(
+    cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Sequence[Any]
+) -> tuple[Any, ...]:
     """`carried_inputs` through `body_fn` again and again, as long as ``cond_fn`` holds for them."""
     carried = tuple(carried_inputs)
     recorder = next(filter(None, map(_recorder, carried)), None)

@@ -5,6 +5,7 @@ from rushlight._words import DeviceLike
 from rushlight._words import _bool
 from rushlight._words import _device
 from rushlight._words import _int
+from rushlight._words import _str
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
@@ -16,7 +17,7 @@ cpu: _device
 def cuda_device(index: _int) -> _device: ...
 current: _Current
 class device:
-    def __init__(self, type: Any, index: _int | None = ...) -> None: ...
+    def __init__(self, type: _str | _int | _device, index: _int | None = ...) -> None: ...
     def __enter__(self) -> Any: ...
     def __exit__(self, *exc: Any) -> Any: ...
     index: Any

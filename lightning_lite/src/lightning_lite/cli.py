@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -108,8 +108,8 @@ class SaveConfigCallback(Callback):
 
     def __init__(
         self,
-        parser: Any,
-        config: Any,
+        parser: LightningArgumentParser,
+        config: Mapping[str, Any],
         config_filename: str = "config.yaml",
         overwrite: bool = False,
         multifile: bool = False,
@@ -156,18 +156,18 @@ class LightningCLI:
 
     def __init__(
         self,
-        model_class: Any = None,
-        datamodule_class: Any = None,
+        model_class: Callable[..., Any] | None = None,
+        datamodule_class: Callable[..., Any] | None = None,
         save_config_callback: type[SaveConfigCallback] | None = SaveConfigCallback,
         save_config_kwargs: dict[str, Any] | None = None,
-        trainer_class: Any = Trainer,
+        trainer_class: Callable[..., Trainer] = Trainer,
         trainer_defaults: dict[str, Any] | None = None,
         seed_everything_default: bool | int = True,
         parser_kwargs: dict[str, Any] | None = None,
         parser_class: type[LightningArgumentParser] = LightningArgumentParser,
         subclass_mode_model: bool = False,
         subclass_mode_data: bool = False,
-        args: Any = None,
+        args: Sequence[str] | Mapping[str, Any] | None = None,
         run: bool = True,
         auto_configure_optimizers: bool = True,
     ) -> None:
@@ -367,7 +367,7 @@ def _maker(settings: Any, kinds: tuple[type, ...]) -> Callable[[Any], Any]:
     return lambda first: instantiate_class((first,), settings)
 
 
-def instantiate_class(args: Any, init: dict[str, Any]) -> Any:
+def instantiate_class(args: object, init: dict[str, Any]) -> Any:
     """An object from `{"class_path": "package.Class", "init_args": {...}}`, with `args` (one, or a
     tuple) before.
 
@@ -382,7 +382,7 @@ def instantiate_class(args: Any, init: dict[str, Any]) -> Any:
     return made(*args, **dict(init.get("init_args") or {}))
 
 
-def instantiate_module(module_class: Any, config: dict[str, Any]) -> Any:
+def instantiate_module(module_class: type | tuple[type, ...], config: dict[str, Any]) -> Any:
     """A module of a class, or of the subclass that `class_path` names, from its settings."""
     parser = LightningArgumentParser(exit_on_error=False)
     if "class_path" in config:

@@ -25,7 +25,7 @@ class CombinedLoader:
     {'a': 1, 'b': 7} 1 0
     """
 
-    def __init__(self, iterables: Any, mode: str = "min_size") -> None:
+    def __init__(self, iterables: object, mode: str = "min_size") -> None:
         if mode not in MODES:
             raise ValueError(f"CombinedLoader: mode {mode!r}; expected one of {MODES}")
         self.iterables = iterables

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite import checkpoint, running
@@ -36,6 +36,11 @@ from lightning_lite.random_state import seed_everything
 from lightning_lite.signatures import StepSignature
 from lightning_lite.state import Predictions, RunningStage, TrainerFn, TrainerState
 from lightning_lite.trainer_properties import TrainerProperties
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from lightning_lite.profilers.profiler import Profiler
 
 __all__ = ["Trainer", "seed_everything"]
 
@@ -97,13 +102,13 @@ class Trainer(TrainerProperties):
         benchmark: bool | None = None,
         inference_mode: bool = True,
         use_distributed_sampler: bool = True,
-        profiler: Any = None,
+        profiler: Profiler | str | None = None,
         detect_anomaly: bool = False,
         barebones: bool = False,
-        plugins: Any = None,
+        plugins: object = None,
         sync_batchnorm: bool = False,
         reload_dataloaders_every_n_epochs: int = 0,
-        default_root_dir: Any = None,
+        default_root_dir: str | PathLike[str] | None = None,
         enable_autolog_hparams: bool = True,
         model_registry: str | None = None,
     ) -> None:

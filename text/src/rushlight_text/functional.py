@@ -74,7 +74,7 @@ def to_tensor(
     return rl.tensor(rows, dtype=dtype)
 
 
-def truncate(input: Any, max_seq_len: int) -> Any:
+def truncate(input: list[Any], max_seq_len: int) -> list[Any]:
     """The first `max_seq_len` tokens or ids of a list, or of each list in a list of lists."""
     _require_list("truncate", input)
     if max_seq_len < 0:
@@ -84,7 +84,7 @@ def truncate(input: Any, max_seq_len: int) -> Any:
     return input[:max_seq_len]
 
 
-def add_token(input: Any, token_id: Any, begin: bool = True) -> Any:
+def add_token(input: list[Any], token_id: str | int, begin: bool = True) -> list[Any]:
     """The list, or each list of a list of lists, with a token or id before it or after it."""
     _require_list("add_token", input)
     if _is_batch(input):
@@ -92,7 +92,7 @@ def add_token(input: Any, token_id: Any, begin: bool = True) -> Any:
     return [token_id, *input] if begin else [*input, token_id]
 
 
-def str_to_int(input: Any) -> Any:
+def str_to_int(input: list[Any]) -> list[Any]:
     """The integers that strings spell, in a list or in a list of lists."""
     _require_list("str_to_int", input)
     if _is_batch(input):

@@ -12,7 +12,7 @@ import urllib.parse
 import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from rushlight.utils.download import DownloadError, fetch, mirrors, torch_home
 
@@ -29,7 +29,16 @@ _DRIVE = "https://drive.usercontent.google.com/download?export=download&confirm=
 _HASHES = ("sha256", "md5")
 
 
-def reporthook(t: Any) -> Callable[..., None]:
+class Bar(Protocol):
+    """What :func:`reporthook` moves, such as a bar of tqdm."""
+
+    total: Any
+
+    def update(self, count: int, /) -> Any:
+        """Move on by so many bytes."""
+
+
+def reporthook(t: Bar) -> Callable[..., None]:
     """A hook for ``urllib.request.urlretrieve`` that moves a tqdm bar `t`.
 
     >>> class Bar:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from rushlight_audio.io import media
 from rushlight_audio.io.stream_choice import StreamChoice
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from typing import BinaryIO
 
 __all__ = ["StreamReader"]
 
@@ -39,7 +43,7 @@ class StreamReader(StreamChoice):
 
     def __init__(
         self,
-        src: Any,
+        src: str | PathLike[str] | bytes | BinaryIO,
         format: str | None = None,
         option: dict[str, str] | None = None,
         buffer_size: int = 4096,

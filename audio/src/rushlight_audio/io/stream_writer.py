@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from rushlight_audio.io import media
 from rushlight_audio.io.compression import CodecConfig
 from rushlight_audio.io.sources import shown
 from rushlight_audio.io.stream_input import AudioInput, Encoding, VideoInput
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 __all__ = ["StreamWriter"]
 
@@ -35,7 +38,12 @@ class StreamWriter:
 
     """
 
-    def __init__(self, dst: Any, format: str | None = None, buffer_size: int = 4096):
+    def __init__(
+        self,
+        dst: str | os.PathLike[str] | BinaryIO,
+        format: str | None = None,
+        buffer_size: int = 4096,
+    ):
         av = media.library("StreamWriter")
         if not isinstance(dst, (str, os.PathLike)):
             if not hasattr(dst, "write"):

@@ -314,7 +314,7 @@ def get_autocast_gpu_dtype() -> dtype:
     return state.dtypes["cuda"]
 
 
-def set_autocast_enabled(device_type, enabled: bool | None = None) -> None:
+def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
     """Switch casting on or off for a kind of device; one argument means CUDA."""
     kind, wanted = ("cuda", device_type) if enabled is None else (_kind(device_type), enabled)
     there = is_autocast_available(kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 from rushlight.autograd.engine import grad
 from rushlight.autograd.function import Function
@@ -10,6 +11,10 @@ from rushlight.autograd.later import later
 from rushlight.dtypes import FLOAT, complex128, float64
 from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor, make_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 
 class GradcheckError(RuntimeError):
@@ -40,8 +45,8 @@ def _inner(a, b):
 
 
 def gradcheck(
-    func,
-    inputs,
+    func: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
     *,
     eps=1e-6,
     atol=1e-5,
@@ -55,8 +60,8 @@ def gradcheck(
     check_forward_ad=False,
     check_backward_ad=True,
     fast_mode=False,
-    masked=None,
-):
+    masked: bool | None = None,
+) -> bool:
     """Compare the gradients of `func` at `inputs` (double precision) with central differences.
 
     Every number of every input that requires grad is moved, and the change of every number of the
@@ -369,9 +374,9 @@ def _displaced(tensor, step):
 
 
 def gradgradcheck(
-    func,
-    inputs,
-    grad_outputs=None,
+    func: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Tensor | Sequence[Tensor] | None = None,
     *,
     eps=1e-6,
     atol=1e-5,
@@ -386,7 +391,7 @@ def gradgradcheck(
     check_rev_over_rev=True,
     fast_mode=False,
     masked=False,
-):
+) -> bool:
     """:func:`gradcheck` of the gradients of `func`: its second derivatives, by reverse mode and,
     with `check_fwd_over_rev`, by forward mode over it.
 

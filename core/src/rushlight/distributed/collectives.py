@@ -8,6 +8,7 @@ not belong to the group gets None, and nothing happens.
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from rushlight.distributed import buffers, debug
 from rushlight.distributed.buffers import (
@@ -25,6 +26,14 @@ from rushlight.distributed.reductions import Reduction
 from rushlight.distributed.works import Work
 from rushlight.machine import np
 from rushlight.machine.cuda import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from rushlight.distributed.process_group import ProcessGroup
+    from rushlight.distributed.reduce_op import PremultipliedSum, RedOpType
+    from rushlight.tensor.tensor import Tensor
 
 
 def finished(work: Work, async_op: bool) -> Work | None:
@@ -65,7 +74,12 @@ def started(carrier, group, name, op, tensors, start, finish=None, result=()) ->
     return group.start(made if carrier is None else made.by(carrier))
 
 
-def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op: bool = False):
+def all_reduce(
+    tensor: Tensor,
+    op: RedOpType | PremultipliedSum = ReduceOp.SUM,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Replace `tensor` (any shape) on every rank by the reduction of all ranks' tensors."""
     check_tensor("all_reduce", "tensor", tensor)
     found = resolved(group)
@@ -74,7 +88,14 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op: bool = False):
     return finished(_reduced("all_reduce", tensor, op, found, None), async_op)
 
 
-def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: RedOpType | PremultipliedSum = ReduceOp.SUM,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """Replace `tensor` on rank `dst` by the reduction of all ranks' tensors."""
     check_tensor("reduce", "tensor", tensor)
     found = resolved(group)
@@ -103,7 +124,12 @@ def _reduced(name, tensor, op, group, root):
     )  # fmt: skip
 
 
-def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op: bool = False):
+def all_reduce_coalesced(
+    tensors: Sequence[Tensor],
+    op: RedOpType | PremultipliedSum = ReduceOp.SUM,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """:func:`all_reduce` of several tensors."""
     check_tensors("all_reduce_coalesced", "tensors", tensors)
     found = resolved(group)
@@ -124,7 +150,13 @@ def _together(group, works, result, async_op):
     return works[-1]
 
 
-def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """Replace `tensor` on every rank by that of rank `src`."""
     check_tensor("broadcast", "tensor", tensor)
     found = resolved(group)
@@ -141,7 +173,12 @@ def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
     return finished(work, async_op)
 
 
-def all_gather(tensor_list, tensor, group=None, async_op: bool = False):
+def all_gather(
+    tensor_list: Sequence[Tensor],
+    tensor: Tensor,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Fill `tensor_list`, one tensor a rank, with all ranks' tensors."""
     check_tensors("all_gather", "tensor_list", tensor_list)
     check_tensor("all_gather", "tensor", tensor)
@@ -181,7 +218,12 @@ def _check_list(operation, argument, tensors, group):
         )
 
 
-def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
+def all_gather_into_tensor(
+    output_tensor: Tensor,
+    input_tensor: Tensor,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Fill `output_tensor` with all ranks' tensors one after the other: along the first dimension
     (``(n * k, ...)`` from ``(k, ...)``) or along a new one (``(n, k, ...)``)."""
     name = "all_gather_into_tensor"
@@ -208,7 +250,12 @@ def _check_size(operation, larger_name, larger, smaller_name, smaller, group):
         )
 
 
-def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, async_op=False):
+def all_gather_coalesced(
+    output_tensor_lists: Sequence[Sequence[Tensor]],
+    input_tensor_list: Sequence[Tensor],
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """:func:`all_gather` of several tensors: ``output_tensor_lists[rank][i]`` is a rank's i-th."""
     check_tensors("all_gather_coalesced", "input_tensor_list", input_tensor_list)
     found = resolved(group)
@@ -222,7 +269,13 @@ def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, asy
     return _together(found, works, list(output_tensor_lists), async_op)
 
 
-def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op: bool = False):
+def reduce_scatter(
+    output: Tensor,
+    input_list: Sequence[Tensor],
+    op: RedOpType | PremultipliedSum = ReduceOp.SUM,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Replace `output` by the reduction of the tensors that all ranks have for this one: those of
     ``input_list``, one a rank."""
     check_tensor("reduce_scatter", "output", output)
@@ -243,7 +296,13 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op: bo
     return _scattered("reduce_scatter", found, output, elements, sizes, op, async_op)
 
 
-def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
+def reduce_scatter_tensor(
+    output: Tensor,
+    input: Tensor,
+    op: RedOpType | PremultipliedSum = ReduceOp.SUM,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Replace `output` by this rank's part of the reduction of `input`, which is as many times as
     large as there are ranks."""
     name = "reduce_scatter_tensor"
@@ -272,7 +331,12 @@ def _scattered(name, group, output, elements, sizes, op, async_op):
     return finished(work, async_op)
 
 
-def barrier(group=None, async_op: bool = False, device_ids=None, timeout=None):
+def barrier(
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+    device_ids: Sequence[int] | None = None,
+    timeout: timedelta | float | None = None,
+) -> Work | None:
     """Return when all ranks of the group have called it."""
     found = resolved(group)
     if found is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rushlight import dtypes
 from rushlight.distributed.backends import is_nccl_available
 from rushlight.distributed.groups import GroupMember, default_group
@@ -10,6 +12,13 @@ from rushlight.distributed.queries import is_initialized
 from rushlight.machine import np
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import make_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from rushlight.distributed.process_group import ProcessGroup
+    from rushlight.tensor.tensor import Tensor
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 
@@ -27,7 +36,13 @@ class DeviceMesh:
     """
 
     def __init__(
-        self, device_type, mesh, *, mesh_dim_names=None, backend_override=None, _groups=None
+        self,
+        device_type: str,
+        mesh: Tensor | np.ndarray | Sequence[Any],
+        *,
+        mesh_dim_names: Sequence[str] | None = None,
+        backend_override: Mapping[int | str, object] | None = None,
+        _groups: Sequence[ProcessGroup] | None = None,
     ):
         _check_device(device_type)
         grid = np.array(mesh.tolist() if hasattr(mesh, "tolist") else mesh, np.int32)
@@ -174,7 +189,13 @@ def _check_device(device_type):
         )
 
 
-def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_override=None):
+def init_device_mesh(
+    device_type: str,
+    mesh_shape: Sequence[int],
+    *,
+    mesh_dim_names: Sequence[str] | None = None,
+    backend_override: Mapping[int | str, object] | None = None,
+) -> DeviceMesh:
     """A mesh of all ranks in order: ``init_device_mesh("cpu", (2, 4), mesh_dim_names=(...))``."""
     shape = tuple(mesh_shape)
     if mesh_dim_names is not None and len(mesh_dim_names) != len(shape):

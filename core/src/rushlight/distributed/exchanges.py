@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from rushlight.distributed import buffers
 from rushlight.distributed.buffers import check_dtypes, check_tensor, check_tensors, flat, fresh
 from rushlight.distributed.collectives import _check_list, finished, root_in, started
 from rushlight.distributed.groups import resolved
 from rushlight.machine import np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rushlight.distributed.process_group import ProcessGroup
+    from rushlight.distributed.works import Work
+    from rushlight.tensor.tensor import Tensor
 
 
 def _exchanged(group, name, op, tensors, sends, receives, finish, result):
@@ -31,7 +39,14 @@ def _without_own(group, messages):
     return [m for m in messages if m[1] != group.rank()], own
 
 
-def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
+def gather(
+    tensor: Tensor,
+    gather_list: Sequence[Tensor] | None = None,
+    dst: int | None = None,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """Fill `gather_list` on rank `dst` (0 by default), one tensor a rank, with all tensors."""
     name = gather.__name__
     check_tensor(name, "tensor", tensor)
@@ -62,7 +77,14 @@ def _listed(operation, argument, tensors, group, side):
     return list(tensors)
 
 
-def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
+def scatter(
+    tensor: Tensor,
+    scatter_list: Sequence[Tensor] | None = None,
+    src: int | None = None,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """Fill `tensor` on each rank with its one of rank `src`'s `scatter_list` (0 by default)."""
     name = scatter.__name__
     check_tensor(name, "tensor", tensor)
@@ -86,7 +108,12 @@ def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, gro
     return finished(work, async_op)
 
 
-def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op: bool = False):
+def all_to_all(
+    output_tensor_list: Sequence[Tensor],
+    input_tensor_list: Sequence[Tensor],
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Send each rank its tensor of `input_tensor_list` and fill `output_tensor_list` with what all
     ranks have for this one. Shapes may differ from rank to rank."""
     check_tensors("all_to_all", "output_tensor_list", output_tensor_list)
@@ -108,8 +135,13 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op: bool
 
 
 def all_to_all_single(
-    output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False
-):
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None,
+    group: ProcessGroup | int | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Send each rank its rows of `input` and fill `output` with the rows from all ranks.
 
     The split sizes are numbers of rows (of the first dimension) by rank; without them all ranks get

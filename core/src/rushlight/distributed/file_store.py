@@ -8,9 +8,13 @@ import os
 import struct
 import time
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from rushlight.distributed.errors import DistStoreError
 from rushlight.distributed.stores import Keys, Store, as_bytes
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 _ADD = b"+"  # the record of an addition
 
@@ -21,7 +25,7 @@ class FileStore(Store):
     The file holds every change one after the other. The last user of `world_size` removes it.
     """
 
-    def __init__(self, file_name, world_size: int = -1):
+    def __init__(self, file_name: str | PathLike[str], world_size: int = -1):
         super().__init__()
         self.path, self._world_size = os.fspath(file_name), world_size
         self._change(lambda keys: (_ADD, "refcount/", b"1"))

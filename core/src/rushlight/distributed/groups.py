@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rushlight.distributed.works import Work
 from rushlight.machine import np
+
+if TYPE_CHECKING:
+    from rushlight.distributed.process_group import ProcessGroup
 
 default_pg_timeout = timedelta(minutes=30)
 
@@ -223,7 +226,7 @@ class RankGroup:
         return f"; it waits for ranks among {others}"
 
 
-def default_group() -> RankGroup:
+def default_group() -> ProcessGroup:
     """The group of all processes; ValueError where there is none."""
     if GroupMember.WORLD is None:
         raise ValueError(
@@ -233,7 +236,7 @@ def default_group() -> RankGroup:
     return GroupMember.WORLD
 
 
-def resolved(group) -> RankGroup | None:
+def resolved(group) -> ProcessGroup | None:
     """The group meant by an argument; None where this process does not belong to it."""
     if group is None:
         return default_group()
@@ -245,4 +248,4 @@ def resolved(group) -> RankGroup | None:
         )
     if group.group_name not in job.groups:
         raise ValueError(f"process group {group.group_name!r} was destroyed")
-    return group
+    return cast("ProcessGroup", group)

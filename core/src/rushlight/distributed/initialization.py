@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import socket
+from typing import TYPE_CHECKING
 
 from rushlight.distributed import backends, debug, lifetime
 from rushlight.distributed.communicators import LocalCommunicator
@@ -27,18 +28,25 @@ from rushlight.machine.mpi import startup
 from rushlight.machine.mpi.control import Control
 from rushlight.machine.mpi.job_server import JobServer
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from rushlight.devices import device
+    from rushlight.distributed.stores import Store
+
 
 def init_process_group(
     backend: str | None = None,
     init_method: str | None = None,
-    timeout=None,
+    timeout: timedelta | float | None = None,
     world_size: int = -1,
     rank: int = -1,
-    store=None,
+    store: Store | None = None,
     group_name: str = "",
-    pg_options=None,
-    device_id=None,
-    _ranks=None,
+    pg_options: object = None,
+    device_id: device | int | str | None = None,
+    _ranks: Sequence[int] | None = None,
 ) -> None:
     """Make the group of all processes; each of them calls it.
 
@@ -198,15 +206,15 @@ def _own_address(store):
 
 
 def new_group(
-    ranks=None,
-    timeout=None,
-    backend=None,
-    pg_options=None,
+    ranks: Sequence[int] | None = None,
+    timeout: timedelta | float | None = None,
+    backend: str | None = None,
+    pg_options: object = None,
     use_local_synchronization: bool = False,
-    group_desc=None,
-    device_id=None,
+    group_desc: str | None = None,
+    device_id: device | int | str | None = None,
     sort_ranks: bool = True,
-):
+) -> ProcessGroup | int:
     """A group of some ranks (all by default), which every process of the job calls for.
 
     Those that are not in it get ``GroupMember.NON_GROUP_MEMBER``. With `use_local_synchronization`
@@ -263,7 +271,7 @@ def _part(world, members, name):
         return MPICommunicator(world.communicator.MPI, made)
 
 
-def destroy_process_group(group=None) -> None:
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
     """Give up a group, or with the group of all processes all groups."""
     world = default_group()
     found = resolved(group)

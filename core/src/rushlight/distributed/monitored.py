@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from rushlight.distributed.groups import resolved
 from rushlight.distributed.works import abandoned
 from rushlight.machine import np
 
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from rushlight.distributed.process_group import ProcessGroup
+
 _TAGS = 32768  # from here on, beyond those of other exchanges
 
 
-def monitored_barrier(group=None, timeout=None, wait_all_ranks: bool = False) -> None:
+def monitored_barrier(
+    group: ProcessGroup | int | None = None,
+    timeout: timedelta | None = None,
+    wait_all_ranks: bool = False,
+) -> None:
     """Return when all ranks of the group have called it.
 
     After `timeout` (the group's by default) rank 0 of the group raises RuntimeError that names a

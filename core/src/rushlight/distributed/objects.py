@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import io
 import pickle
+from typing import TYPE_CHECKING, Any
 
 from rushlight import dtypes
 from rushlight.distributed import collectives, exchanges, point_to_point
 from rushlight.distributed.groups import resolved
 from rushlight.machine import np
 from rushlight.tensor.tensor import make_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rushlight.distributed.process_group import ProcessGroup
 
 
 def _pickled(value):
@@ -44,7 +50,9 @@ def _sizes(group, mine):
     return sizes.tolist()
 
 
-def all_gather_object(object_list, obj, group=None) -> None:
+def all_gather_object(
+    object_list: list[Any], obj: object, group: ProcessGroup | int | None = None
+) -> None:
     """Fill `object_list`, one entry a rank, with all ranks' objects."""
     found = resolved(group)
     if found is None:
@@ -67,7 +75,13 @@ def _check(operation, argument, objects, group):
         )
 
 
-def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=None) -> None:
+def gather_object(
+    obj: object,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: ProcessGroup | int | None = None,
+    group_dst: int | None = None,
+) -> None:
     """Fill `object_gather_list` on rank `dst` (0 by default) with all ranks' objects."""
     found = resolved(group)
     if found is None:
@@ -91,7 +105,11 @@ def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=
 
 
 def scatter_object_list(
-    scatter_object_output_list, scatter_object_input_list=None, src=None, group=None, group_src=None
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: Sequence[object] | None = None,
+    src: int | None = None,
+    group: ProcessGroup | int | None = None,
+    group_src: int | None = None,
 ) -> None:
     """Set ``scatter_object_output_list[0]`` on each rank to its object of the list of `src`."""
     found = resolved(group)
@@ -107,7 +125,7 @@ def scatter_object_list(
     if found.rank() == root:
         name = "scatter_object_input_list"
         _check("scatter_object_list", name, scatter_object_input_list, found)
-        sent = [_pickled(each) for each in scatter_object_input_list]
+        sent = [_pickled(each) for each in scatter_object_input_list or ()]
     size = _numbers(0)
     sizes = None if sent is None else [_numbers(each.numel()) for each in sent]
     exchanges.scatter(size, sizes, group=found, group_src=root)
@@ -117,7 +135,13 @@ def scatter_object_list(
     scatter_object_output_list[0] = _unpickled(arrived[root])
 
 
-def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None) -> None:
+def broadcast_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: ProcessGroup | int | None = None,
+    device=None,
+    group_src: int | None = None,
+) -> None:
     """Replace the objects of a list on every rank by those of rank `src` (0 by default)."""
     found = resolved(group)
     if found is None:
@@ -136,7 +160,12 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
 
 
 def send_object_list(
-    object_list, dst=None, group=None, device=None, group_dst=None, use_batch=False
+    object_list: Sequence[object],
+    dst: int | None = None,
+    group: ProcessGroup | int | None = None,
+    device=None,
+    group_dst: int | None = None,
+    use_batch=False,
 ) -> None:
     """Send objects to rank `dst`, which calls :func:`recv_object_list`."""
     found = resolved(group)
@@ -150,7 +179,12 @@ def send_object_list(
 
 
 def recv_object_list(
-    object_list, src=None, group=None, device=None, group_src=None, use_batch=False
+    object_list: list[Any],
+    src: int | None = None,
+    group: ProcessGroup | int | None = None,
+    device=None,
+    group_src: int | None = None,
+    use_batch=False,
 ) -> int:
     """Replace the objects of a list by as many that rank `src` (any where it is None) sends;
     returns the sender's rank."""

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight.distributed import buffers
 from rushlight.distributed.buffers import as_bytes, check_tensor, flat, fresh
 from rushlight.distributed.collectives import _shape, root_in
 from rushlight.distributed.groups import default_group, resolved
 from rushlight.distributed.works import Receive, Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rushlight.distributed.process_group import ProcessGroup
+    from rushlight.tensor.tensor import Tensor
 
 _LARGEST_TAG = (1 << 27) - 1
 
@@ -19,7 +25,13 @@ def _check_tag(operation, tag):
         raise ValueError(f"{operation}: tag {tag}, expected 0 to {_LARGEST_TAG}")
 
 
-def isend(tensor, dst=None, group=None, tag: int = 0, group_dst=None) -> Work | None:
+def isend(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | int | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> Work | None:
     """Start to send a tensor to rank `dst`, which receives it with the same tag."""
     check_tensor("send", "tensor", tensor)
     found = resolved(group)
@@ -42,7 +54,13 @@ def isend(tensor, dst=None, group=None, tag: int = 0, group_dst=None) -> Work | 
     return found.follow(work)
 
 
-def irecv(tensor, src=None, group=None, tag: int = 0, group_src=None) -> Work | None:
+def irecv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | int | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> Work | None:
     """Start to fill a tensor with what rank `src` sends, or whichever rank, where it is None."""
     check_tensor("recv", "tensor", tensor)
     found = resolved(group)
@@ -74,14 +92,26 @@ def _receiving(group, tensor, peer, tag):
     return work
 
 
-def send(tensor, dst=None, group=None, tag: int = 0, group_dst=None) -> None:
+def send(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | int | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> None:
     """Send a tensor to rank `dst`; returns when it may be changed."""
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
-def recv(tensor, src=None, group=None, tag: int = 0, group_src=None) -> int:
+def recv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | int | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> int:
     """Fill a tensor with what rank `src` sends (any, where it is None); returns the sender's rank,
     -1 in processes that are not in the group."""
     work = irecv(tensor, src, group, tag, group_src)
@@ -94,7 +124,15 @@ def recv(tensor, src=None, group=None, tag: int = 0, group_src=None) -> int:
 class P2POp:
     """One of the messages of :func:`batch_isend_irecv`: ``P2POp(isend, tensor, peer)``."""
 
-    def __init__(self, op, tensor, peer=None, group=None, tag: int = 0, group_peer=None):
+    def __init__(
+        self,
+        op: Callable[..., Work | None],
+        tensor: Tensor,
+        peer: int | None = None,
+        group: ProcessGroup | None = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ):
         if op not in (isend, irecv):
             raise ValueError(
                 "Invalid ``op``. Expected ``op`` to be of type ``rushlight.distributed.isend`` or "
@@ -113,7 +151,7 @@ class P2POp:
         )
 
 
-def batch_isend_irecv(p2p_op_list) -> list:
+def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
     """Start several messages; returns a list of their works."""
     if not isinstance(p2p_op_list, list) or not all(isinstance(p, P2POp) for p in p2p_op_list):
         raise ValueError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from rushlight.distributed import collectives
 from rushlight.distributed.groups import RankGroup
 from rushlight.distributed.nccl_communicator import NCCLCommunicator
@@ -19,22 +21,25 @@ class ProcessGroup(RankGroup):
 
     def allreduce(self, tensors, opts=None) -> Work:
         """Start :func:`all_reduce` of a tensor, or of the one tensor of a list."""
-        return collectives.all_reduce(_only(tensors), _op(opts), group=self, async_op=True)
+        work = collectives.all_reduce(_only(tensors), _op(opts), group=self, async_op=True)
+        return cast(Work, work)
 
     def broadcast(self, tensors, opts=0) -> Work:
         """Start :func:`broadcast` from a rank of the group."""
         root = getattr(opts, "rootRank", opts)
-        return collectives.broadcast(_only(tensors), group=self, group_src=root, async_op=True)
+        work = collectives.broadcast(_only(tensors), group=self, group_src=root, async_op=True)
+        return cast(Work, work)
 
     def allgather(self, output_tensors, input_tensors) -> Work:
         """Start :func:`all_gather`."""
         if isinstance(input_tensors, (list, tuple)):
             output_tensors = output_tensors[0]
-        return collectives.all_gather(output_tensors, _only(input_tensors), self, True)
+        work = collectives.all_gather(output_tensors, _only(input_tensors), self, True)
+        return cast(Work, work)
 
     def barrier(self, opts=None) -> Work:
         """Start :func:`barrier`."""
-        return collectives.barrier(self, async_op=True)
+        return cast(Work, collectives.barrier(self, async_op=True))
 
 
 def _only(tensors):

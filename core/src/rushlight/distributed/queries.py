@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from rushlight import devices
 from rushlight.distributed.backends import Backend
 from rushlight.distributed.groups import GroupMember, default_group, job, resolved
 from rushlight.distributed.launching import environments
+
+if TYPE_CHECKING:
+    from rushlight.distributed.process_group import ProcessGroup
 
 
 def is_initialized() -> bool:
@@ -15,19 +19,19 @@ def is_initialized() -> bool:
     return GroupMember.WORLD is not None
 
 
-def get_rank(group=None) -> int:
+def get_rank(group: ProcessGroup | int | None = None) -> int:
     """This process's rank in a group (all processes by default); -1 if it is not in it."""
     found = resolved(group)
     return -1 if found is None else found.rank()
 
 
-def get_world_size(group=None) -> int:
+def get_world_size(group: ProcessGroup | int | None = None) -> int:
     """How many processes are in a group (all by default); -1 if this one is not in it."""
     found = resolved(group)
     return -1 if found is None else found.size()
 
 
-def get_backend(group=None) -> Backend:
+def get_backend(group: ProcessGroup | int | None = None) -> Backend:
     """The name of a group's backend, in lower case."""
     found = resolved(group)
     if found is None:
@@ -35,7 +39,7 @@ def get_backend(group=None) -> Backend:
     return found.backend
 
 
-def get_backend_config(group=None) -> str:
+def get_backend_config(group: ProcessGroup | int | None = None) -> str:
     """Which backend serves which device, as ``"cpu:gloo,cuda:gloo"``."""
     return get_backend(group).config
 
@@ -46,7 +50,7 @@ def get_default_backend_for_device(device) -> str:
     return Backend.default_device_backend_map.get(kind, "gloo")
 
 
-def get_global_rank(group, group_rank: int) -> int:
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
     """The rank in the whole job of a rank of a group."""
     found = _member(group)
     if not 0 <= group_rank < found.size():
@@ -57,7 +61,7 @@ def get_global_rank(group, group_rank: int) -> int:
     return found.ranks[group_rank]
 
 
-def get_group_rank(group, global_rank: int) -> int:
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
     """The rank in a group of a rank of the whole job."""
     found = _member(group)
     if global_rank not in found.rank_of:
@@ -72,7 +76,7 @@ def _member(group):
     return found
 
 
-def get_process_group_ranks(group) -> list:
+def get_process_group_ranks(group: ProcessGroup | int | None) -> list[int]:
     """The ranks in the whole job of a group's members, by their rank in the group."""
     return list(_member(group).ranks)
 

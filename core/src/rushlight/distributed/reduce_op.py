@@ -46,7 +46,7 @@ class _Kinds(type):
     def __instancecheck__(cls, instance):
         return isinstance(instance, (RedOpType, PremultipliedSum))
 
-    def __call__(cls, op):
+    def __call__(cls, op: int) -> RedOpType:
         return RedOpType(op)
 
 
@@ -78,7 +78,7 @@ class _FormerNames:
 reduce_op = _FormerNames()
 
 
-def supports_complex(reduceOp) -> bool:
+def supports_complex(reduceOp: RedOpType) -> bool:
     """Whether a reduction takes complex tensors."""
     return getattr(reduceOp, "op", reduceOp) in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PREMUL_SUM)
 

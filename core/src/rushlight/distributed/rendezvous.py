@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlparse
 
 from rushlight.distributed.file_store import FileStore
@@ -13,10 +14,17 @@ from rushlight.distributed.stores import default_timeout
 from rushlight.distributed.tcp_store import TCPStore
 from rushlight.machine.mpi import startup
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rushlight.distributed.stores import Store
+
 _handlers: dict = {}
 
 
-def register_rendezvous_handler(scheme: str, handler) -> None:
+def register_rendezvous_handler(
+    scheme: str, handler: Callable[..., Iterator[tuple[Store, int, int]]]
+) -> None:
     """Let ``scheme://`` URLs be answered by ``handler(url, timeout=...)``, an iterable of triples
     (store, rank, world size)."""
     if scheme in _handlers:
@@ -24,7 +32,9 @@ def register_rendezvous_handler(scheme: str, handler) -> None:
     _handlers[scheme] = handler
 
 
-def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs):
+def rendezvous(
+    url: str, rank: int = -1, world_size: int = -1, **kwargs
+) -> Iterator[tuple[Store, int, int]]:
     """An iterator of one (store, rank, world size) for a URL: ``env://``, ``tcp://host:port``,
     ``file:///path`` or what is registered."""
     if not isinstance(url, (str, bytes)):

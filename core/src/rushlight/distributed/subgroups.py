@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rushlight.distributed.groups import GroupMember, default_group, resolved
 from rushlight.distributed.initialization import new_group
 from rushlight.machine.cuda import runtime
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from rushlight.distributed.process_group import ProcessGroup
+
 
 def new_subgroups(
-    group_size=None, group=None, timeout=None, backend=None, pg_options=None, group_desc=None
-):
+    group_size: int | None = None,
+    group: ProcessGroup | int | None = None,
+    timeout: timedelta | float | None = None,
+    backend: str | None = None,
+    pg_options: object = None,
+    group_desc: str | None = None,
+) -> tuple[ProcessGroup | int | None, list[ProcessGroup | int]]:
     """Divide all ranks into groups of `group_size` neighbours, by default as many as this machine
     has GPUs; returns (this rank's group, all)."""
     world = default_group()
@@ -29,8 +42,12 @@ def new_subgroups(
 
 
 def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list, timeout=None, backend=None, pg_options=None, group_desc=None
-):
+    ranks_per_subgroup_list: Sequence[Sequence[int]],
+    timeout: timedelta | float | None = None,
+    backend: str | None = None,
+    pg_options: object = None,
+    group_desc: str | None = None,
+) -> tuple[ProcessGroup | int | None, list[ProcessGroup | int]]:
     """Make a group of each list of ranks, no rank twice; returns (this rank's group, all)."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
@@ -50,8 +67,13 @@ def new_subgroups_by_enumeration(
 
 
 def split_group(
-    parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None, backend=None
-):
+    parent_pg: ProcessGroup | None = None,
+    split_ranks: Sequence[Sequence[int]] | None = None,
+    timeout: timedelta | float | None = None,
+    pg_options: object = None,
+    group_desc: str | None = None,
+    backend: str | None = None,
+) -> ProcessGroup | int | None:
     """This rank's group of those into which `split_ranks` (lists of ranks of the parent) divides
     the parent; None if it is in none."""
     parent = resolved(parent_pg)

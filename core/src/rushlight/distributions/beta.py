@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import TYPE_CHECKING
 
 from rushlight import Size, lgamma, stack, tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.dirichlet import Dirichlet
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.utils import broadcast_all
+
+if TYPE_CHECKING:
+    from rushlight.tensor.tensor import Tensor
 
 __all__ = ["Beta"]
 
@@ -23,7 +27,9 @@ class Beta(ExponentialFamily):
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, concentration1, concentration0, validate_args=None):
+    def __init__(
+        self, concentration1: Tensor | float, concentration0: Tensor | float, validate_args=None
+    ):
         if isinstance(concentration1, Real) and isinstance(concentration0, Real):
             both = tensor([float(concentration1), float(concentration0)])
         else:

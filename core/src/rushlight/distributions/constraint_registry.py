@@ -7,8 +7,13 @@
 from __future__ import annotations
 
 from numbers import Number
+from typing import TYPE_CHECKING
 
 from rushlight.distributions import constraints, transforms
+
+if TYPE_CHECKING:
+    from rushlight.distributions.constraints import Constraint
+    from rushlight.distributions.transform import Transform
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
@@ -36,7 +41,7 @@ class ConstraintRegistry:
         self._registry[constraint] = factory
         return factory
 
-    def __call__(self, constraint):
+    def __call__(self, constraint: Constraint) -> Transform:
         """The transform into a constraint; NotImplementedError where none is registered."""
         factory = self._registry.get(type(constraint))
         if factory is None:

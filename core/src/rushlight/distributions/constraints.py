@@ -6,6 +6,8 @@ A constraint tells with ``check(value)`` which elements are in it: a bool tensor
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rushlight import (
     Tensor,
     finfo,
@@ -23,6 +25,9 @@ from rushlight import (
     stack as stack_tensors,
 )
 from rushlight.distributions.utils import all_true
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "Constraint",
@@ -139,7 +144,7 @@ class _DependentProperty(property, _Dependent):
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
-def is_dependent(constraint) -> bool:
+def is_dependent(constraint: Constraint) -> bool:
     """Whether a constraint depends on other values and so cannot be checked alone."""
     return isinstance(constraint, _Dependent)
 
@@ -421,7 +426,7 @@ class _IndependentConstraint(Constraint):
 class MixtureSameFamilyConstraint(Constraint):
     """The support of a mixture: that of its components, whose dimension is not part of values."""
 
-    def __init__(self, base_constraint):
+    def __init__(self, base_constraint: Constraint):
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint is a Constraint; got {base_constraint!r}")
         self.base_constraint = base_constraint
@@ -454,7 +459,7 @@ class MixtureSameFamilyConstraint(Constraint):
 class _Cat(Constraint):
     """A concatenation of values of several constraints along `dim`, of `lengths` each."""
 
-    def __init__(self, cseq, dim=0, lengths=None):
+    def __init__(self, cseq: Sequence[Constraint], dim=0, lengths: Sequence[int] | None = None):
         if not all(isinstance(c, Constraint) for c in cseq):
             raise AssertionError("cat takes a sequence of constraints")
         self.cseq, self.dim = list(cseq), dim

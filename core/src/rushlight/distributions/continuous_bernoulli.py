@@ -25,7 +25,13 @@ class ContinuousBernoulli(BinaryProbabilities, ExponentialFamily):
     _expandable = {"probs": 0, "logits": 0}
     _shared = ("_lims",)
 
-    def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None):
+    def __init__(
+        self,
+        probs=None,
+        logits=None,
+        lims: tuple[float, float] = (0.499, 0.501),
+        validate_args=None,
+    ):
         self._take(probs, logits)
         if probs is not None:
             if validate_args is not None and validate_args:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 from rushlight import Size, Tensor, exp, no_grad
 from rushlight.distributions import constraints
 from rushlight.distributions.utils import all_true, lazy_property
 from rushlight.errors import shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Distribution"]
 
@@ -37,7 +41,9 @@ class Distribution:
             raise ValueError(f"set_default_validate_args expects True or False, got {value!r}")
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
+    def __init__(
+        self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args=None
+    ):
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Number
+from typing import TYPE_CHECKING
 
 from rushlight import (
     Tensor,
@@ -23,6 +24,9 @@ from rushlight.distributions import constraints
 from rushlight.distributions.transform import Transform
 from rushlight.distributions.utils import _sum_rightmost, broadcast_all, lazy_property
 from rushlight.nn.functional import softplus
+
+if TYPE_CHECKING:
+    from rushlight.distributions.distribution import Distribution
 
 
 class _Kind(Transform):
@@ -60,7 +64,7 @@ class PowerTransform(Transform):
     codomain = constraints.positive
     bijective = True
 
-    def __init__(self, exponent, cache_size=0):
+    def __init__(self, exponent: Tensor | float, cache_size=0):
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
@@ -267,7 +271,7 @@ class CumulativeDistributionTransform(Transform):
     codomain = constraints.unit_interval
     sign = +1
 
-    def __init__(self, distribution, cache_size=0):
+    def __init__(self, distribution: Distribution, cache_size=0):
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 

@@ -22,7 +22,9 @@ class Independent(Distribution):
 
     arg_constraints = {}
 
-    def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
+    def __init__(
+        self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args=None
+    ):
         batch, event = base_distribution.batch_shape, base_distribution.event_shape
         if reinterpreted_batch_ndims > len(batch):
             raise ValueError(

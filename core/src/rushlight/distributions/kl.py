@@ -5,8 +5,16 @@ from __future__ import annotations
 import functools
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 from rushlight import full_like
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rushlight.distributions.distribution import Distribution
+    from rushlight.tensor.tensor import Tensor
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -14,7 +22,7 @@ _KL_REGISTRY: dict = {}
 _KL_MEMOIZE: dict = {}
 
 
-def register_kl(type_p, type_q):
+def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Callable[..., Any]:
     """A decorator that registers ``function(p, q)`` for two classes and their subclasses.
 
     Of several that fit, the one of the nearest classes is taken, p before q.
@@ -61,7 +69,7 @@ def _dispatch_kl(type_p, type_q):
     return _KL_REGISTRY[by_p]
 
 
-def kl_divergence(p, q):
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """``KL(p || q)``, of the batch shape; NotImplementedError for pairs without a formula.
 
     >>> from rushlight.distributions import Normal, kl_divergence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rushlight import digamma, full_like, lgamma, where
 from rushlight.distributions import constraints
@@ -10,6 +11,9 @@ from rushlight.distributions.transformed_distribution import TransformedDistribu
 from rushlight.distributions.transforms import AffineTransform, PowerTransform
 from rushlight.distributions.uniform import Uniform
 from rushlight.distributions.utils import broadcast_all, euler_constant
+
+if TYPE_CHECKING:
+    from rushlight.tensor.tensor import Tensor
 
 __all__ = ["Kumaraswamy"]
 
@@ -31,7 +35,9 @@ class Kumaraswamy(TransformedDistribution):
     has_rsample = True
     _expandable = {"concentration1": 0, "concentration0": 0}
 
-    def __init__(self, concentration1, concentration0, validate_args=None):
+    def __init__(
+        self, concentration1: Tensor | float, concentration0: Tensor | float, validate_args=None
+    ):
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         base = Uniform(
             full_like(self.concentration0, 0),

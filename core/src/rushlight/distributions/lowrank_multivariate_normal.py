@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rushlight import broadcast_shapes, linalg, matmul
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv
 from rushlight.distributions.utils import _standard_normal, lazy_property
+
+if TYPE_CHECKING:
+    from rushlight.tensor.tensor import Tensor
 
 __all__ = ["LowRankMultivariateNormal"]
 
@@ -47,7 +51,7 @@ class LowRankMultivariateNormal(Distribution):
     _expandable = {"loc": 1, "cov_factor": 2, "cov_diag": 1}
     _shared = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
 
-    def __init__(self, loc, cov_factor, cov_diag, validate_args=None):
+    def __init__(self, loc, cov_factor: Tensor, cov_diag: Tensor, validate_args=None):
         if loc.dim() < 1:
             raise ValueError("LowRankMultivariateNormal: loc must have one dimension or more")
         event = tuple(loc.shape[-1:])

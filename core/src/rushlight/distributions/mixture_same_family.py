@@ -18,7 +18,12 @@ class MixtureSameFamily(Distribution):
     arg_constraints = {}
     has_rsample = False
 
-    def __init__(self, mixture_distribution, component_distribution, validate_args=None):
+    def __init__(
+        self,
+        mixture_distribution: Distribution,
+        component_distribution: Distribution,
+        validate_args=None,
+    ):
         self._mixture_distribution = mixture_distribution
         self._component_distribution = component_distribution
         _check_mixture(mixture_distribution, component_distribution)

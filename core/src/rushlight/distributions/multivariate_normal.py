@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rushlight import broadcast_shapes, cholesky_inverse, eye, flip, linalg, matmul
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.utils import _standard_normal, lazy_property
+
+if TYPE_CHECKING:
+    from rushlight.tensor.tensor import Tensor
 
 __all__ = ["MultivariateNormal"]
 
@@ -78,9 +82,9 @@ class MultivariateNormal(Distribution):
     def __init__(
         self,
         loc,
-        covariance_matrix=None,
-        precision_matrix=None,
-        scale_tril=None,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
         validate_args=None,
     ):
         if loc.dim() < 1:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import weakref
+from typing import TYPE_CHECKING
 
 from rushlight import Size, zeros_like
 from rushlight.distributions import constraints
 from rushlight.distributions.utils import _sum_rightmost, lazy_property
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rushlight.tensor.tensor import Tensor
 
 
 class Transform:
@@ -73,7 +79,7 @@ class Transform:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Tensor:
         """y of x."""
         if self._cache_size == 0:
             return self._call(x)
@@ -189,7 +195,7 @@ def check_dimensions(value, needed):
 class ComposeTransform(Transform):
     """Several transforms one after the other, the first of `parts` first."""
 
-    def __init__(self, parts, cache_size=0):
+    def __init__(self, parts: Sequence[Transform], cache_size=0):
         if cache_size:
             parts = [part.with_cache(cache_size) for part in parts]
         super().__init__(cache_size=cache_size)
@@ -301,7 +307,7 @@ class IndependentTransform(Transform):
     """A transform whose last `reinterpreted_batch_ndims` batch dimensions belong to the event, so
     that its log determinant sums over them."""
 
-    def __init__(self, base_transform, reinterpreted_batch_ndims, cache_size=0):
+    def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size=0):
         super().__init__(cache_size=cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -365,7 +371,7 @@ class ReshapeTransform(Transform):
 
     bijective = True
 
-    def __init__(self, in_shape, out_shape, cache_size=0):
+    def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size=0):
         self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
             raise ValueError(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rushlight import Size, no_grad
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.independent import Independent
 from rushlight.distributions.transforms import ComposeTransform, Transform
 from rushlight.distributions.utils import _sum_rightmost
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["TransformedDistribution"]
 
@@ -33,7 +38,12 @@ class TransformedDistribution(Distribution):
     # Attributes of subclasses to expand beside base_dist.
     _expandable = {}
 
-    def __init__(self, base_distribution, transforms, validate_args=None):
+    def __init__(
+        self,
+        base_distribution: Distribution,
+        transforms: Transform | Sequence[Transform],
+        validate_args=None,
+    ):
         self.transforms = _list_of(transforms)
         base_shape = tuple(base_distribution.batch_shape + base_distribution.event_shape)
         transform = ComposeTransform(self.transforms)

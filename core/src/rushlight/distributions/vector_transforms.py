@@ -4,6 +4,7 @@ and correlation matrices; parts of vectors transformed one by one."""
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rushlight import (
     cat,
@@ -23,6 +24,9 @@ from rushlight.distributions.utils import (
     vec_to_tril_matrix,
 )
 from rushlight.nn.functional import logsigmoid, pad, softplus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def _needs(shape, dims=1):
@@ -177,7 +181,9 @@ def _check_parts(name, transforms):
 class CatTransform(Transform):
     """Slices along `dim`, of `lengths` each, transformed one by one and concatenated again."""
 
-    def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
+    def __init__(
+        self, tseq: Sequence[Transform], dim=0, lengths: Sequence[int] | None = None, cache_size=0
+    ):
         _check_parts("CatTransform", tseq)
         if cache_size:
             tseq = [t.with_cache(cache_size) for t in tseq]
@@ -254,7 +260,7 @@ class CatTransform(Transform):
 class StackTransform(Transform):
     """Slices of one along `dim` transformed one by one and stacked again."""
 
-    def __init__(self, tseq, dim=0, cache_size=0):
+    def __init__(self, tseq: Sequence[Transform], dim=0, cache_size=0):
         _check_parts("StackTransform", tseq)
         if cache_size:
             tseq = [t.with_cache(cache_size) for t in tseq]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from numbers import Number
+from typing import TYPE_CHECKING
 
 from rushlight import (
     Size,
@@ -26,6 +27,9 @@ from rushlight.distributions.chi2 import Chi2
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.multivariate_normal import _precision_to_scale_tril, check_one_matrix
 from rushlight.distributions.utils import all_true, lazy_property
+
+if TYPE_CHECKING:
+    from rushlight.tensor.tensor import Tensor
 
 __all__ = ["Wishart"]
 
@@ -64,9 +68,9 @@ class Wishart(ExponentialFamily):
     def __init__(
         self,
         df,
-        covariance_matrix=None,
-        precision_matrix=None,
-        scale_tril=None,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
         validate_args=None,
     ):
         check_one_matrix(covariance_matrix, precision_matrix, scale_tril, AssertionError)

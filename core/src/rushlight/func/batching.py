@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from rushlight.func.trees import prefix_leaves
 from rushlight.ops._transforms.batching import VmapLevel, batched, fallbacks, is_batched
@@ -11,6 +12,10 @@ from rushlight.random import get_rng_state, set_rng_state
 from rushlight.tensor.dispatch import innermost
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 __all__ = ["debug_unwrap", "fallback_counts", "vmap"]
 
@@ -33,7 +38,14 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     return tensor._inner if isinstance(tensor, Wrapped) else tensor
 
 
-def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+def vmap(
+    func: Callable[..., Any],
+    in_dims=0,
+    out_dims=0,
+    randomness="error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """`func` for every example along a dimension of its arguments, all at once.
 
     `in_dims` says which dimension of each argument is mapped over: an int, None for an argument

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from rushlight.dtypes import FLOAT
 from rushlight.func.batching import vmap
@@ -21,10 +22,21 @@ from rushlight.ops._transforms.wrappers import shed
 from rushlight.ops.creation.tensors import ones_like, zeros
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 __all__ = ["hessian", "jacfwd", "jvp", "linearize"]
 
 
-def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+def jvp(
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    *,
+    strict=False,
+    has_aux=False,
+) -> tuple[Any, ...]:
     """``(func(*primals), J @ tangents)``: the value, and its derivative along `tangents`.
 
     With `strict` an output that does not depend on the primals is an error; otherwise its
@@ -87,7 +99,13 @@ def _check_tangents(leaves, moves, spec, move_spec):
             )
 
 
-def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux=False,
+    *,
+    randomness="error",
+) -> Callable[..., Any]:
     """The Jacobian by forward mode, all columns in one batched pass: for an output of shape S and
     an argument of shape T a tensor of shape ``(*S, *T)``."""
     check_argnums("jacfwd", argnums)
@@ -135,7 +153,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     return wrapper
 
 
-def hessian(func, argnums=0):
+def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The second derivatives of a scalar function: forward mode over reverse mode.
 
     >>> import rushlight
@@ -146,7 +164,7 @@ def hessian(func, argnums=0):
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def linearize(func, *primals):
+def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., Any]]:
     """``(func(*primals), push)``: ``push(*tangents)`` gives the derivative along tangents like the
     primals. `func` runs once, here: `push` only repeats what is linear."""
     leaves, spec = flat_tensors(primals, "linearize", "primals")

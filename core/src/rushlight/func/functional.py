@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from rushlight.func.trees import map_tensors
 from rushlight.ops._transforms.tracking import TrackingLevel, lifted
 from rushlight.ops._transforms.wrappers import shed
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 __all__ = ["functionalize"]
 
 
-def functionalize(func, *, remove="mutations"):
+def functionalize(func: Callable[..., Any], *, remove="mutations") -> Callable[..., Any]:
     """`func` with every write inside of it computed as a new value, views included; what it writes
     to its arguments is copied into them at the end, once.
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rushlight.nn.module import Module
 from rushlight.ops.shape.joining import stack
 from rushlight.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def functional_call(
-    module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False
-):
+    module,
+    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
+    args: object = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights=True,
+    strict=False,
+) -> Any:
     """``module(*args, **kwargs)`` with other parameters and buffers, given by their names.
 
     `parameter_and_buffer_dicts` is a dict or a sequence of dicts; names they leave out keep the
@@ -104,7 +116,7 @@ def _places(module, tensors, tie_weights, strict):
     return places
 
 
-def stack_module_state(models):
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
     """``(parameters, buffers)`` of modules of one architecture, each stacked along a new first
     dimension, for ``vmap`` over an ensemble."""
     models = list(models)
@@ -136,7 +148,7 @@ def _leaf(name, tensors):
     return stack([t.detach() for t in tensors]).requires_grad_(flags.pop())
 
 
-def replace_all_batch_norm_modules_(root):
+def replace_all_batch_norm_modules_(root: Module) -> Module:
     """Let every batch normalization in a module use the batch's own statistics only, which `vmap`
     can run; returns the module."""
     from rushlight.nn.normalization import _BatchNorm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from rushlight.autograd.mode import recorded
 from rushlight.dtypes import COMPLEX, FLOAT
@@ -19,6 +20,10 @@ from rushlight.ops._transforms.differentiation import grad_level, zero_like
 from rushlight.ops.creation.tensors import zeros
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 __all__ = ["grad", "grad_and_value", "jacrev", "vjp"]
 
@@ -47,7 +52,9 @@ def _with_aux(name, found):
     return found
 
 
-def grad_and_value(func, argnums=0, has_aux=False):
+def grad_and_value(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux=False
+) -> Callable[..., Any]:
     """A function that gives ``(gradient, value)`` of a scalar function, by the arguments numbered
     `argnums`; with `has_aux` the function gives ``(value, aux)`` and the result is
     ``(gradient, (value, aux))``."""
@@ -101,7 +108,9 @@ def _check_scalar(output):
         raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a real scalar")
 
 
-def grad(func, argnums=0, has_aux=False):
+def grad(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux=False
+) -> Callable[..., Any]:
     """The gradient of a scalar function, by the arguments numbered `argnums`.
 
     >>> import rushlight
@@ -118,7 +127,7 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
-def vjp(func, *primals, has_aux=False):
+def vjp(func: Callable[..., Any], *primals, has_aux=False) -> tuple[Any, ...]:
     """``(func(*primals), pull)``: ``pull(cotangents)`` gives a tuple of gradients, one a primal.
 
     With `has_aux` the function gives ``(output, aux)``, and so does this before `pull`.
@@ -190,7 +199,14 @@ def _check_cotangents(given, given_spec, outs, out_spec):
             )
 
 
-def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+def jacrev(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux=False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy=False,
+) -> Callable[..., Any]:
     """The Jacobian by reverse mode, all rows in one batched pass, or `chunk_size` rows at a time:
     for an output of shape S and an argument of shape T a tensor of shape ``(*S, *T)``."""
     if chunk_size is not None and not chunk_size > 0:

@@ -16,6 +16,11 @@ import time
 import traceback
 import warnings
 import weakref
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 logger = logging.getLogger(__name__)
@@ -39,7 +44,14 @@ class ProcessRaisedException(ProcessException):
 class ProcessExitedException(ProcessException):
     """A process ended by a signal or with an exit status of its own."""
 
-    def __init__(self, msg, error_index, error_pid, exit_code, signal_name=None):
+    def __init__(
+        self,
+        msg: str,
+        error_index: int,
+        error_pid: int,
+        exit_code: int,
+        signal_name: str | None = None,
+    ):
         super().__init__(msg, error_index, error_pid)
         self.exit_code, self.signal_name = exit_code, signal_name
 
@@ -163,12 +175,19 @@ class ProcessContext:
 class SpawnContext(ProcessContext):
     """The former name of :class:`ProcessContext`."""
 
-    def __init__(self, processes, error_files):
+    def __init__(self, processes: Sequence[Any], error_files: Sequence[str]):
         warnings.warn("SpawnContext is called ProcessContext now.", stacklevel=2)
         super().__init__(processes, error_files)
 
 
-def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+def start_processes(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs=1,
+    join=True,
+    daemon=False,
+    start_method="spawn",
+) -> ProcessContext | None:
     """Run ``fn(i, *args)`` in `nprocs` processes, for i from 0.
 
     With `join` waits for all of them and returns None; if one fails the others are stopped and its
@@ -191,7 +210,14 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
     return None
 
 
-def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs=1,
+    join=True,
+    daemon=False,
+    start_method="spawn",
+) -> ProcessContext | None:
     """:func:`start_processes` with new interpreters; `fn` must be importable from its module."""
     if start_method != "spawn":
         warnings.warn(

@@ -325,7 +325,7 @@ class Hardtanh(Module):
 class Threshold(Module):
     """`x` where it exceeds `threshold`, else `value`."""
 
-    def __init__(self, threshold, value, inplace=False):
+    def __init__(self, threshold, value: float, inplace=False):
         super().__init__()
         self.threshold, self.value, self.inplace = threshold, value, inplace
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from typing import TYPE_CHECKING
 
 from rushlight.nn import functional as F
 from rushlight.nn.containers import ModuleList, Sequential
 from rushlight.nn.linear import Linear
 from rushlight.nn.module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
@@ -24,7 +28,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self,
         in_features,
         n_classes,
-        cutoffs,
+        cutoffs: Sequence[int],
         div_value=4.0,
         head_bias=False,
         device=None,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rushlight.autograd.mode import no_grad
 from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation.tensors import empty
+
+if TYPE_CHECKING:
+    from rushlight.tensor.tensor import Tensor
 
 
 class _Table(Module):
@@ -60,7 +65,7 @@ class Embedding(_Table):
         norm_type=2.0,
         scale_grad_by_freq=False,
         sparse=False,
-        _weight=None,
+        _weight: Tensor | None = None,
         _freeze=False,
         device=None,
         dtype=None,
@@ -117,7 +122,7 @@ class EmbeddingBag(_Table):
         scale_grad_by_freq=False,
         mode="mean",
         sparse=False,
-        _weight=None,
+        _weight: Tensor | None = None,
         include_last_offset=False,
         padding_idx=None,
         device=None,

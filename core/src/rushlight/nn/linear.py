@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation.tensors import empty
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Linear(Module):
@@ -108,7 +112,7 @@ class Flatten(Module):
 class Unflatten(Module):
     """One dimension as several."""
 
-    def __init__(self, dim, unflattened_size):
+    def __init__(self, dim, unflattened_size: Sequence[int]):
         super().__init__()
         self.dim, self.unflattened_size = dim, unflattened_size
 

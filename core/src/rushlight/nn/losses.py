@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rushlight.nn import functional as F
 from rushlight.nn.module import Module
 from rushlight.ops.losses.pointwise_losses import reduction_of
+
+if TYPE_CHECKING:
+    from rushlight.tensor.tensor import Tensor
 
 
 class _Loss(Module):
@@ -26,7 +31,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
     def __init__(
         self,
-        weight=None,
+        weight: Tensor | None = None,
         size_average=None,
         ignore_index=-100,
         reduce=None,
@@ -52,7 +57,12 @@ class NLLLoss(_WeightedLoss):
     """Minus the log-probability of the target class."""
 
     def __init__(
-        self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+        self,
+        weight: Tensor | None = None,
+        size_average=None,
+        ignore_index=-100,
+        reduce=None,
+        reduction="mean",
     ):
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
@@ -76,7 +86,12 @@ class BCEWithLogitsLoss(_Loss):
     """Binary cross entropy of logits."""
 
     def __init__(
-        self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+        self,
+        weight: Tensor | None = None,
+        size_average=None,
+        reduce=None,
+        reduction="mean",
+        pos_weight: Tensor | None = None,
     ):
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)

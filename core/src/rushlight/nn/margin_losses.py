@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rushlight.nn import functional as F
 from rushlight.nn.distance import PairwiseDistance
 from rushlight.nn.linear import Linear
 from rushlight.nn.losses import NLLLoss, _Loss, _WeightedLoss
 from rushlight.nn.module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rushlight.tensor.tensor import Tensor
 
 
 class CTCLoss(_Loss):
@@ -35,7 +41,13 @@ class MultiMarginLoss(_WeightedLoss):
     """``sum_j max(0, margin - x[y] + x[j]) ** p / C``."""
 
     def __init__(
-        self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
+        self,
+        p=1,
+        margin=1.0,
+        weight: Tensor | None = None,
+        size_average=None,
+        reduce=None,
+        reduction="mean",
     ):
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
@@ -72,7 +84,14 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 class TripletMarginWithDistanceLoss(_Loss):
     """:class:`TripletMarginLoss` with a distance of one's own."""
 
-    def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin=1.0,
+        swap=False,
+        reduction="mean",
+    ):
         super().__init__(reduction=reduction)
         if margin <= 0:
             raise ValueError(
@@ -119,15 +138,15 @@ class LinearCrossEntropyLoss(Module):
         in_features,
         num_classes,
         *,
-        out_features=(),
+        out_features: Sequence[int] = (),
         bias=False,
         device=None,
         dtype=None,
         reduction="mean",
-        weight=None,
+        weight: Tensor | None = None,
         ignore_index=None,
         label_smoothing=0.0,
-        options=None,
+        options: object = None,
     ):
         super().__init__()
         self.in_features, self.num_classes = in_features, num_classes

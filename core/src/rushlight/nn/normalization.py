@@ -308,7 +308,7 @@ class GroupNorm(Module):
     def __init__(
         self,
         num_groups,
-        num_channels,
+        num_channels: int,
         eps=1e-05,
         affine=True,
         device=None,

@@ -35,7 +35,7 @@ def _amounts(padding, count):
 
 
 class _ConstantPad(_Padding):
-    def __init__(self, padding, value):
+    def __init__(self, padding, value: float):
         super().__init__(padding)
         self.value = value
 

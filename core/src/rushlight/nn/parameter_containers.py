@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING
 
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 
 def _as_parameter(value):
@@ -35,7 +40,7 @@ def _printed(container, pairs, typed):
 class ParameterList(Module):
     """A list whose tensors are registered as parameters."""
 
-    def __init__(self, values=None):
+    def __init__(self, values: Iterable[Any] | None = None):
         super().__init__()
         self._size = 0
         if values is not None:

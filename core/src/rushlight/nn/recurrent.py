@@ -451,7 +451,7 @@ class RNN(RNNBase):
 class RNNCellBase(Module):
     """What RNNCell, LSTMCell and GRUCell share."""
 
-    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
+    def __init__(self, input_size, hidden_size, bias, num_chunks: int, device=None, dtype=None):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         kind = {"device": device, "dtype": dtype}

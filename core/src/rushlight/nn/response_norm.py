@@ -57,7 +57,7 @@ class SyncBatchNorm(_BatchNorm):
         momentum=0.1,
         affine=True,
         track_running_stats=True,
-        process_group=None,
+        process_group: object = None,
         device=None,
         dtype=None,
         *,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
+from typing import TYPE_CHECKING
 
 from rushlight.autograd.mode import is_grad_enabled
 from rushlight.dtypes import BOOL
@@ -21,6 +22,11 @@ from rushlight.nn.normalization import LayerNorm
 from rushlight.ops.creation.tensors import full
 from rushlight.ops.neural.attention import _additive
 from rushlight.tensor.dispatch import STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rushlight.tensor.tensor import Tensor
 
 
 def _square_mask(size, device=None, dtype=None):
@@ -95,7 +101,7 @@ class TransformerEncoderLayer(_Layer):
         nhead,
         dim_feedforward=2048,
         dropout=0.1,
-        activation=F.relu,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
         layer_norm_eps=1e-05,
         batch_first=False,
         norm_first=False,
@@ -135,7 +141,7 @@ class TransformerDecoderLayer(_Layer):
         nhead,
         dim_feedforward=2048,
         dropout=0.1,
-        activation=F.relu,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
         layer_norm_eps=1e-05,
         batch_first=False,
         norm_first=False,
@@ -185,7 +191,12 @@ class TransformerEncoder(Module):
     """`num_layers` copies of an encoder layer, one after the other, and a final norm."""
 
     def __init__(
-        self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True
+        self,
+        encoder_layer: Module,
+        num_layers,
+        norm: Module | None = None,
+        enable_nested_tensor=True,
+        mask_check=True,
     ):
         super().__init__()
         self.layers = _get_clones(encoder_layer, num_layers)
@@ -256,7 +267,7 @@ def _nestable(layer):
 class TransformerDecoder(Module):
     """`num_layers` copies of a decoder layer, one after the other, and a final norm."""
 
-    def __init__(self, decoder_layer, num_layers, norm=None):
+    def __init__(self, decoder_layer: Module, num_layers, norm: Module | None = None):
         super().__init__()
         self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm

@@ -23,7 +23,7 @@ class Adafactor(FormulaOptimizer):
         params,
         lr=0.01,
         beta2_decay=-0.8,
-        eps=(None, 0.001),
+        eps: tuple[float | None, float] = (None, 0.001),
         d=1.0,
         weight_decay=0.0,
         *,

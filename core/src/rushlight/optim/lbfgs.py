@@ -25,11 +25,11 @@ class LBFGS(Optimizer):
         params,
         lr=1,
         max_iter=20,
-        max_eval=None,
+        max_eval: int | None = None,
         tolerance_grad=1e-07,
         tolerance_change=1e-09,
         history_size=100,
-        line_search_fn=None,
+        line_search_fn: str | None = None,
     ):
         check_rate(lr)
         super().__init__(params, {

@@ -26,10 +26,10 @@ class Muon(FormulaOptimizer):
         weight_decay=0.1,
         momentum=0.95,
         nesterov=True,
-        ns_coefficients=(3.4445, -4.775, 2.0315),
+        ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
         eps=1e-07,
         ns_steps=5,
-        adjust_lr_fn=None,
+        adjust_lr_fn: str | None = None,
     ):
         check_single("lr", lr)
         for name, value in (

@@ -6,6 +6,7 @@ import copy
 import itertools
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rushlight.autograd.mode import no_grad
 from rushlight.dtypes import int64
@@ -13,6 +14,12 @@ from rushlight.nn.module import Module
 from rushlight.nn.normalization import _BatchNorm
 from rushlight.ops.creation.tensors import tensor
 from rushlight.optim.lr_scheduler.scheduler import LRScheduler, per_group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from rushlight.tensor.tensor import Tensor
 
 __all__ = [
     "SWALR",
@@ -91,7 +98,14 @@ class AveragedModel(Module):
     lists in place. Buffers are averaged with ``use_buffers=True``, else copied.
     """
 
-    def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
+    def __init__(
+        self,
+        model: Module,
+        device=None,
+        avg_fn: Callable[..., Tensor] | None = None,
+        multi_avg_fn: Callable[..., None] | None = None,
+        use_buffers=False,
+    ):
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -141,7 +155,7 @@ class AveragedModel(Module):
 
 
 @no_grad()
-def update_bn(loader, model, device=None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device=None) -> None:
     """Compute the running statistics of all batch norms of a model anew, over a loader's batches.
 
     Batches are tensors, or lists and tuples whose first entry is the input.
@@ -168,7 +182,14 @@ def update_bn(loader, model, device=None) -> None:
 class SWALR(LRScheduler):
     """Anneal the learning rate to `swa_lr` in `anneal_epochs` and keep it. (Izmailov et al.)"""
 
-    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
+    def __init__(
+        self,
+        optimizer,
+        swa_lr: float | list[float],
+        anneal_epochs=10,
+        anneal_strategy="cos",
+        last_epoch=-1,
+    ):
         rates = per_group("swa_lr", optimizer, swa_lr)
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["swa_lr"] = rate

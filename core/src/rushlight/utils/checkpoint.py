@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from typing import TYPE_CHECKING
 
 from rushlight import cuda, refusals
 from rushlight.amp.mode import restore as restore_autocast
@@ -34,6 +35,13 @@ from rushlight.utils.selective_checkpoint import (
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from rushlight.nn.containers import Sequential
 
 __all__ = [
     "CheckpointError",
@@ -77,7 +85,9 @@ def get_device_states(*args) -> tuple[list[int], list[Tensor]]:
     return devices, [cuda.get_rng_state(n) for n in devices]
 
 
-def set_device_states(devices, states, *, device_type=None) -> None:
+def set_device_states(
+    devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
+) -> None:
     """Set the random states of GPUs, as :func:`get_device_states` gave them."""
     if device_type not in (None, "cuda", "cpu", "meta"):
         raise NotImplementedError(f"set_device_states: random states of {device_type!r} devices")
@@ -103,21 +113,23 @@ def set_checkpoint_debug_enabled(enabled: bool | None):
         _debugging.wanted = previous
 
 
-def noop_context_fn():
+def noop_context_fn() -> tuple[AbstractContextManager, AbstractContextManager]:
     """Two contexts that change nothing: for the first run and for the second."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 def checkpoint(
-    function,
+    function: Callable[..., Any],
     *args,
     use_reentrant: bool | None = None,
-    context_fn=noop_context_fn,
+    context_fn: Callable[
+        [], tuple[AbstractContextManager, AbstractContextManager]
+    ] = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
     **kwargs,
-):
+) -> Any:
     """``function(*args, **kwargs)``, keeping its inputs only; backward runs it a second time.
 
     `preserve_rng_state` (default True) makes the second run draw the same random numbers. With
@@ -364,7 +376,7 @@ class CheckpointFunction(Function):
         return (None, None, *(a.grad if isinstance(a, Tensor) else None for a in fresh))
 
 
-def check_backward_validity(inputs) -> None:
+def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn where no gradient can flow through a checkpoint: none of its inputs requires one."""
     if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
         warnings.warn(
@@ -406,7 +418,13 @@ def _reentrant(function, keep_random, args):
     return CheckpointFunction.apply(function, keep_random, *args)
 
 
-def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+def checkpoint_sequential(
+    functions: Sequential | Sequence[Callable[..., Any]],
+    segments: int,
+    input,
+    use_reentrant: bool | None = None,
+    **kwargs,
+) -> Tensor:
     """A sequence of modules on `input`, all but the last of its `segments` checkpointed."""
     keep_random = kwargs.pop("preserve_rng_state", True)
     if kwargs:

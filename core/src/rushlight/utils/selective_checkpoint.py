@@ -43,7 +43,7 @@ class SelectiveCheckpointContext:
     """What a policy is told. It decides in the first run, so `is_recompute` is False there; the
     result of the op is there if it is known by then."""
 
-    def __init__(self, *, is_recompute: bool, op_output=None):
+    def __init__(self, *, is_recompute: bool, op_output: object = None):
         self.is_recompute, self.op_output = is_recompute, op_output
 
 

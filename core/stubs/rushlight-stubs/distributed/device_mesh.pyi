@@ -1,11 +1,16 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Sequence
 from rushlight._words import _int
+from rushlight._words import _str
+from rushlight.distributed.process_group import ProcessGroup
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class DeviceMesh:
-    def __init__(self, device_type: Any, mesh: Any, *, mesh_dim_names: Any = ..., backend_override: Any = ..., _groups: Any = ...) -> None: ...
+    def __init__(self, device_type: _str, mesh: Tensor | Any | Sequence[Any], *, mesh_dim_names: Sequence[_str] | None = ..., backend_override: Mapping[_int | _str, object] | None = ..., _groups: Sequence[ProcessGroup] | None = ...) -> None: ...
     @property
     def mesh(self) -> Any: ...
     @property
@@ -21,4 +26,4 @@ class DeviceMesh:
     def __getitem__(self, mesh_dim_names: Any) -> DeviceMesh: ...
     @staticmethod
     def from_group(group: Any, device_type: Any, mesh: Any = ..., *, mesh_dim_names: Any = ...) -> DeviceMesh: ...
-def init_device_mesh(device_type: Any, mesh_shape: Any, *, mesh_dim_names: Any = ..., backend_override: Any = ...) -> Any: ...
+def init_device_mesh(device_type: _str, mesh_shape: Sequence[_int], *, mesh_dim_names: Sequence[_str] | None = ..., backend_override: Mapping[_int | _str, object] | None = ...) -> DeviceMesh: ...

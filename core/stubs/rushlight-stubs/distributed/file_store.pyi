@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from os import PathLike
 from rushlight._words import _bool
 from rushlight._words import _int
+from rushlight._words import _str
 from rushlight.distributed.stores import Store
 from typing import Any
 
 class FileStore(Store):
-    def __init__(self, file_name: Any, world_size: _int = ...) -> None: ...
+    def __init__(self, file_name: _str | PathLike[_str][_str], world_size: _int = ...) -> None: ...
     def set(self, key: Any, value: Any) -> None: ...
     def add(self, key: Any, value: _int) -> _int: ...
     def append(self, key: Any, value: Any) -> None: ...

@@ -1,8 +1,9 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
-from rushlight._words import _float
+from collections.abc import Callable
 from rushlight.distributions.constraint_registry import ConstraintRegistry
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 from rushlight.distributions.elementwise_transforms import AbsTransform as AbsTransform
@@ -69,6 +70,6 @@ from rushlight.distributions.weibull import Weibull as Weibull
 from rushlight.distributions.wishart import Wishart as Wishart
 biject_to: ConstraintRegistry
 identity_transform: ComposeTransform
-def kl_divergence(p: _float, q: Any) -> Any: ...
-def register_kl(type_p: Any, type_q: Any) -> Any: ...
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor: ...
+def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Callable[..., Any]: ...
 transform_to: ConstraintRegistry

@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 from rushlight._words import _bool
+from rushlight._words import _float
 from rushlight.distributions.exp_family import ExponentialFamily
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Beta(ExponentialFamily):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, concentration1: Tensor | _float, concentration0: Tensor | _float, validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
     @property
     def mean(self) -> Any: ...

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from rushlight._words import Number
 from rushlight._words import _bool
+from rushlight._words import _float
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.probabilities import BinaryProbabilities
 from rushlight.tensor.tensor import Tensor
@@ -12,7 +13,7 @@ class ContinuousBernoulli(BinaryProbabilities, ExponentialFamily):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., lims: Any = ..., validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., lims: tuple[_float, _float] = ..., validate_args: _bool | None = ...) -> None: ...
     @property
     def mean(self) -> Any: ...
     @property

@@ -1,7 +1,9 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections.abc import Sequence
 from rushlight._words import _bool
+from rushlight._words import _int
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import Tensor
 from typing import Any
@@ -11,7 +13,7 @@ class Distribution:
     has_enumerate_support: _bool
     @staticmethod
     def set_default_validate_args(value: _bool) -> None: ...
-    def __init__(self, batch_shape: Any = ..., event_shape: Any = ..., validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, batch_shape: Sequence[_int] = ..., event_shape: Sequence[_int] = ..., validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
     @property
     def batch_shape(self) -> Size: ...

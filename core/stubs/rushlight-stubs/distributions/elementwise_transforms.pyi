@@ -3,7 +3,9 @@ from __future__ import annotations
 
 from rushlight._words import Number
 from rushlight._words import _bool
+from rushlight._words import _float
 from rushlight._words import _int
+from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.transform import Transform
 from rushlight.tensor.tensor import Tensor
 from typing import Any
@@ -32,7 +34,7 @@ class CumulativeDistributionTransform(Transform):
     bijective: _bool
     codomain: Any
     sign: _int
-    def __init__(self, distribution: Any, cache_size: _int = ...) -> None: ...
+    def __init__(self, distribution: Distribution, cache_size: _int = ...) -> None: ...
     @property
     def domain(self) -> Any: ...
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any: ...
@@ -47,7 +49,7 @@ class PowerTransform(Transform):
     domain: Any
     codomain: Any
     bijective: _bool
-    def __init__(self, exponent: Any, cache_size: _int = ...) -> None: ...
+    def __init__(self, exponent: Tensor | _float, cache_size: _int = ...) -> None: ...
     def with_cache(self, cache_size: _int = ...) -> Any: ...
     sign: Any
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any: ...

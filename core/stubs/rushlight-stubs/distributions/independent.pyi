@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 from rushlight._words import _bool
+from rushlight._words import _int
 from rushlight.distributions.distribution import Distribution
 from typing import Any
 
 class Independent(Distribution):
     arg_constraints: Any
-    def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: Any, validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: _int, validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
     @property
     def has_rsample(self) -> Any: ...

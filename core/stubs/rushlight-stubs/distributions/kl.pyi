@@ -1,8 +1,10 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
-from rushlight._words import _float
+from collections.abc import Callable
+from rushlight.distributions.distribution import Distribution
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
-def kl_divergence(p: _float, q: Any) -> Any: ...
-def register_kl(type_p: Any, type_q: Any) -> Any: ...
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor: ...
+def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Callable[..., Any]: ...

@@ -11,7 +11,7 @@ class MultivariateNormal(Distribution):
     arg_constraints: Any
     support: Any
     has_rsample: _bool
-    def __init__(self, loc: Tensor | Number, covariance_matrix: Any = ..., precision_matrix: Any = ..., scale_tril: Any = ..., validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, loc: Tensor | Number, covariance_matrix: Tensor | None = ..., precision_matrix: Tensor | None = ..., scale_tril: Tensor | None = ..., validate_args: _bool | None = ...) -> None: ...
     scale_tril: Any
     covariance_matrix: Any
     precision_matrix: Any

@@ -1,13 +1,15 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections.abc import Sequence
 from rushlight._words import _bool
 from rushlight.distributions.distribution import Distribution
+from rushlight.distributions.transform import Transform
 from typing import Any
 
 class TransformedDistribution(Distribution):
     arg_constraints: Any
-    def __init__(self, base_distribution: Any, transforms: Any, validate_args: _bool | None = ...) -> None: ...
+    def __init__(self, base_distribution: Distribution, transforms: Transform | Sequence[Transform], validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
     @property
     def support(self) -> Any: ...

@@ -1,6 +1,7 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections.abc import Callable
 from rushlight._words import _bool
 from rushlight._words import _int
 from rushlight._words import _str
@@ -9,4 +10,4 @@ from typing import Any
 
 def debug_unwrap(tensor: Tensor, *, recurse: _bool = ...) -> Tensor: ...
 def fallback_counts(reset: _bool = ...) -> dict[_str, _int]: ...
-def vmap(func: Any, in_dims: _int = ..., out_dims: _int = ..., randomness: _str = ..., *, chunk_size: Any = ...) -> Any: ...
+def vmap(func: Callable[..., Any], in_dims: _int = ..., out_dims: _int = ..., randomness: _str = ..., *, chunk_size: _int | None = ...) -> Callable[..., Any]: ...

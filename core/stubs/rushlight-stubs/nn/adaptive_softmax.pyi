@@ -1,6 +1,7 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections.abc import Sequence
 from rushlight._words import DeviceLike
 from rushlight._words import _bool
 from rushlight._words import _dtype
@@ -11,7 +12,7 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    def __init__(self, in_features: _int, n_classes: _int, cutoffs: Any, div_value: _float = ..., head_bias: _bool = ..., device: DeviceLike | None = ..., dtype: _dtype | None = ...) -> None: ...
+    def __init__(self, in_features: _int, n_classes: _int, cutoffs: Sequence[_int], div_value: _float = ..., head_bias: _bool = ..., device: DeviceLike | None = ..., dtype: _dtype | None = ...) -> None: ...
     def reset_parameters(self) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
     def log_prob(self, input: Any) -> Any: ...

@@ -1,6 +1,10 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from rushlight._words import _str
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 from rushlight.optim.asgd import ASGD as ASGD
@@ -21,4 +25,4 @@ from rushlight.optim.sgd import SGD as SGD
 from rushlight.optim.sparse_adam import SparseAdam as SparseAdam
 from rushlight.optim import lr_scheduler as lr_scheduler
 from rushlight.optim import swa_utils as swa_utils
-def swap_in_optimizer_params_and_state(optimizer: Optimizer, swapin_parameters: Any, swapin_optim_state: Any) -> Any: ...
+def swap_in_optimizer_params_and_state(optimizer: Optimizer, swapin_parameters: Mapping[_str, Tensor], swapin_optim_state: dict[_str, Any]) -> AbstractContextManager[None]: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.callbacks.callback import Callback
@@ -13,6 +13,11 @@ from lightning_lite.errors import MisconfigurationException
 from lightning_lite.messages import info
 from lightning_lite.state import TrainerFn
 from rushlight.nn.utils import prune
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rushlight.nn import Module
 
 FUNCTIONS = {
     "ln_structured": prune.LnStructured,
@@ -41,7 +46,7 @@ class ModelPruning(Callback):
     def __init__(
         self,
         pruning_fn: Callable | str,
-        parameters_to_prune: Any = (),
+        parameters_to_prune: Sequence[tuple[Module, str]] | None = (),
         parameter_names: list[str] | None = None,
         use_global_unstructured: bool = True,
         amount: int | float | Callable[[int], int | float] = 0.5,
@@ -54,7 +59,7 @@ class ModelPruning(Callback):
         verbose: int = 0,
         prune_on_train_epoch_end: bool = True,
     ) -> None:
-        self._parameters_to_prune = parameters_to_prune
+        self._parameters_to_prune: Any = parameters_to_prune
         self._parameter_names = parameter_names or self.PARAMETER_NAMES
         self._use_global_unstructured = use_global_unstructured
         self._amount, self._apply_pruning = amount, apply_pruning

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite.callbacks.callback import Callback
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.messages import info
 from lightning_lite.state import RunningStage
 from lightning_lite.utilities.enums import LightningEnum
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Interval(LightningEnum):
@@ -53,7 +56,12 @@ class Timer(Callback):
     0.0
     """
 
-    def __init__(self, duration: Any = None, interval: str = "step", verbose: bool = True) -> None:
+    def __init__(
+        self,
+        duration: str | timedelta | Mapping[str, int] | None = None,
+        interval: str = "step",
+        verbose: bool = True,
+    ) -> None:
         super().__init__()
         interval = getattr(interval, "value", interval)
         if interval not in INTERVALS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.easy.architectures import Recipe, architecture
@@ -22,6 +22,10 @@ from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.vision import target_of
 from rushlight import nn
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
 ENDINGS = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".m4a", ".aac", ".aiff", ".au")
 
 
@@ -35,7 +39,9 @@ def _audio(what: str) -> Any:
         ) from error
 
 
-def get_audio_files(path: Any, recurse: bool = True, folders: Any = None) -> list[Path]:
+def get_audio_files(
+    path: str | PathLike[str], recurse: bool = True, folders: Iterable[str] | None = None
+) -> list[Path]:
     """The sounds below `path`, by their endings; see `get_files`."""
     return get_files(path, ENDINGS, recurse, folders)
 
@@ -181,7 +187,7 @@ def audio_model(num_classes: int, sample_rate: int, **config: Any) -> nn.Module:
 
 
 def audio_learner(
-    dls: Any,
+    dls: DataLoaders,
     n_out: int | None = None,
     loss_func: Callable | None = None,
     config: dict[str, Any] | None = None,

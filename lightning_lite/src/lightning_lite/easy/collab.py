@@ -20,7 +20,9 @@ class EmbeddingDotBias(nn.Module):
     Pairs `(N, 2)` of their numbers give `(N,)`, between the numbers of `y_range` if given.
     """
 
-    def __init__(self, n_factors: int, n_users: int, n_items: int, y_range: Any = None) -> None:
+    def __init__(
+        self, n_factors: int, n_users: int, n_items: int, y_range: tuple[float, float] | None = None
+    ) -> None:
         super().__init__()
         self.u_weight, self.i_weight = embedding(n_users, n_factors), embedding(n_items, n_factors)
         self.u_bias, self.i_bias = embedding(n_users, 1), embedding(n_items, 1)

@@ -49,7 +49,7 @@ def has_pool_type(m: nn.Module) -> bool:
     return any(_POOL.search(type(each).__name__) for each in m.modules())
 
 
-def cut_model(model: nn.Module, cut: int | Callable) -> Any:
+def cut_model(model: nn.Module, cut: int | Callable) -> nn.Module:
     """The first `cut` children of a network in a row, or what a function makes of it.
 
     >>> len(cut_model(nn.Sequential(nn.ReLU(), nn.ReLU(), nn.Tanh()), -1))
@@ -66,7 +66,7 @@ def cut_model(model: nn.Module, cut: int | Callable) -> Any:
 
 def create_body(
     model: nn.Module, n_in: int = 3, pretrained: bool = True, cut: int | Callable | None = None
-) -> Any:
+) -> nn.Module:
     """A network without its classifier, for pictures of `n_in` channels.
 
     `cut`: of :func:`cut_model`; by default before the last child that pools. Another first layer is

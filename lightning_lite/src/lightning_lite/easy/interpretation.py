@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.easy.data.showing import grid, pyplot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rushlight import Tensor
 
 
 class ClassificationInterpretation:
@@ -14,7 +19,9 @@ class ClassificationInterpretation:
     `vocab`: the names of the classes; by default their numbers.
     """
 
-    def __init__(self, outputs: Any, targets: Any, losses: Any, vocab: Any = None) -> None:
+    def __init__(
+        self, outputs: Tensor, targets: Tensor, losses: Tensor, vocab: Sequence[str] | None = None
+    ) -> None:
         self.outputs, self.targets, self.losses = outputs, targets, losses
         self.decoded = outputs.argmax(1)
         count = outputs.shape[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.easy.architectures import Recipe
@@ -23,6 +23,14 @@ from lightning_lite.easy.schedules import (
 )
 from lightning_lite.trainer import Trainer
 from lightning_lite.tuner import Tuner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+
+    from lightning_lite.callbacks.callback import Callback
+    from lightning_lite.easy.data.loaders import DataLoaders
+    from rushlight.nn import Module
 
 Adam = partial(rl.optim.AdamW, betas=(0.9, 0.99), eps=1e-5, weight_decay=0.01)
 
@@ -59,32 +67,31 @@ class Learner(Predicting):
 
     def __init__(
         self,
-        dls: Any,
-        model: Any,
+        dls: DataLoaders | Sequence[Iterable[Any]],
+        model: Module,
         loss_func: Callable,
         opt_func: Callable[..., Any] = Adam,
         lr: float = 0.001,
         splitter: Callable[[Any], list[list[Any]]] = one_group,
-        cbs: Any = None,
-        metrics: Any = None,
-        path: Any = ".",
+        cbs: Callback | Sequence[Callback] | None = None,
+        metrics: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
+        path: str | PathLike[str] = ".",
         moms: tuple[float, float, float] = (0.95, 0.85, 0.95),
         train_bn: bool = True,
         **trainer_options: Any,
     ) -> None:
         self.train_dl, self.valid_dl = _loaders(dls)
         self.dls = dls
-        metrics = [] if metrics is None else metrics
-        metrics = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
+        measured = _as_list(metrics)
         functions = {"loss_func": loss_func, "opt_func": opt_func, "splitter": splitter}
-        functions.update({f"metrics[{number}]": each for number, each in enumerate(metrics)})
+        functions.update({f"metrics[{number}]": each for number, each in enumerate(measured)})
         _check_functions(functions)
-        self.module = self.module_class(model, loss_func, opt_func, splitter, metrics)
+        self.module = self.module_class(model, loss_func, opt_func, splitter, measured)
         self.module.n_inp = getattr(dls, "n_inp", None)
         self.model, self.lr, self.moms, self.train_bn = model, lr, moms, train_bn
         self.cbs = _as_list(cbs)
         self.path = Path(path)
-        self.recorder = Recorder([name_of(each) for each in metrics])
+        self.recorder = Recorder([name_of(each) for each in measured])
         self._options = {
             "default_root_dir": path,
             "enable_checkpointing": False,

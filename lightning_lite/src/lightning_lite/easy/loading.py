@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.easy import exporting
@@ -13,12 +13,19 @@ from lightning_lite.easy.module import one_group
 from lightning_lite.easy.tables import TabularLearner
 from lightning_lite.easy.text.learner import LMLearner, TextLearner
 
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from rushlight.nn import Module
+
 LEARNERS: dict[str, type[Learner]] = {
     each.__name__: each for each in (TextLearner, LMLearner, TabularLearner)
 }
 
 
-def load_learner(fname: Any, cpu: bool = True, model: Any = None, **options: Any) -> Learner:
+def load_learner(
+    fname: str | PathLike[str], cpu: bool = True, model: Module | None = None, **options: Any
+) -> Learner:
     """The Learner that `Learner.export` wrote to the file `fname`, ready to predict other items.
 
     Nothing in the file is executed: it holds tensors and plain data, and can be taken from anyone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ class SaveModel(Callback):
         comp: str | None = None,
         min_delta: float = 0.0,
         fname: str = "model",
-        path: Any = None,
+        path: str | PathLike[str] | None = None,
         at_end: bool = True,
     ) -> None:
         if comp not in (None, "less", "greater"):

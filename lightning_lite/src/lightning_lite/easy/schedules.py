@@ -8,6 +8,7 @@ from typing import Any
 
 from lightning_lite.callbacks.callback import Callback
 
+Rate = float | Sequence[float]
 Schedule = Callable[[float], Any]
 
 
@@ -91,7 +92,7 @@ def combine_scheds(pcts: Sequence[float], scheds: Sequence[Schedule]) -> Schedul
     return schedule
 
 
-def combined_cos(pct: float, start: Any, middle: Any, end: Any) -> Schedule:
+def combined_cos(pct: float, start: Rate, middle: Rate, end: Rate) -> Schedule:
     """Half a cosine from `start` to `middle` over the share `pct`, another to `end`.
 
     >>> schedule = combined_cos(0.25, 0.1, 1.0, 0.0)

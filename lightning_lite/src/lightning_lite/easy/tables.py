@@ -28,7 +28,7 @@ class FillMissing:
 
 
 def cont_cat_split(
-    df: Mapping[str, Any], max_card: int = 20, dep_var: Any = None
+    df: Mapping[str, Any], max_card: int = 20, dep_var: str | Sequence[str] | None = None
 ) -> tuple[list[str], list[str]]:
     """The names of the columns of numbers, and of those of categories: integers of at most
     `max_card` different values, and what is not a number. `dep_var`: names that are left out.
@@ -242,7 +242,7 @@ class TabularLearner(Learner):
 
 
 def tabular_learner(
-    table: Any,
+    table: TabularDataLoaders | Mapping[str, Any],
     target: str | None = None,
     cat_names: Sequence[str] = (),
     cont_names: Sequence[str] = (),
@@ -265,7 +265,7 @@ def tabular_learner(
     numbers stand for a category, by column; `n_out`: outputs, by default what the target needs.
     `options` go to the Learner.
     """
-    dls = table
+    dls: Any = table
     if not isinstance(table, TabularDataLoaders):
         if target is None:
             raise TypeError("tabular_learner: target is missing, the name of a column of the table")

@@ -6,8 +6,8 @@ them larger again by sub-pixel convolutions. Ronneberger et al. 2015, Shi et al.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.easy.architectures import architecture
@@ -22,6 +22,12 @@ from lightning_lite.easy.vision import (
     target_of,
 )
 from rushlight import nn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from enum import Enum
+
+    from lightning_lite.easy.data.loaders import DataLoaders
 
 F = nn.functional
 
@@ -260,10 +266,10 @@ def unet_model(
 
 
 def create_unet_model(
-    arch: Any,
+    arch: str | Callable[..., nn.Module],
     n_out: int,
     img_size: tuple[int, int],
-    weights: Any = None,
+    weights: str | Enum | None = None,
     cut: int | Callable | None = None,
     n_in: int = 3,
     **options: Any,
@@ -285,16 +291,16 @@ def create_unet_model(
     >>> create_unet_model(net, 2, (16, 16), n_in=1).eval()(rl.zeros(1, 1, 16, 16)).shape
     rushlight.Size([1, 2, 16, 16])
     """
-    body = create_body(network(arch, weights), n_in, weights is not None, cut)
+    body: Any = create_body(network(arch, weights), n_in, weights is not None, cut)
     return DynamicUnet(body, n_out, img_size, **options)
 
 
 def unet_learner(
-    dls: Any,
-    arch: Any,
+    dls: DataLoaders | Sequence[Iterable[Any]],
+    arch: str | Callable[..., nn.Module],
     n_out: int | None = None,
     loss_func: Callable | None = None,
-    weights: Any = None,
+    weights: str | Enum | None = None,
     config: dict[str, Any] | None = None,
     normalize: bool = True,
     cut: int | Callable | None = None,
@@ -318,7 +324,8 @@ def unet_learner(
     The size of pictures is that of a batch. ValueError without `n_out` for data without codes.
     """
     _, n_out = target_of(dls, n_out, "unet_learner", ("mask", "category"))
-    batch = dls.one_batch() if hasattr(dls, "one_batch") else next(iter(dls[0]))
+    loaders: Any = dls
+    batch = loaders.one_batch() if hasattr(dls, "one_batch") else next(iter(loaders[0]))
     shape = {"img_size": tuple(batch[0].shape[-2:]), "cut": cut, "n_in": n_in, **(config or {})}
     model = unet_model(arch, n_out, weights=weights, **shape)
     if normalize and weights is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lightning_lite.easy.architectures import Recipe, architecture
 from lightning_lite.easy.data.blocks import TransformBlock
@@ -17,6 +17,10 @@ from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.losses import MSELossFlat
 from lightning_lite.easy.timm_models import create_timm_model
 from rushlight import nn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from enum import Enum
 
 # Arguments of `create_head` that `vision_learner` hands on.
 HEAD_OPTIONS = ("pool", "concat_pool", "first_bn", "bn_final", "lin_first")
@@ -74,8 +78,8 @@ def timm_model(
 def create_vision_model(
     arch: str | Callable[..., nn.Module],
     n_out: int,
-    weights: Any = None,
-    cut: Any = None,
+    weights: str | Enum | None = None,
+    cut: int | Callable[..., Any] | None = None,
     n_in: int = 3,
     custom_head: nn.Module | None = None,
     init: Callable | None = nn.init.kaiming_normal_,
@@ -112,11 +116,11 @@ def recipe_of(name: str, arch: Any, **config: Any) -> Recipe | None:
 
 
 def vision_learner(
-    dls: Any,
+    dls: DataLoaders | Sequence[Iterable[Any]],
     arch: str | Callable[..., nn.Module],
     n_out: int | None = None,
     loss_func: Callable | None = None,
-    weights: Any = None,
+    weights: str | Enum | None = None,
     hidden: int = 512,
     ps: float = 0.5,
     y_range: tuple[float, float] | None = None,

@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite import random_state
@@ -23,6 +23,11 @@ from lightning_lite.module import LightningModule
 from lightning_lite.options import check_count, choose_device
 from lightning_lite.parts import accelerator_name, plug_in, start_strategy
 from lightning_lite.sampling import divided
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightning_lite.loggers.logger import Logger
 
 
 class Fabric:
@@ -48,10 +53,10 @@ class Fabric:
         strategy: Any = "auto",
         devices: Any = "auto",
         num_nodes: int = 1,
-        precision: Any = None,
-        plugins: Any = None,
-        callbacks: Any = None,
-        loggers: Any = None,
+        precision: str | int | None = None,
+        plugins: object = None,
+        callbacks: object = None,
+        loggers: Logger | Sequence[Logger] | None = None,
     ) -> None:
         accelerator, strategy, devices, num_nodes, precision = from_command_line(
             accelerator=accelerator, strategy=strategy, devices=devices, num_nodes=num_nodes,

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import rushlight as rl
 from lightning_lite.batches import map_tensors
@@ -24,6 +24,11 @@ from lightning_lite.strategies import (
     part_files,
 )
 from rushlight.distributed.constants import default_pg_timeout
+
+if TYPE_CHECKING:
+    from lightning_lite.accelerators.accelerator import Accelerator
+    from lightning_lite.plugins.io import CheckpointIO
+    from lightning_lite.plugins.precision import Precision
 
 __all__ = [
     "DDPStrategy",
@@ -161,10 +166,10 @@ class DataParallelStrategy(Strategy):
 
     def __init__(
         self,
-        accelerator: Any = None,
+        accelerator: Accelerator | None = None,
         parallel_devices: list[Any] | None = None,
-        checkpoint_io: Any = None,
-        precision: Any = None,
+        checkpoint_io: CheckpointIO | None = None,
+        precision: Precision | None = None,
     ) -> None:
         super().__init__(accelerator, checkpoint_io, precision)
         self.parallel_devices = parallel_devices

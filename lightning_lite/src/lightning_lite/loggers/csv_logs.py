@@ -6,11 +6,14 @@ import csv
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite.loggers.folder import FolderLogger
 from lightning_lite.messages import warn
 from lightning_lite.utilities.rank_zero import rank_zero_only
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 
 class CSVLogger(FolderLogger):
@@ -40,7 +43,7 @@ class CSVLogger(FolderLogger):
 
     def __init__(
         self,
-        save_dir: Any,
+        save_dir: str | PathLike[str],
         name: str | None = "lightning_logs",
         version: int | str | None = None,
         prefix: str = "",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite.loggers.folder import FolderLogger
 from lightning_lite.utilities.rank_zero import rank_zero_only
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 
 class TensorBoardLogger(FolderLogger):
@@ -27,13 +30,13 @@ class TensorBoardLogger(FolderLogger):
 
     def __init__(
         self,
-        save_dir: Any,
+        save_dir: str | PathLike[str],
         name: str | None = "lightning_logs",
         version: int | str | None = None,
         log_graph: bool = False,
         default_hp_metric: bool = True,
         prefix: str = "",
-        sub_dir: Any = None,
+        sub_dir: str | PathLike[str] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(save_dir, name, version, prefix)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.loggers.client import ClientLogger, client, flattened
 from lightning_lite.utilities.rank_zero import rank_zero_only
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 
 class WandbLogger(ClientLogger):
@@ -32,12 +35,12 @@ class WandbLogger(ClientLogger):
         save_dir: Any = ".",
         version: str | None = None,
         offline: bool = False,
-        dir: Any = None,
+        dir: str | PathLike[str] | None = None,
         id: str | None = None,
         anonymous: bool | None = None,
         project: str | None = None,
         log_model: bool | str = False,
-        experiment: Any = None,
+        experiment: object = None,
         prefix: str = "",
         checkpoint_name: str | None = None,
         add_file_policy: str = "mutable",

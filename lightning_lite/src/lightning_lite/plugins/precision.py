@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.errors import MisconfigurationException
@@ -13,6 +13,9 @@ from lightning_lite.utilities.rank_zero import rank_zero_warn
 from rushlight import nn
 from rushlight.distributed.fsdp import MixedPrecision as Dtypes
 from rushlight.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+
+if TYPE_CHECKING:
+    from rushlight.amp import GradScaler
 
 __getattr__ = attach(__name__, {"BitsandbytesPrecision": "plugins.bitsandbytes"})
 
@@ -111,7 +114,7 @@ class MixedPrecision(Precision):
     rushlight.bfloat16
     """
 
-    def __init__(self, precision: str, device: str, scaler: Any = None) -> None:
+    def __init__(self, precision: str, device: str, scaler: GradScaler | None = None) -> None:
         if precision not in MIXED or not precision.endswith("-mixed"):
             raise ValueError(
                 f"MixedPrecision: precision={precision!r}; expected '16-mixed' or 'bf16-mixed'"
@@ -151,7 +154,7 @@ class FSDPPrecision(Precision):
     rushlight.bfloat16
     """
 
-    def __init__(self, precision: str, scaler: Any = None) -> None:
+    def __init__(self, precision: str, scaler: GradScaler | None = None) -> None:
         if precision not in _SHARDED:
             raise ValueError(
                 f"FSDPPrecision: precision={precision!r}; expected one of {sorted(_SHARDED)}"

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.strategies.parallel import ParallelStrategy, StepRunner
+
+if TYPE_CHECKING:
+    from lightning_lite.accelerators.accelerator import Accelerator
+    from lightning_lite.plugins.environments.cluster_environment import ClusterEnvironment
+    from lightning_lite.plugins.io import CheckpointIO
+    from lightning_lite.plugins.precision import Precision
 
 
 class DDPStrategy(ParallelStrategy):
@@ -38,14 +44,14 @@ class DDPStrategy(ParallelStrategy):
 
     def __init__(
         self,
-        accelerator: Any = None,
+        accelerator: Accelerator | None = None,
         parallel_devices: list[Any] | None = None,
-        cluster_environment: Any = None,
-        checkpoint_io: Any = None,
-        precision_plugin: Any = None,
-        ddp_comm_state: Any = None,
-        ddp_comm_hook: Any = None,
-        ddp_comm_wrapper: Any = None,
+        cluster_environment: ClusterEnvironment | None = None,
+        checkpoint_io: CheckpointIO | None = None,
+        precision_plugin: Precision | None = None,
+        ddp_comm_state: object = None,
+        ddp_comm_hook: Callable[..., Any] | None = None,
+        ddp_comm_wrapper: Callable[..., Any] | None = None,
         model_averaging_period: int | None = None,
         process_group_backend: str | None = None,
         timeout: timedelta | None = None,

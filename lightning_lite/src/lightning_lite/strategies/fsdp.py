@@ -6,13 +6,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from lightning_lite.strategies import fsdp_options
 from lightning_lite.strategies.divided_states import DividedStates
 from lightning_lite.strategies.parallel import StepRunner
 from rushlight.distributed.fsdp import MixedPrecision, MixedPrecisionPolicy, fully_shard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightning_lite.accelerators.accelerator import Accelerator
+    from lightning_lite.plugins.environments.cluster_environment import ClusterEnvironment
+    from lightning_lite.plugins.io import CheckpointIO
+    from lightning_lite.plugins.precision import Precision
+    from rushlight.distributed import DeviceMesh
+    from rushlight.distributed.fsdp import CPUOffload, ShardingStrategy
+    from rushlight.nn import Module
 
 
 class FSDPStrategy(DividedStates):
@@ -48,21 +59,21 @@ class FSDPStrategy(DividedStates):
 
     def __init__(
         self,
-        accelerator: Any = None,
+        accelerator: Accelerator | None = None,
         parallel_devices: list[Any] | None = None,
-        cluster_environment: Any = None,
-        checkpoint_io: Any = None,
-        precision_plugin: Any = None,
+        cluster_environment: ClusterEnvironment | None = None,
+        checkpoint_io: CheckpointIO | None = None,
+        precision_plugin: Precision | None = None,
         process_group_backend: str | None = None,
         timeout: timedelta | None = None,
-        cpu_offload: Any = None,
+        cpu_offload: bool | CPUOffload | None = None,
         mixed_precision: MixedPrecisionPolicy | MixedPrecision | None = None,
-        auto_wrap_policy: Any = None,
-        activation_checkpointing: Any = None,
-        activation_checkpointing_policy: Any = None,
-        sharding_strategy: Any = "FULL_SHARD",
+        auto_wrap_policy: Callable[..., Any] | set[type[Module]] | None = None,
+        activation_checkpointing: type[Module] | list[type[Module]] | None = None,
+        activation_checkpointing_policy: Callable[..., Any] | set[type[Module]] | None = None,
+        sharding_strategy: ShardingStrategy | str = "FULL_SHARD",
         state_dict_type: str = "full",
-        device_mesh: Any = None,
+        device_mesh: DeviceMesh | tuple[int, ...] | None = None,
         start_method: str = "popen",
     ) -> None:
         super().__init__(

@@ -110,7 +110,7 @@ class ModelParallelStrategy(DividedStates):
             )
         super().setup_environment()
         self._device_mesh = init_device_mesh(
-            self.root_device.type, (data, tensor), mesh_dim_names=_DIMENSIONS
+            self.root_device.type, (int(data), int(tensor)), mesh_dim_names=_DIMENSIONS
         )
 
     # -- the model ------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 import rushlight.distributed as dist
@@ -18,6 +18,12 @@ from lightning_lite.plugins.environments import LightningEnvironment, detected_e
 from lightning_lite.strategies.launchers import ProcessLauncher, ScriptLauncher
 from lightning_lite.strategies.strategy import Strategy
 from lightning_lite.utilities.rank_zero import rank_zero_only
+
+if TYPE_CHECKING:
+    from lightning_lite.accelerators.accelerator import Accelerator
+    from lightning_lite.plugins.environments.cluster_environment import ClusterEnvironment
+    from lightning_lite.plugins.io import CheckpointIO
+    from lightning_lite.plugins.precision import Precision
 
 # How processes start, by what `start_method` says; "popen" runs the script again.
 METHODS = {"popen": None, "spawn": "spawn", "fork": "fork", "forkserver": "forkserver"}
@@ -59,11 +65,11 @@ class ParallelStrategy(Strategy):
 
     def __init__(
         self,
-        accelerator: Any = None,
+        accelerator: Accelerator | None = None,
         parallel_devices: list[Any] | None = None,
-        cluster_environment: Any = None,
-        checkpoint_io: Any = None,
-        precision_plugin: Any = None,
+        cluster_environment: ClusterEnvironment | None = None,
+        checkpoint_io: CheckpointIO | None = None,
+        precision_plugin: Precision | None = None,
         process_group_backend: str | None = None,
         timeout: timedelta | None = None,
         start_method: str = "popen",
@@ -72,7 +78,7 @@ class ParallelStrategy(Strategy):
         if start_method not in METHODS:
             raise ValueError(f"start_method={start_method!r}: expected one of {sorted(METHODS)}")
         self.parallel_devices = parallel_devices
-        self.cluster_environment = cluster_environment
+        self.cluster_environment: Any = cluster_environment
         self.process_group_backend, self._timeout = process_group_backend or "gloo", timeout
         self._start_method = start_method
         self._local_rank = 0

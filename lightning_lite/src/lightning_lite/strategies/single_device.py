@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.strategies.strategy import Strategy
+
+if TYPE_CHECKING:
+    from lightning_lite.accelerators.accelerator import Accelerator
+    from lightning_lite.plugins.io import CheckpointIO
+    from lightning_lite.plugins.precision import Precision
 
 
 class SingleDeviceStrategy(Strategy):
@@ -25,9 +30,9 @@ class SingleDeviceStrategy(Strategy):
     def __init__(
         self,
         device: Any = None,
-        accelerator: Any = None,
-        checkpoint_io: Any = None,
-        precision_plugin: Any = None,
+        accelerator: Accelerator | None = None,
+        checkpoint_io: CheckpointIO | None = None,
+        precision_plugin: Precision | None = None,
     ) -> None:
         super().__init__(accelerator, checkpoint_io, precision_plugin)
         self.device = None if device is None else rl.device(device)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lightning_lite.accelerators import accelerator_of
 from lightning_lite.batches import move_to_device
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.plugins.io import TorchCheckpointIO
 from lightning_lite.precision import Precision
+
+if TYPE_CHECKING:
+    from lightning_lite.accelerators.accelerator import Accelerator
+    from lightning_lite.plugins.io import CheckpointIO
 
 TBroadcast = TypeVar("TBroadcast")
 TReduce = TypeVar("TReduce")
@@ -33,11 +37,14 @@ class Strategy:
     """
 
     def __init__(
-        self, accelerator: Any = None, checkpoint_io: Any = None, precision_plugin: Any = None
+        self,
+        accelerator: Accelerator | None = None,
+        checkpoint_io: CheckpointIO | None = None,
+        precision_plugin: Precision | None = None,
     ) -> None:
         self._accelerator = accelerator
         self._checkpoint_io = checkpoint_io
-        self.precision_plugin = precision_plugin
+        self.precision_plugin: Any = precision_plugin
         self._trainer: Any = None
 
     def connect(self, trainer: Any) -> None:

@@ -7,9 +7,12 @@ import math
 import operator
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 
 class TrainingSpikeException(RuntimeError):
@@ -37,7 +40,7 @@ class SpikeDetection:
         warmup: int = 1,
         atol: float | None = None,
         rtol: float | None = 2.0,
-        exclude_batches_path: Any = None,
+        exclude_batches_path: str | PathLike[str] | None = None,
         finite_only: bool = True,
     ) -> None:
         if mode not in ("min", "max"):

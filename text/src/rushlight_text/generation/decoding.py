@@ -16,7 +16,7 @@ __all__ = ["generate", "stream_ids"]
 
 @rl.no_grad()
 def generate(
-    model: Any,
+    model: rl.nn.Module,
     input_ids: rl.Tensor,
     attention_mask: rl.Tensor | None = None,
     **options: Any,
@@ -50,7 +50,7 @@ def generate(
 
 
 def stream_ids(
-    model: Any,
+    model: rl.nn.Module,
     input_ids: rl.Tensor,
     attention_mask: rl.Tensor | None = None,
     **options: Any,

@@ -52,7 +52,7 @@ def _constrain(options: dict[str, Any], index: TokenIndex, start: int) -> None:
 
 
 def generate_text(
-    model: Any,
+    model: rl.nn.Module,
     tokenizer: Tokenizer,
     prompts: str | Sequence[str],
     *,
@@ -95,7 +95,7 @@ def generate_text(
 
 
 def stream_text(
-    model: Any,
+    model: rl.nn.Module,
     tokenizer: Tokenizer,
     prompt: str,
     *,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 import rushlight.nn.functional as F
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["perplexity"]
 
 
 @rl.no_grad()
 def perplexity(
-    model: Any,
+    model: Callable[..., Any],
     rows: Iterable[Sequence[int]],
     *,
     max_length: int = 1024,

@@ -7,7 +7,7 @@ of Hugging Face.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight_text.pipelines.encoders import (
     Embedding,
@@ -19,6 +19,9 @@ from rushlight_text.pipelines.encoders import (
 from rushlight_text.pipelines.generators import TextGeneration
 from rushlight_text.pipelines.packaged import PackagedClassification
 from rushlight_text.zoo import NETWORKS, load_network
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "TASKS",
@@ -46,7 +49,7 @@ _OF_FOLDERS: dict[str, Any] = {
 TASKS = (*PACKAGED, *_OF_FOLDERS)
 
 
-def pipeline(task: str, folder: str | os.PathLike | None = None) -> Any:
+def pipeline(task: str, folder: str | os.PathLike | None = None) -> Callable[..., Any]:
     """A function of a text, or of a list of texts.
 
     Args:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import rushlight as rl
+from rushlight import nn
 from rushlight_text.models.pretrained import SentenceEncoder, load_model
 from rushlight_text.tokenizers.pretrained import Tokenizer
 
@@ -24,7 +25,7 @@ class _Encoder:
 
     head = "base"
 
-    def __init__(self, model: Any, tokenizer: Tokenizer):
+    def __init__(self, model: nn.Module, tokenizer: Tokenizer):
         self.model, self.tokenizer = model.eval(), tokenizer
 
     @classmethod

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rushlight import nn
 from rushlight_text.generation import generate_text, stream_text
 from rushlight_text.models.pretrained import load_model
 from rushlight_text.tokenizers.pretrained import Tokenizer
@@ -19,7 +20,7 @@ class TextGeneration:
     Options are those of :func:`rushlight_text.generation.generate_text`.
     """
 
-    def __init__(self, model: Any, tokenizer: Tokenizer, **options: Any):
+    def __init__(self, model: nn.Module, tokenizer: Tokenizer, **options: Any):
         self.model, self.tokenizer, self.options = model.eval(), tokenizer, options
 
     @classmethod

@@ -31,7 +31,7 @@ class Pronouncer(nn.Module):
 
     longest = 32  # letters of a word, and phones
 
-    def __init__(self, model: Any, letters: Sequence[str], phones: Sequence[str]):
+    def __init__(self, model: nn.Module, letters: Sequence[str], phones: Sequence[str]):
         super().__init__()
         self.model, self.letters, self.phones = model, list(letters), list(phones)
         self.ids = {letter: number for number, letter in enumerate(letters, _SPECIAL)}
@@ -83,7 +83,7 @@ NETWORKS: dict[str, Any] = {
 }
 
 
-def load_network(name: str) -> Any:
+def load_network(name: str) -> nn.Module:
     """The packaged network of a name in `NETWORKS`, in evaluation mode.
 
     Raises ValueError for an unknown name, RuntimeError where the file is damaged.

@@ -38,7 +38,7 @@ class CharacterWriter(nn.Module):
     80
     """
 
-    def __init__(self, model: Any, characters: Sequence[str]):
+    def __init__(self, model: nn.Module, characters: Sequence[str]):
         super().__init__()
         self.model, self.characters = model, list(characters)
         self.ids = {character: number for number, character in enumerate(characters)}
@@ -130,7 +130,7 @@ class PlainEnglish(nn.Module):
 
     longest = 96  # tokens of a piece, and of its translation
 
-    def __init__(self, model: Any, tokenizer: Tokenizer):
+    def __init__(self, model: nn.Module, tokenizer: Tokenizer):
         super().__init__()
         self.model, self.tokenizer = model, tokenizer
 

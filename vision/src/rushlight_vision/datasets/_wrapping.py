@@ -25,7 +25,7 @@ KITTI_CATEGORIES = "Car Van Truck Pedestrian Person_sitting Cyclist Tram Misc Do
 
 def wrap_dataset_for_transforms_v2(
     dataset: VisionDataset, target_keys: Collection[str] | str | None = None
-) -> Any:
+) -> VisionDataset:
     """A data set like `dataset` whose targets are made of tv_tensors, for `transforms.v2`.
 
     Boxes become :class:`BoundingBoxes` (xyxy), pictures of classes :class:`Mask`; annotations of

@@ -5,12 +5,15 @@ from __future__ import annotations
 import lzma
 from collections.abc import Callable
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
 import rushlight as rl
 from rushlight.utils.data import Dataset
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 SIZE = 28
 PARTS = {"train": (0, 3500), "val": (3500, 4000), "test": (4000, 5000)}
@@ -51,7 +54,7 @@ class DigitsSample(Dataset):
 
     def __init__(
         self,
-        root: Any = None,
+        root: str | PathLike[str] | None = None,
         split: str = "train",
         transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[int], Any] | None = None,

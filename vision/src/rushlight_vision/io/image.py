@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from PIL import Image, ImageOps, ImageSequence, UnidentifiedImageError
 
@@ -17,6 +17,8 @@ from rushlight_vision.io import sixteen_bits
 from rushlight_vision.transforms.functional import pil_to_tensor, to_pil_image
 
 Location = str | os.PathLike[str]
+# One tensor, or a list of them.
+Files = TypeVar("Files", rl.Tensor, list[rl.Tensor])
 
 
 class ImageReadMode(Enum):
@@ -166,16 +168,20 @@ def decode_png(
 
 
 def decode_jpeg(
-    input: rl.Tensor | list[rl.Tensor],
+    input: Files,
     mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
     device: Any = "cpu",
     apply_exif_orientation: bool = False,
-) -> Any:
+) -> Files:
     """The image in a uint8 tensor of a JPEG file's bytes, or those in a list of such tensors,
     decoded side by side; see `decode_image`. They are moved to `device`."""
     if isinstance(input, (list, tuple)):
-        return together(lambda one: decode_jpeg(one, mode, device, apply_exif_orientation), input)
-    return _decode_one(input, "JPEG", mode, apply_exif_orientation).to(device)
+        images: Any = together(
+            lambda one: decode_jpeg(one, mode, device, apply_exif_orientation), input
+        )
+        return images
+    image: Any = _decode_one(input, "JPEG", mode, apply_exif_orientation).to(device)
+    return image
 
 
 def decode_webp(input: rl.Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> rl.Tensor:
@@ -245,15 +251,18 @@ def encode_png(input: rl.Tensor, compression_level: int = 6) -> rl.Tensor:
     return rl.frombuffer(bytearray(data), dtype=rl.uint8)
 
 
-def encode_jpeg(input: rl.Tensor | list[rl.Tensor], quality: int = 75) -> Any:
+def encode_jpeg(input: Files, quality: int = 75) -> Files:
     """The bytes of a JPEG file of a uint8 tensor (1 or 3, H, W); quality 1 ... 100. Of a list of
     tensors a list, encoded side by side."""
     if isinstance(input, (list, tuple)):
-        return together(lambda one: encode_jpeg(one, quality), input)
+        files: Any = together(lambda one: encode_jpeg(one, quality), input)
+        return files
     if not 1 <= quality <= 100:
         raise ValueError(f"encode_jpeg: quality {quality}; expected 1 ... 100")
-    data = _encode(input, "JPEG", "encode_jpeg", quality=quality)
-    return rl.frombuffer(bytearray(data), dtype=rl.uint8)
+    image: Any = input
+    data: Any = _encode(image, "JPEG", "encode_jpeg", quality=quality)
+    made: Any = rl.frombuffer(bytearray(data), dtype=rl.uint8)
+    return made
 
 
 def write_png(input: rl.Tensor, filename: Location, compression_level: int = 6) -> None:

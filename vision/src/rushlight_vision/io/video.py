@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import rushlight as rl
 from rushlight_vision.io._av import library, reading
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 _MARGIN = 6  # frames before the start at which decoding begins at the latest: those out of order
 # PyAV's sample formats -> what NumPy calls their numbers.
@@ -18,7 +21,7 @@ _SAMPLES = {"dbl": "<f8", "flt": "<f4", "s16": "<i2", "s32": "<i4", "u8": "u1"}
 
 
 def read_video(
-    filename: Any,
+    filename: str | PathLike[str],
     start_pts: float | Fraction = 0,
     end_pts: float | Fraction | None = None,
     pts_unit: str = "pts",
@@ -140,7 +143,9 @@ def _channels(frame: Any) -> np.ndarray:
     return samples.reshape(-1, len(frame.layout.channels)).T
 
 
-def read_video_timestamps(filename: Any, pts_unit: str = "pts") -> tuple[list[Any], float | None]:
+def read_video_timestamps(
+    filename: str | PathLike[str], pts_unit: str = "pts"
+) -> tuple[list[Any], float | None]:
     """The time of every frame and the number of frames a second.
 
     Times are ints of the stream's clock, or Fractions of a second with `pts_unit="sec"`. A file

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from rushlight_vision.io._av import library, source
 from rushlight_vision.io.video import decoded_from, exact
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from typing import BinaryIO
 
 _KINDS = ("video", "audio")
 
@@ -27,7 +31,12 @@ class VideoReader:
 
     """
 
-    def __init__(self, src: Any, stream: str = "video", num_threads: int = 0) -> None:
+    def __init__(
+        self,
+        src: str | PathLike[str] | bytes | rl.Tensor | BinaryIO,
+        stream: str = "video",
+        num_threads: int = 0,
+    ) -> None:
         av = library()
         opened, self._name = source(src)
         try:

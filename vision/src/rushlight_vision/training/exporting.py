@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from rushlight import export as programs
 from rushlight import nn, onnx
 from rushlight_vision.training.settings import EXPORTS
 
+if TYPE_CHECKING:
+    from os import PathLike
+
 
 def export(
-    model: nn.Module, folder: Any, formats: Iterable[str], example: rl.Tensor | None = None
+    model: nn.Module,
+    folder: str | PathLike[str],
+    formats: Iterable[str],
+    example: rl.Tensor | None = None,
 ) -> dict[str, Path]:
     """Write a model into a folder in some formats.
 

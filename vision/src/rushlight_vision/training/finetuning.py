@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lightning_lite as L
 from rushlight import nn
@@ -16,10 +16,15 @@ from rushlight_vision.training.module import optimizer_of
 from rushlight_vision.training.settings import Settings
 from rushlight_vision.training.tasks import TASKS
 
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from rushlight.utils.data import Dataset
+
 
 def find_learning_rate(
     model: nn.Module,
-    data: Any,
+    data: str | PathLike[str] | Dataset,
     *,
     task: str | None = None,
     least: float = 1e-5,
@@ -77,8 +82,8 @@ def _searched(model: nn.Module, made: Any, train: Any, limits: Any, chosen: Sett
 
 def finetune(
     model: nn.Module | str,
-    data: Any,
-    val_data: Any = None,
+    data: str | PathLike[str] | Dataset,
+    val_data: str | PathLike[str] | Dataset | None = None,
     *,
     task: str | None = None,
     epochs: tuple[int, int] = (2, 4),

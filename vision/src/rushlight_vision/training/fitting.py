@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lightning_lite as L
 import rushlight as rl
@@ -19,6 +19,11 @@ from rushlight_vision.training.exporting import export as export_model
 from rushlight_vision.training.module import TrainingModule
 from rushlight_vision.training.settings import Settings
 from rushlight_vision.training.tasks import TASKS, Task
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from rushlight.utils.data import Dataset
 
 LAST, INTERRUPTED = "last.ckpt", "interrupted.ckpt"  # the names that the trainer gives
 EMBEDDING = 64  # numbers that similarity keeps of a picture
@@ -79,12 +84,12 @@ def _trainer(settings: Settings, out: Path, quiet: bool) -> L.Trainer:
 
 def fit(
     model: nn.Module | str,
-    data: Any,
-    val_data: Any = None,
+    data: str | PathLike[str] | Dataset,
+    val_data: str | PathLike[str] | Dataset | None = None,
     *,
     task: str | None = None,
-    out: Any = "runs/train",
-    resume: Any = None,
+    out: str | PathLike[str] = "runs/train",
+    resume: str | PathLike[str] | None = None,
     export: Iterable[str] = ("state_dict",),
     on_error: str = "raise",
     stop_after: int | None = None,

@@ -77,7 +77,7 @@ def random_displacement(
     """Smooth random moves (1, height, width, 2) of an image of `size` (height, width)."""
     planes = []
     for strength, deviation, length in zip(alpha, sigma, size, strict=True):
-        plane = rand([1, 1, *size]) * 2 - 1
+        plane: Any = rand([1, 1, *size]) * 2 - 1
         if deviation > 0.0:
             width = int(8 * deviation + 1)
             width += width % 2 == 0
@@ -210,7 +210,7 @@ class GaussianBlur(Sampling, nn.Module):
     def __init__(
         self,
         kernel_size: int | Sequence[int],
-        sigma: Any = (0.1, 2.0),
+        sigma: float | Sequence[float] = (0.1, 2.0),
         *,
         generator: rl.Generator | None = None,
     ) -> None:

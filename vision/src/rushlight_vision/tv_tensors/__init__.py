@@ -1,6 +1,8 @@
 """Tensors that say what they hold: images, videos, masks, bounding boxes and key points."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from rushlight_vision.tv_tensors._base import TVTensor, set_return_type, wrap
 from rushlight_vision.tv_tensors._geometry import (
@@ -10,6 +12,11 @@ from rushlight_vision.tv_tensors._geometry import (
     is_rotated_bounding_format,
 )
 from rushlight_vision.tv_tensors._images import Image, Mask, Video
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from rushlight_vision.datasets.vision import VisionDataset
 
 __all__ = [
     "BoundingBoxFormat",
@@ -26,7 +33,9 @@ __all__ = [
 ]
 
 
-def wrap_dataset_for_transforms_v2(dataset: Any, target_keys: Any = None) -> Any:
+def wrap_dataset_for_transforms_v2(
+    dataset: VisionDataset, target_keys: Collection[str] | str | None = None
+) -> VisionDataset:
     """A data set with tv_tensors as targets: that of :mod:`rushlight_vision.datasets`."""
     from rushlight_vision import datasets
 

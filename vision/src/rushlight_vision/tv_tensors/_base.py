@@ -158,7 +158,7 @@ def _rebuilt(cls: Any, tensor: rl.Tensor, metadata: dict[str, Any]) -> Any:
     return result
 
 
-def wrap(wrappee: rl.Tensor, *, like: Any, **changes: Any) -> Any:
+def wrap(wrappee: rl.Tensor, *, like: rl.Tensor, **changes: Any) -> rl.Tensor:
     """`wrappee` as the class of `like`, with its metadata; a plain `like` changes nothing.
 
     `changes` are metadata that differ: `format`, `canvas_size` and `clamping_mode` of

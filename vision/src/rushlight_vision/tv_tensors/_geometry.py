@@ -75,7 +75,7 @@ class BoundingBoxes(TVTensor):
 
     def __new__(
         cls,
-        data: Any,
+        data: object,
         *,
         format: BoundingBoxFormat | str,
         canvas_size: tuple[int, int],
@@ -145,7 +145,7 @@ class KeyPoints(TVTensor):
 
     def __new__(
         cls,
-        data: Any,
+        data: object,
         *,
         canvas_size: tuple[int, int],
         dtype: Any = None,

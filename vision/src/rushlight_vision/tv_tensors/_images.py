@@ -39,7 +39,12 @@ class Image(TVTensor):
     """
 
     def __new__(
-        cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
+        cls,
+        data: object,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = None,
     ) -> Any:
         """See the class."""
         tensor = cls._tensor(_pixels(data), dtype, device, requires_grad)
@@ -55,7 +60,12 @@ class Video(TVTensor):
     """
 
     def __new__(
-        cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
+        cls,
+        data: object,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = None,
     ) -> Any:
         """See the class."""
         tensor = cls._tensor(data, dtype, device, requires_grad)
@@ -71,7 +81,12 @@ class Mask(TVTensor):
     """
 
     def __new__(
-        cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
+        cls,
+        data: object,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = None,
     ) -> Any:
         """See the class."""
         return cls._tensor(_pixels(data), dtype, device, requires_grad).as_subclass(cls)

@@ -116,7 +116,7 @@ def _write(
 
 @rl.no_grad()
 def draw_segmentation_masks(
-    image: rl.Tensor, masks: Any, alpha: float = 0.8, colors: Colors = None
+    image: rl.Tensor, masks: rl.Tensor, alpha: float = 0.8, colors: Colors = None
 ) -> rl.Tensor:
     """An image with masks laid over it.
 
@@ -131,21 +131,21 @@ def draw_segmentation_masks(
 
     """
     checked_image(image, (3,))
-    masks = masks[None] if masks.ndim == 2 else masks
-    if masks.ndim != 3 or masks.shape[-2:] != image.shape[-2:] or masks.dtype is not rl.bool:
+    every: Any = masks[None] if masks.ndim == 2 else masks
+    if every.ndim != 3 or every.shape[-2:] != image.shape[-2:] or every.dtype is not rl.bool:
         raise ValueError(
             f"masks must be bool of shape (N, {image.shape[1]}, {image.shape[2]}), got "
-            f"{masks.dtype} of shape {tuple(masks.shape)}"
+            f"{every.dtype} of shape {tuple(every.shape)}"
         )
-    if not len(masks):
+    if not len(every):
         warnings.warn("masks has no mask, so none is drawn", UserWarning, stacklevel=2)
         return image
     scale = 255.0 if image.is_floating_point() else 1
     painted = image.clone()
-    for mask, color in zip(masks, color_of_each(colors, len(masks)), strict=False):
+    for mask, color in zip(every, color_of_each(colors, len(every)), strict=False):
         values = [part / scale for part in color] if scale != 1 else list(color)
         painted[:, mask] = rl.tensor(values, dtype=image.dtype, device=image.device)[:, None]
-    painted[:, masks.sum(0) > 1] = 0
+    painted[:, every.sum(0) > 1] = 0
     return (image * (1 - alpha) + painted * alpha).to(image.dtype)
 
 
@@ -157,7 +157,7 @@ def draw_keypoints(
     colors: Color | None = None,
     radius: int = 2,
     width: int = 3,
-    visibility: Any = None,
+    visibility: rl.Tensor | None = None,
 ) -> rl.Tensor:
     """An image with key points drawn into it.
 
@@ -174,18 +174,19 @@ def draw_keypoints(
     checked_image(image, (3,))
     if keypoints.ndim != 3:
         raise ValueError(f"keypoints must be (N, K, 2), got {tuple(keypoints.shape)}")
+    seen: Any = visibility
     if visibility is None:
-        visibility = rl.ones(keypoints.shape[:-1], dtype=rl.bool)
-    if visibility.ndim == 3:
-        visibility = visibility.squeeze(-1)
-    if visibility.shape != keypoints.shape[:-1]:
+        seen = rl.ones(keypoints.shape[:-1], dtype=rl.bool)
+    if seen.ndim == 3:
+        seen = seen.squeeze(-1)
+    if seen.shape != keypoints.shape[:-1]:
         raise ValueError(
             f"visibility must be {tuple(keypoints.shape[:-1])}, as many as key points, got "
-            f"{tuple(visibility.shape)}"
+            f"{tuple(seen.shape)}"
         )
     picture = Image.fromarray(np.ascontiguousarray(to_bytes(image).permute(1, 2, 0).cpu().numpy()))
     draw = ImageDraw.Draw(picture)
-    shown = visibility.to(rl.bool).tolist()
+    shown = seen.to(rl.bool).tolist()
     for points, seen in zip(keypoints.to(rl.int64).tolist(), shown, strict=True):
         for (x, y, *_), drawn in zip(points, seen, strict=True):
             if drawn:

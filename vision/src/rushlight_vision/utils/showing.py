@@ -22,7 +22,7 @@ _RIGHT, _WRONG, _WORDS = (0, 120, 0), (190, 0, 0), (0, 0, 0)
 
 
 def show(
-    images: Any,
+    images: rl.Tensor | Sequence[rl.Tensor],
     labels: Sequence[Any] | None = None,
     predictions: Sequence[Any] | None = None,
     *,
@@ -51,7 +51,8 @@ def show(
         if values is not None and len(values) != len(images):
             raise ValueError(f"{name} must be as many as images ({len(images)}), got {len(values)}")
     pictures, words = [], []
-    for number, image in enumerate(images):
+    for number in range(len(images)):
+        image = images[number]
         label = None if labels is None else labels[number]
         said = None if predictions is None else predictions[number]
         drawn = said if isinstance(said, dict) else label if isinstance(label, dict) else None

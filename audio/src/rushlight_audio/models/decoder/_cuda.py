@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 __all__ = ["CUCTCDecoder", "CUCTCHypothesis", "cuda_ctc_decoder"]
 
@@ -30,7 +30,7 @@ class CUCTCDecoder:
         beam_size: int = 10,
         nbest: int = 1,
         blank_skip_threshold: float = 0.95,
-        cuda_stream: Any = None,
+        cuda_stream: object = None,
     ) -> None:
         raise NotImplementedError(f"CUCTCDecoder {REASON}")
 

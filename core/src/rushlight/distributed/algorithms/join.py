@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import cast
 
 from rushlight.distributed import collectives
+from rushlight.distributed.works import Work
 from rushlight.ops.creation.tensors import ones, zeros
 
 __all__ = ["Join", "JoinHook", "Joinable"]
@@ -134,7 +136,7 @@ class Join:
         if not config.enable or not config.is_first_joinable:
             return None
         group = joinable.join_process_group
-        work = collectives.all_reduce(ones(1), group=group, async_op=True)
+        work = cast(Work, collectives.all_reduce(ones(1), group=group, async_op=True))
         if config.throw_on_early_termination:
             flag = work.get_future().wait()[0]
             if int(flag) < group.size():

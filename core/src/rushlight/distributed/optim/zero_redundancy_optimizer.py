@@ -125,7 +125,7 @@ class ZeroRedundancyOptimizer(Optimizer, GroupJoinable):
         index = self._index()
         states = {} if self.optim is None else self.optim.state
         mine = {index[id(p)]: state for p, state in states.items()}
-        every = [None] * self.world_size if self.rank == to else None
+        every: list | None = [None] * self.world_size if self.rank == to else None
         objects.gather_object(mine, every, group=self.process_group, group_dst=to)
         self._all_state_dicts = every or []
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rushlight.nn.module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rushlight.devices import device
 
 
 class DataParallel(Module):
     """A module over several GPUs; on the CPU it calls the module itself, as PyTorch does."""
 
-    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+    def __init__(
+        self,
+        module,
+        device_ids: Sequence[int | device] | None = None,
+        output_device: int | device | None = None,
+        dim=0,
+    ):
         super().__init__()
         self.dim, self.module = dim, module
         self.device_ids = [] if device_ids is None else list(device_ids)

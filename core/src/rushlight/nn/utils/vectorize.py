@@ -11,7 +11,7 @@ def parameters_to_vector(parameters) -> Tensor:
     return cat([p.reshape(-1) for p in parameters])
 
 
-def vector_to_parameters(vec, parameters):
+def vector_to_parameters(vec: Tensor, parameters) -> None:
     """Give parameters the consecutive elements of a vector."""
     at = 0
     for parameter in parameters:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import TYPE_CHECKING
 
 from rushlight.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from rushlight.optim.lr_scheduler.scheduler import LRScheduler, set_value, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class _Composed(LRScheduler):
@@ -48,7 +52,9 @@ class _Composed(LRScheduler):
 class SequentialLR(_Composed):
     """One schedule after another; each begins anew at its milestone."""
 
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+    def __init__(
+        self, optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch=-1
+    ):
         self._take(optimizer, schedulers, "")
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
@@ -91,7 +97,7 @@ class SequentialLR(_Composed):
 class ChainedScheduler(_Composed):
     """Several schedules that all act at every step."""
 
-    def __init__(self, schedulers, optimizer=None):
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer=None):
         self.optimizer = self._take(optimizer, schedulers, " to be chained")
         self._last_lr = values_of(self.optimizer, "lr")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rushlight.optim.lr_scheduler.scheduler import (
     LRScheduler,
@@ -12,6 +13,9 @@ from rushlight.optim.lr_scheduler.scheduler import (
     saved_functions,
     set_value,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class _MomentumCycle(LRScheduler):
@@ -54,10 +58,10 @@ class CyclicLR(_MomentumCycle):
         base_lr,
         max_lr,
         step_size_up=2000,
-        step_size_down=None,
+        step_size_down: int | None = None,
         mode="triangular",
         gamma=1.0,
-        scale_fn=None,
+        scale_fn: Callable[[float], float] | None = None,
         scale_mode="cycle",
         cycle_momentum=True,
         base_momentum=0.8,
@@ -130,9 +134,9 @@ class OneCycleLR(_MomentumCycle):
         self,
         optimizer,
         max_lr,
-        total_steps=None,
-        epochs=None,
-        steps_per_epoch=None,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
         pct_start=0.3,
         anneal_strategy="cos",
         cycle_momentum=True,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from rushlight.optim.lr_scheduler.scheduler import (
     LRScheduler,
     restore_functions,
     saved_functions,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 
 class StepLR(LRScheduler):
@@ -33,7 +37,7 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """Multiply by `gamma` at each of the `milestones`."""
 
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+    def __init__(self, optimizer, milestones: Iterable[int], gamma=0.1, last_epoch=-1):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
@@ -176,7 +180,12 @@ class LambdaLR(_FunctionSchedule):
 class MultiplicativeLR(_FunctionSchedule):
     """Multiply by ``lr_lambda(epoch)`` every epoch (one function, or one per group)."""
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+    def __init__(
+        self,
+        optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch=-1,
+    ):
         for function in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
             if not callable(function):
                 raise TypeError(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import collections.abc
 import re
+from typing import TYPE_CHECKING
 
 import rushlight
 from rushlight.machine import np
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils.data.pin_memory import rebuilt_mapping, rebuilt_sequence
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # Kinds of arrays that hold texts or objects and become no tensors.
 np_str_obj_array_pattern = re.compile(r"[SaUO]")
@@ -17,7 +21,7 @@ default_collate_err_msg_format = (
 )
 
 
-def default_convert(data):
+def default_convert(data: object) -> Any:
     """NumPy arrays in nested containers as tensors; everything else as it is.
 
     >>> default_convert({"a": [1, "b"]})
@@ -123,7 +127,7 @@ default_collate_fn_map = {
 }
 
 
-def default_collate(batch):
+def default_collate(batch: list[Any]) -> Any:
     """A list of samples as one batch: tensors and arrays are stacked, numbers become tensors,
     containers are collated field by field, strings stay lists.
 

@@ -7,9 +7,12 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rushlight.ops.random.sampling import default_generator, randperm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -115,7 +118,7 @@ class ConcatDataset(Dataset[T_co]):
     3
     """
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Iterable[Dataset]):
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
@@ -154,7 +157,7 @@ class ConcatDataset(Dataset[T_co]):
 class ChainDataset(IterableDataset):
     """The samples of several iterable datasets, one after the other."""
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Iterable[Dataset]):
         self.datasets = datasets
 
     def __iter__(self):
@@ -175,7 +178,7 @@ class ChainDataset(IterableDataset):
 class Subset(Dataset[T_co]):
     """The samples of a dataset at given indices."""
 
-    def __init__(self, dataset, indices):
+    def __init__(self, dataset: Dataset, indices: Sequence[int]):
         self.dataset, self.indices = dataset, indices
 
     def __getitem__(self, index):

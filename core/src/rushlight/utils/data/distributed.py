@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rushlight.ops.random.sampling import Generator, randperm
 from rushlight.utils.data.sampler import Sampler, T_co
+
+if TYPE_CHECKING:
+    from collections.abc import Sized
 
 
 class DistributedSampler(Sampler[T_co]):
@@ -17,7 +21,13 @@ class DistributedSampler(Sampler[T_co]):
     """
 
     def __init__(
-        self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False
+        self,
+        dataset: Sized,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle=True,
+        seed=0,
+        drop_last=False,
     ):
         from rushlight import distributed
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import rushlight
 from rushlight.ops.random.sampling import Generator, multinomial, randint, randperm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence, Sized
+    from typing import Any
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -21,7 +25,7 @@ class Sampler(Generic[T_co]):
 class SequentialSampler(Sampler[int]):
     """The indices in order."""
 
-    def __init__(self, data_source):
+    def __init__(self, data_source: Sized):
         self.data_source = data_source
 
     def __iter__(self):
@@ -46,7 +50,7 @@ def _seeded():
 class RandomSampler(Sampler[int]):
     """The indices in random order; with `replacement`, drawn independently."""
 
-    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+    def __init__(self, data_source: Sized, replacement=False, num_samples=None, generator=None):
         self.data_source, self.replacement = data_source, replacement
         self._num_samples, self.generator = num_samples, generator
         if not isinstance(replacement, bool):
@@ -86,7 +90,7 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """Given indices in random order."""
 
-    def __init__(self, indices, generator=None):
+    def __init__(self, indices: Sequence[int], generator=None):
         self.indices, self.generator = indices, generator
 
     def __iter__(self):
@@ -100,7 +104,7 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with given (unnormalised) probabilities."""
 
-    def __init__(self, weights, num_samples, replacement=True, generator=None):
+    def __init__(self, weights: Sequence[float], num_samples, replacement=True, generator=None):
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
             raise ValueError(
                 f"num_samples should be a positive integer value, but got num_samples={num_samples}"
@@ -130,7 +134,7 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list]):
     """Lists of `batch_size` indices of another sampler."""
 
-    def __init__(self, sampler, batch_size, drop_last):
+    def __init__(self, sampler: Iterable[Any], batch_size, drop_last):
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
             raise ValueError(
                 f"batch_size should be a positive integer value, but got batch_size={batch_size}"

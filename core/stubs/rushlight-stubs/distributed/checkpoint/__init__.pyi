@@ -1,6 +1,7 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from concurrent.futures._base import Future
 from rushlight._words import _bool
 from rushlight._words import _int
 from typing import Any
@@ -14,7 +15,7 @@ from rushlight.distributed.checkpoint.filesystem import FileSystemReader as File
 from rushlight.distributed.checkpoint.filesystem import FileSystemWriter as FileSystemWriter
 from rushlight.distributed.checkpoint.metadata import Metadata as Metadata
 from rushlight.distributed.checkpoint.metadata import TensorStorageMetadata as TensorStorageMetadata
-def async_save(state_dict: Any, *, checkpoint_id: Any = ..., storage_writer: Any = ..., planner: Any = ..., process_group: Any = ..., async_checkpointer_type: Any = ..., async_stager: Any = ..., no_dist: _bool = ..., use_collectives: _bool = ...) -> Any: ...
+def async_save(state_dict: Any, *, checkpoint_id: Any = ..., storage_writer: Any = ..., planner: Any = ..., process_group: Any = ..., async_checkpointer_type: Any = ..., async_stager: Any = ..., no_dist: _bool = ..., use_collectives: _bool = ...) -> Future: ...
 def load(state_dict: Any, *, checkpoint_id: Any = ..., storage_reader: Any = ..., planner: Any = ..., process_group: Any = ..., no_dist: _bool = ...) -> None: ...
 def load_state_dict(state_dict: Any, storage_reader: Any, process_group: Any = ..., coordinator_rank: _int = ..., no_dist: _bool = ..., planner: Any = ...) -> None: ...
 def save(state_dict: Any, *, checkpoint_id: Any = ..., storage_writer: Any = ..., planner: Any = ..., process_group: Any = ..., no_dist: _bool = ..., use_collectives: _bool = ...) -> Metadata: ...

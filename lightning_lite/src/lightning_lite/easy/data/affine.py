@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.easy.data.describing import describable
@@ -17,6 +17,9 @@ from lightning_lite.easy.data.draws import Draw, draws, uniform
 from lightning_lite.easy.data.pictures import PAD_MODES
 from lightning_lite.easy.data.transform import Transform
 from rushlight import nn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 F = nn.functional
 MODES = ("bilinear", "nearest", "bicubic")
@@ -52,9 +55,9 @@ class AffineCoordTfm(Transform):
 
     def __init__(
         self,
-        aff_fs: Any = None,
-        coord_fs: Any = None,
-        size: Any = None,
+        aff_fs: Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None = None,
+        coord_fs: object | Sequence[object] | None = None,
+        size: int | tuple[int, int] | None = None,
         mode: str = "bilinear",
         pad_mode: str = "reflection",
         mode_mask: str = "nearest",

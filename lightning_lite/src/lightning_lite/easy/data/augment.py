@@ -151,8 +151,8 @@ def aug_transforms(
     max_warp: float = 0.2,
     p_affine: float = 0.75,
     p_lighting: float = 0.75,
-    xtra_tfms: Any = None,
-    size: Any = None,
+    xtra_tfms: object = None,
+    size: int | tuple[int, int] | None = None,
     mode: str = "bilinear",
     pad_mode: str = "reflection",
     align_corners: bool = True,
@@ -179,7 +179,7 @@ def aug_transforms(
         if size is None:
             raise ValueError(f"aug_transforms: min_scale={min_scale} needs size")
         extra, size = [RandomResizedCropGPU(size, min_scale, (1, 1)), *extra], None
-    how = {"size": size, "mode": mode, "pad_mode": pad_mode, "batch": batch}
+    how: dict[str, Any] = {"size": size, "mode": mode, "pad_mode": pad_mode, "batch": batch}
     how["align_corners"] = align_corners
     made: list[Any] = []
     if do_flip:

@@ -34,13 +34,14 @@ class TransformBlock:
         read: Callable[[Any], Any] | None = None,
         coder: Coder | None = None,
         finish: Callable[[Any], Any] | None = None,
-        batches: Any = None,
+        batches: object = None,
         prepare: Callable[[Any], Any] | None = None,
         keeps: bool = False,
         item_tfms: Sequence[Any] = (),
     ) -> None:
         self.kind, self.read, self.coder, self.finish = kind, read, coder, finish
-        self.batches, self.prepare, self.keeps = batches, prepare, keeps
+        self.prepare, self.keeps = prepare, keeps
+        self.batches: Any = batches
         self.item_tfms = list(item_tfms)
 
     @property
@@ -82,13 +83,15 @@ def BBoxBlock() -> TransformBlock:
     return TransformBlock("boxes", as_boxes, item_tfms=[PointScaler()])
 
 
-def BBoxLblBlock(vocab: Any = None, add_na: bool = True) -> TransformBlock:
+def BBoxLblBlock(vocab: Sequence[str] | None = None, add_na: bool = True) -> TransformBlock:
     """The classes of the boxes of the block before; batches `(N, B)` (int64), filled up with 0.
     `add_na`: 0 is a class of its own, "#na#", for what is no box."""
     return TransformBlock("labels", coder=CategorizeEach(vocab, add_na))
 
 
-def CategoryBlock(vocab: Any = None, sort: bool = True, add_na: bool = False) -> TransformBlock:
+def CategoryBlock(
+    vocab: Sequence[str] | None = None, sort: bool = True, add_na: bool = False
+) -> TransformBlock:
     """One class of a sample; see `Categorize`. Batches `(N,)` (int64).
 
     Args:
@@ -102,7 +105,7 @@ def CategoryBlock(vocab: Any = None, sort: bool = True, add_na: bool = False) ->
 
 
 def MultiCategoryBlock(
-    encoded: bool = False, vocab: Any = None, add_na: bool = False
+    encoded: bool = False, vocab: Sequence[str] | None = None, add_na: bool = False
 ) -> TransformBlock:
     """Several classes of a sample; batches `(N, C)` (float32) of ones and zeros. `encoded`: the
     values are ones and zeros already, and `vocab` their names (ValueError without).
@@ -115,7 +118,9 @@ def MultiCategoryBlock(
     """
     if encoded and vocab is None:
         raise ValueError("MultiCategoryBlock: encoded=True needs vocab, the names of the classes")
-    made = EncodedMultiCategorize(vocab) if encoded else MultiCategorize(vocab, add_na=add_na)
+    made: Coder = MultiCategorize(vocab, add_na=add_na)
+    if encoded and vocab is not None:
+        made = EncodedMultiCategorize(vocab)
     return TransformBlock("categories", coder=made)
 
 

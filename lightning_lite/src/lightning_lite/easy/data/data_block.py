@@ -39,16 +39,16 @@ class DataBlock:
 
     def __init__(
         self,
-        blocks: Any = None,
+        blocks: object = None,
         getters: Sequence[Callable[[Any], Any]] | None = None,
         n_inp: int | None = None,
-        item_tfms: Any = None,
-        batch_tfms: Any = None,
+        item_tfms: object = None,
+        batch_tfms: object = None,
         *,
         get_items: Callable[[Any], Any] | None = None,
         splitter: Callable[[Any], Any] | None = None,
-        get_y: Any = None,
-        get_x: Any = None,
+        get_y: Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None = None,
+        get_x: Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None = None,
     ) -> None:
         made = _listed((TransformBlock, TransformBlock) if blocks is None else blocks)
         self.blocks = [each if isinstance(each, TransformBlock) else each() for each in made]

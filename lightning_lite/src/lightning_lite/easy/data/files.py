@@ -7,7 +7,10 @@ import mimetypes
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 IMAGE_EXTENSIONS = {
     ending for ending, kind in mimetypes.types_map.items() if kind.startswith("image/")
@@ -15,7 +18,7 @@ IMAGE_EXTENSIONS = {
 
 
 def get_files(
-    path: Any,
+    path: str | PathLike[str],
     extensions: Iterable[str] | None = None,
     recurse: bool = True,
     folders: Iterable[str] | None = None,
@@ -54,7 +57,9 @@ def get_files(
     return sorted(found)
 
 
-def get_image_files(path: Any, recurse: bool = True, folders: Any = None) -> list[Path]:
+def get_image_files(
+    path: str | PathLike[str], recurse: bool = True, folders: Iterable[str] | None = None
+) -> list[Path]:
     """The pictures below `path`; see `get_files`.
 
     Args:
@@ -71,7 +76,9 @@ def get_image_files(path: Any, recurse: bool = True, folders: Any = None) -> lis
     return get_files(path, IMAGE_EXTENSIONS, recurse, folders)
 
 
-def get_text_files(path: Any, recurse: bool = True, folders: Any = None) -> list[Path]:
+def get_text_files(
+    path: str | PathLike[str], recurse: bool = True, folders: Iterable[str] | None = None
+) -> list[Path]:
     """The `.txt` files below `path`; see `get_files`.
 
     Args:
@@ -88,7 +95,10 @@ def get_text_files(path: Any, recurse: bool = True, folders: Any = None) -> list
 
 
 def FileGetter(
-    suf: str = "", extensions: Any = None, recurse: bool = True, folders: Any = None
+    suf: str = "",
+    extensions: Iterable[str] | None = None,
+    recurse: bool = True,
+    folders: Iterable[str] | None = None,
 ) -> Callable[[Any], list[Path]]:
     """A function that finds the files of the folder `suf` in the path it is given.
 

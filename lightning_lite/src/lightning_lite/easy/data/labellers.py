@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite.easy.data.describing import announce, describable
 
+if TYPE_CHECKING:
+    from os import PathLike
+
 
 @announce
-def parent_label(o: Any) -> str:
+def parent_label(o: str | PathLike[str]) -> str:
     """The name of the folder that a file is in.
 
     >>> parent_label("train/cat/1.png")
@@ -51,7 +54,11 @@ class ColReader:
     """
 
     def __init__(
-        self, cols: Any, pref: Any = "", suff: str = "", label_delim: str | None = None
+        self,
+        cols: str | int | list[str | int] | tuple[str | int, ...],
+        pref: str | Path = "",
+        suff: str = "",
+        label_delim: str | None = None,
     ) -> None:
         self.cols = list(cols) if isinstance(cols, list | tuple) else [cols]
         self.pref, self.suff, self.label_delim = pref, suff, label_delim
@@ -82,7 +89,7 @@ class ItemGetter:
     'b'
     """
 
-    def __init__(self, i: Any) -> None:
+    def __init__(self, i: object) -> None:
         self.i = i
 
     def fits(self, item: Any) -> bool:
@@ -102,7 +109,7 @@ class AttrGetter:
     (3.0, 0)
     """
 
-    def __init__(self, nm: str, default: Any = None) -> None:
+    def __init__(self, nm: str, default: object = None) -> None:
         self.nm, self.default = nm, default
 
     def __call__(self, item: Any) -> Any:

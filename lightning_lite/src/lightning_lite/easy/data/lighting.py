@@ -8,12 +8,15 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.easy.data.describing import describable
 from lightning_lite.easy.data.draws import Draw, draws, uniform
 from lightning_lite.easy.data.transform import Transform
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Change = Callable[[Any], Any]
 
@@ -29,7 +32,11 @@ class SpaceTfm(Transform):
 
     order, split_idx = 40, 0
 
-    def __init__(self, fs: Any, space_fn: Callable[[Any, Change], Any]) -> None:
+    def __init__(
+        self,
+        fs: Callable[[Any], Any] | Sequence[Callable[[Any], Any]],
+        space_fn: Callable[[Any, Change], Any],
+    ) -> None:
         self.fs = list(fs) if isinstance(fs, list | tuple) else [fs]
         self.space_fn = space_fn
         self.parts: list[SpaceTfm] = [self]
@@ -57,7 +64,7 @@ def _in_logits(x: Any, change: Change) -> Any:
 class LightingTfm(SpaceTfm):
     """Training pictures changed by functions `fs` of their logits."""
 
-    def __init__(self, fs: Any) -> None:
+    def __init__(self, fs: Callable[[Any], Any] | Sequence[Callable[[Any], Any]]) -> None:
         super().__init__(fs, _in_logits)
 
 
@@ -167,7 +174,7 @@ def _in_hsv(x: Any, change: Change) -> Any:
 class HSVTfm(SpaceTfm):
     """Training pictures changed by functions `fs` of their hue, saturation and value."""
 
-    def __init__(self, fs: Any) -> None:
+    def __init__(self, fs: Callable[[Any], Any] | Sequence[Callable[[Any], Any]]) -> None:
         super().__init__(fs, _in_hsv)
 
 

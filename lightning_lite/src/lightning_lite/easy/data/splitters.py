@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 Split = tuple[list[int], list[int]]
 Splitter = Callable[[Any], Split]
@@ -75,7 +78,7 @@ def RandomSubsetSplitter(train_sz: float, valid_sz: float, seed: int | None = No
 def TrainTestSplitter(
     test_size: float = 0.2,
     random_state: int | None = None,
-    stratify: Any = None,
+    stratify: Sequence[object] | None = None,
     train_size: float | None = None,
     shuffle: bool = True,
 ) -> Splitter:
@@ -181,7 +184,7 @@ def MaskSplitter(mask: Sequence[Any]) -> Splitter:
     return lambda items: _by(lambda position: bool(mask[position]), len(items))
 
 
-def FileSplitter(fname: Any) -> Splitter:
+def FileSplitter(fname: str | PathLike[str]) -> Splitter:
     """The files whose names stand in the file `fname`, one a line, validate.
 
     >>> import tempfile
@@ -198,7 +201,7 @@ def FileSplitter(fname: Any) -> Splitter:
     return split
 
 
-def ColSplitter(col: Any = "is_valid", on: Any = None) -> Splitter:
+def ColSplitter(col: str | int = "is_valid", on: object = None) -> Splitter:
     """The rows of a pandas DataFrame whose column `col` (name or position) is true, or is `on` or
     among them, validate. TypeError for what has no columns."""
 

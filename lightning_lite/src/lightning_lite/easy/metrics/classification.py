@@ -8,7 +8,7 @@ class that is nowhere scores 0. Values are those of fastai, which asks scikit-le
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite.easy.metrics.accumulated import AccumMetric, ActivationType, for_targets
 from lightning_lite.easy.metrics.agreement import (
@@ -27,6 +27,11 @@ from lightning_lite.easy.metrics.counts import (
 )
 from lightning_lite.easy.metrics.curves import average_precision_score, roc_auc_score
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rushlight import Tensor
+
 
 def _by_label(
     func: Any, axis: int, labels: Any, pos_label: Any, average: Any, sample_weight: Any, **more: Any
@@ -37,10 +42,10 @@ def _by_label(
 
 def F1Score(
     axis: int = -1,
-    labels: Any = None,
-    pos_label: Any = 1,
+    labels: Sequence[int] | None = None,
+    pos_label: int = 1,
     average: str | None = "binary",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """The harmonic mean of precision and recall.
 
@@ -60,10 +65,10 @@ def F1Score(
 def FBeta(
     beta: float,
     axis: int = -1,
-    labels: Any = None,
-    pos_label: Any = 1,
+    labels: Sequence[int] | None = None,
+    pos_label: int = 1,
     average: str | None = "binary",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Precision and recall in one, recall being `beta` times as important; see `F1Score`.
 
@@ -81,10 +86,10 @@ def FBeta(
 
 def Precision(
     axis: int = -1,
-    labels: Any = None,
-    pos_label: Any = 1,
+    labels: Sequence[int] | None = None,
+    pos_label: int = 1,
     average: str | None = "binary",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Of the samples that were taken for a class, how many are of it; see `F1Score`.
 
@@ -102,10 +107,10 @@ def Precision(
 
 def Recall(
     axis: int = -1,
-    labels: Any = None,
-    pos_label: Any = 1,
+    labels: Sequence[int] | None = None,
+    pos_label: int = 1,
     average: str | None = "binary",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Of the samples of a class, how many were taken for it; see `F1Score`.
 
@@ -123,10 +128,10 @@ def Recall(
 
 def Jaccard(
     axis: int = -1,
-    labels: Any = None,
-    pos_label: Any = 1,
+    labels: Sequence[int] | None = None,
+    pos_label: int = 1,
     average: str | None = "binary",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Of the samples that are of a class or were taken for it, how many are both; see `F1Score`.
 
@@ -143,7 +148,7 @@ def Jaccard(
 
 
 def BalancedAccuracy(
-    axis: int = -1, sample_weight: Any = None, adjusted: bool = False
+    axis: int = -1, sample_weight: Sequence[float] | Tensor | None = None, adjusted: bool = False
 ) -> AccumMetric:
     """The mean of the recalls of all classes; `adjusted` so that chance is 0.
 
@@ -156,7 +161,11 @@ def BalancedAccuracy(
     )
 
 
-def BrierScore(axis: int = -1, sample_weight: Any = None, pos_label: Any = None) -> AccumMetric:
+def BrierScore(
+    axis: int = -1,
+    sample_weight: Sequence[float] | Tensor | None = None,
+    pos_label: int | None = None,
+) -> AccumMetric:
     """The Brier score of the classes of outputs, as fastai has it: the share of wrong ones. For two
     classes; ValueError for others.
 
@@ -174,7 +183,10 @@ def BrierScore(axis: int = -1, sample_weight: Any = None, pos_label: Any = None)
 
 
 def CohenKappa(
-    axis: int = -1, labels: Any = None, weights: str | None = None, sample_weight: Any = None
+    axis: int = -1,
+    labels: Sequence[int] | None = None,
+    weights: str | None = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Cohen's kappa: agreement above what chance gives, at most 1.
 
@@ -190,7 +202,9 @@ def CohenKappa(
     )
 
 
-def HammingLoss(axis: int = -1, sample_weight: Any = None) -> AccumMetric:
+def HammingLoss(
+    axis: int = -1, sample_weight: Sequence[float] | Tensor | None = None
+) -> AccumMetric:
     """The share of wrong classes.
 
     >>> import rushlight as rl
@@ -201,7 +215,9 @@ def HammingLoss(axis: int = -1, sample_weight: Any = None) -> AccumMetric:
     return for_targets(hamming_loss, axis=axis, sample_weight=sample_weight)
 
 
-def MatthewsCorrCoef(sample_weight: Any = None, **kwargs: Any) -> AccumMetric:
+def MatthewsCorrCoef(
+    sample_weight: Sequence[float] | Tensor | None = None, **kwargs: Any
+) -> AccumMetric:
     """Matthews' correlation coefficient, between -1 and 1. `kwargs`: those of `skm_to_fastai`, such
     as `axis`, and of `AccumMetric`.
 
@@ -216,7 +232,7 @@ def MatthewsCorrCoef(sample_weight: Any = None, **kwargs: Any) -> AccumMetric:
 def RocAuc(
     axis: int = -1,
     average: str | None = "macro",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
     max_fpr: float | None = None,
     multi_class: str = "ovr",
 ) -> AccumMetric:
@@ -242,7 +258,7 @@ def RocAuc(
 def RocAucBinary(
     axis: int = -1,
     average: str | None = "macro",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
     max_fpr: float | None = None,
     multi_class: str = "raise",
 ) -> AccumMetric:
@@ -261,7 +277,10 @@ def RocAucBinary(
 
 
 def APScoreBinary(
-    axis: int = -1, average: str | None = "macro", pos_label: Any = 1, sample_weight: Any = None
+    axis: int = -1,
+    average: str | None = "macro",
+    pos_label: int = 1,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Average precision of the last of two classes: the area under precision by recall.
 

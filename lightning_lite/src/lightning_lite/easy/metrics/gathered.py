@@ -6,10 +6,13 @@ value of all data.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from rushlight import distributed, nn
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
 
 
 def everywhere(state: Any) -> list[Any]:
@@ -62,7 +65,7 @@ class Gathered(nn.Module):
             self._computed = self.value_of(everywhere(self.state()))
         return self._computed
 
-    def forward(self, output: Any, target: Any) -> Any:
+    def forward(self, output: Tensor, target: Tensor) -> Tensor:
         """The value of a batch of this process, as a tensor; what was gathered is forgotten."""
         self.reset()
         self.update(output, target)

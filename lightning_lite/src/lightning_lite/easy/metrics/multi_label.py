@@ -10,7 +10,7 @@ with `sigmoid=False`, of which fastai's keep the number of the largest.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite.easy.metrics.accumulated import AccumMetric, ActivationType, for_targets
 from lightning_lite.easy.metrics.agreement import (
@@ -27,6 +27,11 @@ from lightning_lite.easy.metrics.counts import (
 )
 from lightning_lite.easy.metrics.curves import average_precision_score, roc_auc_score
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rushlight import Tensor
+
 
 def _decided(
     func: Any, thresh: float | None, sigmoid: bool, sample_weight: Any, **how: Any
@@ -39,10 +44,10 @@ def _decided(
 def F1ScoreMulti(
     thresh: float = 0.5,
     sigmoid: bool = True,
-    labels: Any = None,
-    pos_label: Any = 1,
+    labels: Sequence[int] | None = None,
+    pos_label: int = 1,
     average: str | None = "macro",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """The harmonic mean of precision and recall. `labels`: the numbers of those that count, by
     default all.
@@ -60,10 +65,10 @@ def FBetaMulti(
     beta: float,
     thresh: float = 0.5,
     sigmoid: bool = True,
-    labels: Any = None,
-    pos_label: Any = 1,
+    labels: Sequence[int] | None = None,
+    pos_label: int = 1,
     average: str | None = "macro",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Precision and recall in one, recall being `beta` times as important; see `F1ScoreMulti`.
 
@@ -85,10 +90,10 @@ def FBetaMulti(
 def PrecisionMulti(
     thresh: float = 0.5,
     sigmoid: bool = True,
-    labels: Any = None,
-    pos_label: Any = 1,
+    labels: Sequence[int] | None = None,
+    pos_label: int = 1,
     average: str | None = "macro",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Of the labels that outputs have, how many are right; see `F1ScoreMulti`.
 
@@ -110,10 +115,10 @@ def PrecisionMulti(
 def RecallMulti(
     thresh: float = 0.5,
     sigmoid: bool = True,
-    labels: Any = None,
-    pos_label: Any = 1,
+    labels: Sequence[int] | None = None,
+    pos_label: int = 1,
     average: str | None = "macro",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Of the labels that targets have, how many were found; see `F1ScoreMulti`.
 
@@ -135,10 +140,10 @@ def RecallMulti(
 def JaccardMulti(
     thresh: float = 0.5,
     sigmoid: bool = True,
-    labels: Any = None,
-    pos_label: Any = 1,
+    labels: Sequence[int] | None = None,
+    pos_label: int = 1,
     average: str | None = "macro",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Of the labels that outputs or targets have, how many both have; see `F1ScoreMulti`.
 
@@ -158,7 +163,10 @@ def JaccardMulti(
 
 
 def HammingLossMulti(
-    thresh: float = 0.5, sigmoid: bool = True, labels: Any = None, sample_weight: Any = None
+    thresh: float = 0.5,
+    sigmoid: bool = True,
+    labels: Sequence[int] | None = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """The share of wrong labels. `labels` is there for fastai's programs, and not looked at, as in
     fastai.
@@ -173,8 +181,8 @@ def HammingLossMulti(
 def BrierScoreMulti(
     thresh: float | None = 0.5,
     sigmoid: bool = True,
-    sample_weight: Any = None,
-    pos_label: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
+    pos_label: int | None = None,
 ) -> AccumMetric:
     """The sum over labels of the mean squared differences, halved for two labels. As in fastai the
     outputs of at least `thresh` count as 1, others as 0; `thresh=None` takes shares as they are.
@@ -183,7 +191,7 @@ def BrierScoreMulti(
 
 
 def MatthewsCorrCoefMulti(
-    thresh: float = 0.5, sigmoid: bool = True, sample_weight: Any = None
+    thresh: float = 0.5, sigmoid: bool = True, sample_weight: Sequence[float] | Tensor | None = None
 ) -> AccumMetric:
     """Matthews' correlation coefficient of all labels as one problem of two classes. fastai's
     raises ValueError for more than one label.
@@ -198,7 +206,7 @@ def MatthewsCorrCoefMulti(
 def RocAucMulti(
     sigmoid: bool = True,
     average: str | None = "macro",
-    sample_weight: Any = None,
+    sample_weight: Sequence[float] | Tensor | None = None,
     max_fpr: float | None = None,
 ) -> AccumMetric:
     """The area under the ROC curves of labels, up to the share `max_fpr` of wrong ones. NaN where a
@@ -216,8 +224,8 @@ def RocAucMulti(
 def APScoreMulti(
     sigmoid: bool = True,
     average: str | None = "macro",
-    pos_label: Any = 1,
-    sample_weight: Any = None,
+    pos_label: int = 1,
+    sample_weight: Sequence[float] | Tensor | None = None,
 ) -> AccumMetric:
     """Average precision of labels: the areas under precision by recall.
 

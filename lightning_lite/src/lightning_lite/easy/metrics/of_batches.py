@@ -7,9 +7,14 @@ area under a curve) gather over all batches: see `gathered.py`.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite.easy.data.describing import announce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rushlight import Tensor
 
 
 def flattened(name: str, output: Any, target: Any) -> tuple[Any, Any]:
@@ -23,7 +28,7 @@ def flattened(name: str, output: Any, target: Any) -> tuple[Any, Any]:
 
 
 @announce
-def accuracy(output: Any, target: Any, axis: int = -1) -> Any:
+def accuracy(output: Tensor, target: Tensor, axis: int = -1) -> Tensor:
     """The share of targets at which the output is largest along `axis`.
 
     >>> import rushlight as rl
@@ -35,7 +40,7 @@ def accuracy(output: Any, target: Any, axis: int = -1) -> Any:
 
 
 @announce
-def error_rate(output: Any, target: Any, axis: int = -1) -> Any:
+def error_rate(output: Tensor, target: Tensor, axis: int = -1) -> Tensor:
     """1 less `accuracy`.
 
     Args:
@@ -45,11 +50,12 @@ def error_rate(output: Any, target: Any, axis: int = -1) -> Any:
     >>> error_rate(rl.tensor([[0.1, 0.9], [0.8, 0.2]]), rl.tensor([1, 1])).item()
     0.5
     """
-    return 1 - accuracy(output, target, axis)
+    right: Any = accuracy(output, target, axis)
+    return 1 - right
 
 
 @announce
-def top_k_accuracy(output: Any, target: Any, k: int = 5, axis: int = -1) -> Any:
+def top_k_accuracy(output: Tensor, target: Tensor, k: int = 5, axis: int = -1) -> Tensor:
     """The share of targets that are among the `k` largest outputs.
 
     Args:
@@ -64,7 +70,9 @@ def top_k_accuracy(output: Any, target: Any, k: int = 5, axis: int = -1) -> Any:
 
 
 @announce
-def accuracy_multi(output: Any, target: Any, thresh: float = 0.5, sigmoid: bool = True) -> Any:
+def accuracy_multi(
+    output: Tensor, target: Tensor, thresh: float = 0.5, sigmoid: bool = True
+) -> Tensor:
     """The share of labels, several for each example, that are on the right side of `thresh`.
 
     Args:
@@ -81,7 +89,7 @@ def accuracy_multi(output: Any, target: Any, thresh: float = 0.5, sigmoid: bool 
 
 
 @announce
-def mse(output: Any, target: Any) -> Any:
+def mse(output: Tensor, target: Tensor) -> Tensor:
     """The mean squared difference.
 
     Args:
@@ -96,7 +104,7 @@ def mse(output: Any, target: Any) -> Any:
 
 
 @announce
-def mae(output: Any, target: Any) -> Any:
+def mae(output: Tensor, target: Tensor) -> Tensor:
     """The mean absolute difference.
 
     Args:
@@ -111,7 +119,7 @@ def mae(output: Any, target: Any) -> Any:
 
 
 @announce
-def msle(output: Any, target: Any) -> Any:
+def msle(output: Tensor, target: Tensor) -> Tensor:
     """The mean squared difference of the logarithms of 1 and outputs, and 1 and targets. NaN below
     -1.
 
@@ -127,7 +135,7 @@ def msle(output: Any, target: Any) -> Any:
 
 
 @announce
-def foreground_acc(output: Any, target: Any, bkg_idx: int = 0, axis: int = 1) -> Any:
+def foreground_acc(output: Tensor, target: Tensor, bkg_idx: int = 0, axis: int = 1) -> Tensor:
     """The share of pixels whose class is right, among those that are not `bkg_idx`.
 
     Args:
@@ -142,7 +150,7 @@ def foreground_acc(output: Any, target: Any, bkg_idx: int = 0, axis: int = 1) ->
     return (output.argmax(axis)[seen] == target[seen]).float().mean()
 
 
-def named(metric: Any, name: str, **options: Any) -> Any:
+def named(metric: Callable[..., Tensor], name: str, **options: Any) -> Callable[..., Tensor]:
     """A metric with some arguments given, and the name that its numbers get.
 
     >>> named(top_k_accuracy, "top2", k=2).__name__

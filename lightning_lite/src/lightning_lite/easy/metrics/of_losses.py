@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite.easy.data.describing import describable
 from lightning_lite.easy.metrics.gathered import Mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @describable
@@ -49,7 +52,9 @@ class LossMetric(Mean):
         return self.mean_of(states)
 
 
-def LossMetrics(attrs: Any, nms: Any = None) -> list[LossMetric]:
+def LossMetrics(
+    attrs: str | Sequence[str], nms: str | Sequence[str] | None = None
+) -> list[LossMetric]:
     """A `LossMetric` for each of `attrs`, with the names `nms`: lists, or names with commas between
     them. ValueError for other numbers of names.
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.easy.data.describing import announce
 from lightning_lite.easy.metrics.accumulated import AccumMetric, for_targets
 from lightning_lite.easy.metrics.counts import weights_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rushlight import Tensor
 
 
 def _doubles(*values: Any) -> list[Any]:
@@ -27,7 +32,9 @@ def _exp_rmspe(outputs: Any, targets: Any) -> Any:
 
 
 @announce
-def r2_score(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def r2_score(
+    y_true: Any, y_pred: Any, sample_weight: Sequence[float] | Tensor | None = None
+) -> float:
     """1 less the share of the targets' variance that outputs miss; for targets that are all the
     same 1 or 0, and NaN for one target alone."""
     y_true, y_pred = _doubles(y_true, y_pred)
@@ -39,7 +46,9 @@ def r2_score(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
 
 
 @announce
-def explained_variance_score(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def explained_variance_score(
+    y_true: Any, y_pred: Any, sample_weight: Sequence[float] | Tensor | None = None
+) -> float:
     """The same, but for a constant by which outputs are wrong."""
     y_true, y_pred = _doubles(y_true, y_pred)
     weights = weights_of("explained_variance_score", sample_weight, len(y_true))
@@ -98,7 +107,7 @@ rmse = AccumMetric(_rmse)
 exp_rmspe = AccumMetric(_exp_rmspe)
 
 
-def R2Score(sample_weight: Any = None) -> AccumMetric:
+def R2Score(sample_weight: Sequence[float] | Tensor | None = None) -> AccumMetric:
     """The coefficient of determination over all of validation. `sample_weight`: `(N,)`.
 
     >>> import rushlight as rl
@@ -108,7 +117,7 @@ def R2Score(sample_weight: Any = None) -> AccumMetric:
     return for_targets(r2_score, is_class=False, sample_weight=sample_weight)
 
 
-def ExplainedVariance(sample_weight: Any = None) -> AccumMetric:
+def ExplainedVariance(sample_weight: Sequence[float] | Tensor | None = None) -> AccumMetric:
     """The share of the targets' variance that outputs explain. `sample_weight`: `(N,)`.
 
     >>> import rushlight as rl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.easy.data.blocks import TransformBlock
@@ -13,6 +13,9 @@ from lightning_lite.easy.data.describing import describable
 from lightning_lite.easy.text.batches import SortedText, StreamedText
 from lightning_lite.easy.text.rules import PAD, SPECIAL
 from lightning_lite.easy.text.tokens import JoinColumns, Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FILLER = "xxfake"
 
@@ -89,7 +92,7 @@ class TextBlock(TransformBlock):
 
     def __init__(
         self,
-        tok_tfm: Any,
+        tok_tfm: Callable[[Any], list[str]],
         vocab: Sequence[str] | None = None,
         is_lm: bool = False,
         seq_len: int = 72,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from lightning_lite.easy.architectures import Recipe
@@ -26,6 +26,9 @@ from lightning_lite.easy.text.models import (
 from lightning_lite.easy.text.rules import BOS, PAD, TK_MAJ, TK_REP, TK_UP, TK_WREP, UNK
 from lightning_lite.easy.vision import target_of
 from rushlight import nn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class TextModule(LearnerModule):
@@ -76,8 +79,9 @@ class TextLearner(Learner):
     module: TextModule
 
     def __init__(
-        self, dls: Any, model: Any, loss_func: Callable, alpha: float = 2.0, beta: float = 1.0,
-        moms: tuple[float, float, float] = (0.8, 0.7, 0.8), **options: Any,
+        self, dls: DataLoaders | Sequence[Iterable[Any]], model: nn.Module, loss_func: Callable,
+        alpha: float = 2.0, beta: float = 1.0, moms: tuple[float, float, float] = (0.8, 0.7, 0.8),
+        **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(dls, model, loss_func, moms=moms, **options)
         self.module.alpha, self.module.beta = alpha, beta
@@ -238,8 +242,8 @@ def _check_arch(what: str, arch: Any) -> None:
 
 
 def language_model_learner(
-    dls: Any,
-    arch: Any = AWD_LSTM,
+    dls: DataLoaders,
+    arch: type[nn.Module] = AWD_LSTM,
     config: dict[str, Any] | None = None,
     drop_mult: float = 1.0,
     pretrained_fnames: tuple[Any, Any] | None = None,
@@ -263,8 +267,8 @@ def language_model_learner(
 
 
 def text_classifier_learner(
-    dls: Any,
-    arch: Any = AWD_LSTM,
+    dls: DataLoaders,
+    arch: type[nn.Module] = AWD_LSTM,
     seq_len: int = 72,
     config: dict[str, Any] | None = None,
     drop_mult: float = 0.5,

@@ -6,10 +6,13 @@ import importlib
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite.easy.data.describing import announce, describable
 from lightning_lite.easy.text.rules import FLD, RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 # Numbers with their points; what comes before "n't", and that; "'s" and its like; words; line ends;
 # other characters alone.
@@ -66,7 +69,12 @@ class Tokenizer:
     ['xxbos', 'xxmaj', 'hello', 'xxup', 'world', 'xxrep', '3', '!', 'xxmaj']
     """
 
-    def __init__(self, tok: Any = None, rules: Any = None, sep: str = " ") -> None:
+    def __init__(
+        self,
+        tok: str | Callable[[str], Iterable[str]] | None = None,
+        rules: Iterable[Callable[[str], str]] | None = None,
+        sep: str = " ",
+    ) -> None:
         self.tok = words if tok is None else _function(tok)
         self.rules = list(RULES if rules is None else rules)
         self.sep = sep

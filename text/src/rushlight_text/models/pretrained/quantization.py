@@ -15,7 +15,7 @@ __all__ = ["ENTRY", "prepare_int8", "quantize_int8"]
 ENTRY = "rushlight_int8"  # of a configuration: the names of the layers
 
 
-def quantize_int8(model: Any, keep: Sequence[str] = ()) -> Any:
+def quantize_int8(model: nn.Module, keep: Sequence[str] = ()) -> nn.Module:
     """Round the linear layers of a model to bytes, with a scale for each output; in place.
 
     Decoding reads a quarter of the memory of float32. Tables of embeddings stay as they are; a last

@@ -58,7 +58,7 @@ class KeypointRCNN(FasterRCNN):
         self,
         backbone: nn.Module,
         num_classes: int | None = None,
-        min_size: Any = None,
+        min_size: int | Sequence[int] | None = None,
         max_size: int = 1333,
         image_mean: list[float] | None = None,
         image_std: list[float] | None = None,

@@ -63,11 +63,11 @@ class RAFT(nn.Module):
     def __init__(
         self,
         *,
-        feature_encoder: Any,
-        context_encoder: Any,
-        corr_block: Any,
-        update_block: Any,
-        mask_predictor: Any = None,
+        feature_encoder: nn.Module,
+        context_encoder: nn.Module,
+        corr_block: nn.Module,
+        update_block: nn.Module,
+        mask_predictor: nn.Module | None = None,
     ) -> None:
         super().__init__()
         self.feature_encoder = feature_encoder

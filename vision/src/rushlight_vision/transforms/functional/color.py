@@ -10,6 +10,7 @@ from PIL import Image, ImageEnhance, ImageOps
 import rushlight as rl
 from rushlight_vision.transforms.functional.conversion import convert_image_dtype
 from rushlight_vision.transforms.functional.images import (
+    Picture,
     check_channels,
     check_image,
     get_image_num_channels,
@@ -40,7 +41,7 @@ def _grey(image: rl.Tensor) -> rl.Tensor:
     return (0.2989 * red + 0.587 * green + 0.114 * blue).to(image.dtype).unsqueeze(-3)
 
 
-def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
+def rgb_to_grayscale(img: Picture, num_output_channels: int = 1) -> Picture:
     """The grey image of a colour one, with one channel or with three equal ones."""
     check_image(img, "rgb_to_grayscale")
     if num_output_channels not in (1, 3):
@@ -61,7 +62,7 @@ def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     return plain
 
 
-def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
+def to_grayscale(img: Picture, num_output_channels: int = 1) -> Picture:
     """The grey image of a PIL image; tensors go to `rgb_to_grayscale`."""
     if not is_pil(img):
         raise TypeError(
@@ -71,7 +72,7 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     return rgb_to_grayscale(img, num_output_channels)
 
 
-def adjust_brightness(img: Any, brightness_factor: float) -> Any:
+def adjust_brightness(img: Picture, brightness_factor: float) -> Picture:
     """Brightness times a factor: 0 is black, 1 the image itself."""
     check_image(img, "adjust_brightness")
     _check_factor(brightness_factor, "adjust_brightness")
@@ -81,7 +82,7 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
     return blend(img, 0.0, brightness_factor)
 
 
-def adjust_contrast(img: Any, contrast_factor: float) -> Any:
+def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
     """Contrast times a factor: 0 is the mean grey everywhere, 1 the image itself."""
     check_image(img, "adjust_contrast")
     _check_factor(contrast_factor, "adjust_contrast")
@@ -99,7 +100,7 @@ def _mean_grey(img: rl.Tensor) -> rl.Tensor:
     return grey.to(dtype).mean(dim=dimensions, keepdim=True)
 
 
-def adjust_saturation(img: Any, saturation_factor: float) -> Any:
+def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
     """Saturation times a factor: 0 is grey, 1 the image itself."""
     check_image(img, "adjust_saturation")
     _check_factor(saturation_factor, "adjust_saturation")
@@ -154,7 +155,7 @@ def _hsv_to_rgb(hue: rl.Tensor, saturation: rl.Tensor, value: rl.Tensor) -> rl.T
     return rl.stack(channels, dim=-3)
 
 
-def adjust_hue(img: Any, hue_factor: float) -> Any:
+def adjust_hue(img: Picture, hue_factor: float) -> Picture:
     """Turn the colour circle by `hue_factor` turns, -0.5 ... 0.5; 0 is the image itself."""
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"adjust_hue: hue_factor ({hue_factor}) is not in [-0.5, 0.5]")
@@ -203,7 +204,7 @@ def adjust_each(images: rl.Tensor, name: str, factors: Sequence[float]) -> rl.Te
     return blend(images, second, column(list(factors)), column([1.0 - each for each in factors]))
 
 
-def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
+def adjust_gamma(img: Picture, gamma: float, gain: float = 1) -> Picture:
     """`gain * image ** gamma`, the image taken as 0 ... 1."""
     if gamma < 0:
         raise ValueError(f"adjust_gamma: gamma ({gamma}) must not be negative")
@@ -224,7 +225,7 @@ def _with_gamma(levels: rl.Tensor, gamma: float, gain: float) -> rl.Tensor:
     return convert_image_dtype((gain * working**gamma).clamp(0, 1), levels.dtype)
 
 
-def invert(img: Any) -> Any:
+def invert(img: Picture) -> Picture:
     """The negative."""
     check_image(img, "invert")
     if is_pil(img):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
 import rushlight as rl
 from rushlight_vision.transforms.functional.images import is_pil, is_tensor_image, largest_value
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 # The dtype in which Pillow stores a band of a mode; the other modes are bytes.
 DTYPE_OF_MODE = {"I": rl.int32, "I;16": rl.uint16, "F": rl.float32}
@@ -45,7 +48,7 @@ def _pixels(image: Image.Image) -> rl.Tensor:
     return rl.frombuffer(data, dtype=dtype).reshape(shape)
 
 
-def pil_to_tensor(pic: Any) -> rl.Tensor:
+def pil_to_tensor(pic: Image.Image) -> rl.Tensor:
     """A PIL image as a tensor of shape (channels, height, width), values and dtype as stored.
 
     Bytes give uint8, mode "I" int32, "I;16" uint16, "F" float32, and mode "1" bool.
@@ -56,7 +59,7 @@ def pil_to_tensor(pic: Any) -> rl.Tensor:
     return tensor > 0 if pic.mode == "1" else tensor
 
 
-def to_tensor(pic: Any) -> rl.Tensor:
+def to_tensor(pic: Image.Image | ndarray) -> rl.Tensor:
     """A PIL image or an array (height, width[, channels]) as a tensor (channels, height, width).
 
     Bytes are divided by 255 and become the default floating dtype, in 0 ... 1; other values and
@@ -121,7 +124,7 @@ def _picture(planes: rl.Tensor, mode: str) -> Image.Image:
     return Image.frombytes(mode, size, planes.contiguous().numpy().tobytes())
 
 
-def to_pil_image(pic: Any, mode: str | None = None) -> Image.Image:
+def to_pil_image(pic: rl.Tensor | ndarray, mode: str | None = None) -> Image.Image:
     """A tensor (channels, height, width) or an array (height, width, channels) as a PIL image.
 
     Floating tensors hold 0 ... 1 and become bytes (cut off, not rounded) unless `mode` is "F".

@@ -11,7 +11,12 @@ from PIL import ImageEnhance
 import rushlight as rl
 from rushlight_vision.transforms.functional.color import blend
 from rushlight_vision.transforms.functional.conversion import pil_to_tensor, to_pil_image
-from rushlight_vision.transforms.functional.images import check_channels, check_image, is_pil
+from rushlight_vision.transforms.functional.images import (
+    Picture,
+    check_channels,
+    check_image,
+    is_pil,
+)
 
 LARGE = 49  # weights from which two passes, one for each axis, are faster than one
 
@@ -49,8 +54,8 @@ def _depthwise(image: rl.Tensor, kernel: rl.Tensor) -> rl.Tensor:
 
 
 def gaussian_blur(
-    img: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
-) -> Any:
+    img: Picture, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
+) -> Picture:
     """The image under a Gaussian, mirrored at its edges.
 
     `kernel_size` is (width, height) in odd numbers; `sigma` (x, y) is by default
@@ -114,7 +119,7 @@ def _softened(image: rl.Tensor) -> rl.Tensor:
     return result if image.is_floating_point() else result.round()
 
 
-def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
+def adjust_sharpness(img: Picture, sharpness_factor: float) -> Picture:
     """Sharpness times a factor: 0 is smoothed, 1 the image itself, 2 twice as sharp.
 
     Raises `ValueError` for a negative factor, `TypeError` for tensors of other than 1 or 3

@@ -10,6 +10,7 @@ from PIL import Image
 
 import rushlight as rl
 from rushlight_vision.transforms.functional.images import (
+    Picture,
     check_image,
     get_dimensions,
     is_pil,
@@ -41,12 +42,12 @@ def resized_size(
 
 
 def resize(
-    img: Any,
+    img: Picture,
     size: int | Sequence[int],
     interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
     max_size: int | None = None,
     antialias: bool | None = True,
-) -> Any:
+) -> Picture:
     """The image at another size.
 
     `size` is (height, width), or one number for the shorter edge, the other following; then
@@ -97,7 +98,7 @@ def resized_image(
     return resize_tensor(img, new, mode.value, bool(antialias), in_bytes)
 
 
-def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
+def crop(img: Picture, top: int, left: int, height: int, width: int) -> Picture:
     """The part of `height` x `width` pixels whose corner is (top, left); zeros outside."""
     check_image(img, "crop")
     if is_pil(img):
@@ -116,7 +117,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
     return rl.nn.functional.pad(inside, [before, after, above, below])
 
 
-def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
+def center_crop(img: Picture, output_size: int | Sequence[int]) -> Picture:
     """The middle of the image; zeros around it where the image is smaller."""
     sizes = [output_size] if isinstance(output_size, int) else [int(n) for n in output_size]
     if len(sizes) not in (1, 2):
@@ -137,7 +138,7 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
 
 
 def resized_crop(
-    img: Any,
+    img: Picture,
     top: int,
     left: int,
     height: int,
@@ -145,13 +146,13 @@ def resized_crop(
     size: int | Sequence[int],
     interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
-) -> Any:
+) -> Picture:
     """`crop`, then `resize`."""
     part = crop(img, top, left, height, width)
     return resize(part, size, interpolation, antialias=antialias)
 
 
-def hflip(img: Any) -> Any:
+def hflip(img: Picture) -> Picture:
     """Left and right exchanged."""
     check_image(img, "hflip")
     if is_pil(img):
@@ -159,7 +160,7 @@ def hflip(img: Any) -> Any:
     return img.flip(-1)
 
 
-def vflip(img: Any) -> Any:
+def vflip(img: Picture) -> Picture:
     """Top and bottom exchanged."""
     check_image(img, "vflip")
     if is_pil(img):
@@ -167,7 +168,9 @@ def vflip(img: Any) -> Any:
     return img.flip(-2)
 
 
-def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, Any]:
+def five_crop(
+    img: Picture, size: int | Sequence[int]
+) -> tuple[Picture, Picture, Picture, Picture, Picture]:
     """The four corners (top left, top right, bottom left, bottom right) and the middle."""
     sizes = [size] if isinstance(size, int) else list(size)
     if len(sizes) not in (1, 2):
@@ -186,7 +189,9 @@ def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, 
     return (*corners, center_crop(img, [height, width]))
 
 
-def ten_crop(img: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
+def ten_crop(
+    img: Picture, size: int | Sequence[int], vertical_flip: bool = False
+) -> tuple[Picture, ...]:
     """`five_crop` of the image and of its mirror image."""
     mirrored = vflip(img) if vertical_flip else hflip(img)
     return five_crop(img, size) + five_crop(mirrored, size)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, TypeVar
 
 from PIL import Image
 
 import rushlight as rl
+
+# What functions of pictures take, and give back as the same kind.
+Picture = TypeVar("Picture", rl.Tensor, Image.Image)
 
 
 def is_pil(image: Any) -> bool:
@@ -44,7 +47,7 @@ def check_channels(image: rl.Tensor, allowed: tuple[int, ...], name: str) -> Non
         )
 
 
-def get_dimensions(img: Any) -> list[int]:
+def get_dimensions(img: rl.Tensor | Image.Image) -> list[int]:
     """Channels, height and width of an image."""
     check_image(img, "get_dimensions")
     if is_pil(img):
@@ -53,13 +56,13 @@ def get_dimensions(img: Any) -> list[int]:
     return [channels, img.shape[-2], img.shape[-1]]
 
 
-def get_image_size(img: Any) -> list[int]:
+def get_image_size(img: rl.Tensor | Image.Image) -> list[int]:
     """Width and height of an image, in this order."""
     _, height, width = get_dimensions(img)
     return [width, height]
 
 
-def get_image_num_channels(img: Any) -> int:
+def get_image_num_channels(img: rl.Tensor | Image.Image) -> int:
     """Number of channels of an image."""
     return get_dimensions(img)[0]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from PIL import ImageOps
 
@@ -11,6 +10,7 @@ import rushlight as rl
 from rushlight_vision.transforms.functional.color import invert
 from rushlight_vision.transforms.functional.conversion import convert_image_dtype
 from rushlight_vision.transforms.functional.images import (
+    Picture,
     check_channels,
     check_image,
     is_pil,
@@ -18,7 +18,7 @@ from rushlight_vision.transforms.functional.images import (
 )
 
 
-def posterize(img: Any, bits: int) -> Any:
+def posterize(img: Picture, bits: int) -> Picture:
     """Each channel with only its highest `bits` of 8 bits; floats get 2**bits levels."""
     check_image(img, "posterize")
     if not 0 <= bits <= 8:
@@ -32,7 +32,7 @@ def posterize(img: Any, bits: int) -> Any:
     return img & (((1 << min(bits, depth)) - 1) << max(depth - bits, 0))
 
 
-def solarize(img: Any, threshold: float) -> Any:
+def solarize(img: Picture, threshold: float) -> Picture:
     """All values from `threshold` on inverted; TypeError for one above the dtype's largest."""
     check_image(img, "solarize")
     if is_pil(img):
@@ -46,7 +46,7 @@ def solarize(img: Any, threshold: float) -> Any:
     return rl.where(img >= threshold, invert(img), img)
 
 
-def autocontrast(img: Any) -> Any:
+def autocontrast(img: Picture) -> Picture:
     """Each channel stretched so that its darkest value is 0 and its lightest the largest."""
     check_image(img, "autocontrast")
     if is_pil(img):
@@ -64,7 +64,7 @@ def autocontrast(img: Any) -> Any:
     return ((img - low) / step).clamp(0, bound).to(img.dtype)
 
 
-def equalize(img: Any) -> Any:
+def equalize(img: Picture) -> Picture:
     """Each channel with an even histogram; floats are treated as bytes."""
     check_image(img, "equalize")
     if is_pil(img):

@@ -9,7 +9,7 @@ from PIL import Image, ImageOps
 
 import rushlight as rl
 from rushlight_vision.transforms.functional.conversion import pil_to_tensor, to_pil_image
-from rushlight_vision.transforms.functional.images import check_image, is_pil
+from rushlight_vision.transforms.functional.images import Picture, check_image, is_pil
 
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
@@ -127,11 +127,11 @@ def _pad_pil(image: Image.Image, widths: tuple[int, int, int, int], fill: Any, m
 
 
 def pad(
-    img: Any,
+    img: Picture,
     padding: int | Sequence[int],
     fill: int | float | Sequence[float] = 0,
     padding_mode: str = "constant",
-) -> Any:
+) -> Picture:
     """The image with `padding` pixels around it; negative widths cut off.
 
     `padding` is one number, (left and right, top and bottom) or (left, top, right, bottom).

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from PIL import Image
 
-from rushlight_vision.transforms.functional.images import check_image, is_pil
+from rushlight_vision.transforms.functional.images import Picture, check_image, is_pil
 from rushlight_vision.transforms.functional.padding import fill_color
 from rushlight_vision.transforms.functional.warping import affine_grid, affine_matrix, sample
 from rushlight_vision.transforms.interpolation import InterpolationMode, interpolation_mode
@@ -33,13 +32,13 @@ def turned_size(
 
 
 def rotate(
-    img: Any,
+    img: Picture,
     angle: float,
     interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
     expand: bool = False,
     center: Sequence[float] | None = None,
-    fill: Any = None,
-) -> Any:
+    fill: float | Sequence[float] | None = None,
+) -> Picture:
     """The image turned counter-clockwise by `angle` degrees about `center`, (x, y) in pixels.
 
     `expand` makes the result large enough for the whole image turned about its middle; with another

@@ -10,7 +10,12 @@ import PIL.Image
 
 import rushlight as rl
 from rushlight_vision.transforms.functional.conversion import pil_to_tensor, to_pil_image
-from rushlight_vision.transforms.functional.images import check_image, get_dimensions, is_pil
+from rushlight_vision.transforms.functional.images import (
+    Picture,
+    check_image,
+    get_dimensions,
+    is_pil,
+)
 from rushlight_vision.transforms.functional.padding import fill_color
 from rushlight_vision.transforms.interpolation import InterpolationMode, interpolation_mode
 
@@ -142,15 +147,15 @@ def affine_grids(matrices: Sequence[Sequence[float]], size: tuple[int, int]) -> 
 
 
 def affine(
-    img: Any,
+    img: Picture,
     angle: float,
     translate: Sequence[float],
     scale: float,
     shear: float | Sequence[float],
     interpolation: Mode = InterpolationMode.NEAREST,
-    fill: Any = None,
+    fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
-) -> Any:
+) -> Picture:
     """The image rotated clockwise by `angle` degrees, sheared, scaled and moved.
 
     `shear` is degrees along x, or along x and y; `translate` is (right, down) in pixels; `center`
@@ -236,13 +241,13 @@ def perspective_grids(coefficients: Sequence[Sequence[float]], size: tuple[int, 
 
 
 def perspective(
-    img: Any,
+    img: Picture,
     startpoints: Sequence[Sequence[int]] | None,
     endpoints: Sequence[Sequence[int]] | None,
     interpolation: Mode = InterpolationMode.BILINEAR,
-    fill: Any = None,
+    fill: float | Sequence[float] | None = None,
     coefficients: Sequence[float] | None = None,
-) -> Any:
+) -> Picture:
     """The image seen so that the four `startpoints` (x, y) come to lie at the `endpoints`.
 
     `coefficients`, eight numbers of the map from result to image, replace both.
@@ -278,11 +283,11 @@ def identity_grid(size: tuple[int, int]) -> rl.Tensor:
 
 
 def elastic_transform(
-    img: Any,
+    img: Picture,
     displacement: rl.Tensor,
     interpolation: Mode = InterpolationMode.BILINEAR,
-    fill: Any = None,
-) -> Any:
+    fill: float | Sequence[float] | None = None,
+) -> Picture:
     """The image with every pixel taken from `displacement` (1, H, W, 2) away, in half sizes.
 
     Raises `TypeError` for a displacement that is no tensor, `ValueError` for another shape.

@@ -8,7 +8,9 @@ from typing import Any
 import rushlight as rl
 from rushlight_vision import tv_tensors
 
-Fill = Any  # a number, numbers of the channels, None, or a dict of these by type
+# Of tensors of one type, and by type ("others" for the rest).
+Fills = float | Sequence[float] | None
+Fill = Fills | dict[Any, Fills]
 
 
 def two(value: Any, name: str) -> tuple[int, int]:

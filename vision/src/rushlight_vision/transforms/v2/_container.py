@@ -20,18 +20,21 @@ def _run(transform: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Any, .
 
 class _Several(Transform):
     def __init__(
-        self, transforms: Sequence[Callable[..., Any]], *, generator: rl.Generator | None = None
+        self,
+        transforms: Sequence[Callable[..., Any]] | nn.ModuleList,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
         super().__init__(generator=generator)
         if not isinstance(transforms, (Sequence, nn.ModuleList)):
             raise TypeError(f"{type(self).__name__}: transforms should be a sequence of callables")
-        self.transforms = transforms
+        self.transforms: Any = transforms
 
     def extra_repr(self) -> str:
         """The transforms, one a line."""
         return "\n".join(f"    {each}" for each in self.transforms)
 
-    def _all(self, transforms: Sequence[Callable[..., Any]], inputs: tuple[Any, ...]) -> Any:
+    def _all(self, transforms: Any, inputs: tuple[Any, ...]) -> Any:
         for each in transforms:
             inputs = _run(each, inputs)
         return inputs if len(inputs) > 1 else inputs[0]
@@ -81,7 +84,11 @@ class RandomApply(_Several):
     """All of `transforms` with probability `p`, else none; samples `rand(1)`."""
 
     def __init__(
-        self, transforms: Any, p: float = 0.5, *, generator: rl.Generator | None = None
+        self,
+        transforms: Sequence[Callable[..., Any]] | rl.nn.ModuleList,
+        p: float = 0.5,
+        *,
+        generator: rl.Generator | None = None,
     ) -> None:
         super().__init__(transforms, generator=generator)
         if not 0.0 <= p <= 1.0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import PIL.Image
@@ -109,7 +110,7 @@ class SanitizeBoundingBoxes(_Sanitizing):
 class SanitizeKeyPoints(_Sanitizing):
     """Takes out key points, or groups of them, that leave the image, with their labels."""
 
-    def __init__(self, labels_getter: Any = None) -> None:
+    def __init__(self, labels_getter: Callable[[Any], Any] | str | None = None) -> None:
         super().__init__(labels_getter)
 
     def forward(self, *inputs: Any) -> Any:

@@ -228,7 +228,7 @@ class GaussianBlur(Transform):
     def __init__(
         self,
         kernel_size: int | Sequence[int],
-        sigma: Any = (0.1, 2.0),
+        sigma: float | Sequence[float] = (0.1, 2.0),
         *,
         generator: rl.Generator | None = None,
         per_sample: bool = False,

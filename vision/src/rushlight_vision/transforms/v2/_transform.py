@@ -22,7 +22,7 @@ PICTURES = (PIL.Image.Image, tv_tensors.Image, tv_tensors.Video)
 Checks = tuple[type | Callable[[Any], bool], ...]
 
 
-def check_type(obj: Any, types_or_checks: Checks) -> bool:
+def check_type(obj: object, types_or_checks: Checks) -> bool:
     """Whether one of the types, or one of the functions, says yes."""
     return any(
         isinstance(obj, each) if isinstance(each, type) else each(obj) for each in types_or_checks

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import rushlight as rl
 from rushlight_vision.transforms import functional as v1
+from rushlight_vision.transforms.functional.images import Picture
 from rushlight_vision.transforms.functional.padding import border_widths
 from rushlight_vision.transforms.interpolation import InterpolationMode
 from rushlight_vision.transforms.v2.functional import _space as space
@@ -27,7 +27,12 @@ from rushlight_vision.tv_tensors import BoundingBoxFormat, is_rotated_bounding_f
 from rushlight_vision.tv_tensors._geometry import as_format
 
 
-def _pad(img: Any, padding: Any, fill: Any = None, padding_mode: str = "constant") -> Any:
+def _pad(
+    img: Picture,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
+) -> Picture:
     """`v1.pad`, and a colour of several channels around tensors."""
     several = isinstance(fill, (list, tuple)) and len(fill) > 1
     if not (several and isinstance(img, rl.Tensor) and padding_mode == "constant"):
@@ -44,7 +49,10 @@ def _pad(img: Any, padding: Any, fill: Any = None, padding_mode: str = "constant
 
 
 def pad_mask(
-    mask: rl.Tensor, padding: Any, fill: Any = None, padding_mode: str = "constant"
+    mask: rl.Tensor,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
 ) -> rl.Tensor:
     """A mask with `padding` around it; `fill` is one number."""
     if isinstance(fill, (list, tuple)):
@@ -56,7 +64,7 @@ def pad_bounding_boxes(
     bounding_boxes: rl.Tensor,
     format: Format,
     canvas_size: Size,
-    padding: Any,
+    padding: int | Sequence[int],
     padding_mode: str = "constant",
     clamping_mode: str | None = "soft",
 ) -> tuple[rl.Tensor, Size]:
@@ -66,7 +74,10 @@ def pad_bounding_boxes(
 
 
 def pad_keypoints(
-    keypoints: rl.Tensor, canvas_size: Size, padding: Any, padding_mode: str = "constant"
+    keypoints: rl.Tensor,
+    canvas_size: Size,
+    padding: int | Sequence[int],
+    padding_mode: str = "constant",
 ) -> tuple[rl.Tensor, Size]:
     """Points of the padded image, and its size."""
     change, size = space.padded(canvas_size, padding, padding_mode)
@@ -100,7 +111,7 @@ def crop_keypoints(
     return moved_points(keypoints, space.shift(-left, -top)), size
 
 
-def center_crop_mask(mask: rl.Tensor, output_size: Any) -> rl.Tensor:
+def center_crop_mask(mask: rl.Tensor, output_size: int | Sequence[int]) -> rl.Tensor:
     """The middle of a mask."""
     return _by_nearest(v1.center_crop, mask, output_size)
 
@@ -109,7 +120,7 @@ def center_crop_bounding_boxes(
     bounding_boxes: rl.Tensor,
     format: Format,
     canvas_size: Size,
-    output_size: Any,
+    output_size: int | Sequence[int],
     clamping_mode: str | None = "soft",
 ) -> tuple[rl.Tensor, Size]:
     """Boxes of the middle, and its size."""
@@ -118,7 +129,7 @@ def center_crop_bounding_boxes(
 
 
 def center_crop_keypoints(
-    inpt: rl.Tensor, canvas_size: Size, output_size: Any
+    inpt: rl.Tensor, canvas_size: Size, output_size: int | Sequence[int]
 ) -> tuple[rl.Tensor, Size]:
     """Points of the middle, and its size."""
     change, size = space.centered(canvas_size, output_size)
@@ -126,20 +137,20 @@ def center_crop_keypoints(
 
 
 def _resized_crop(
-    img: Any,
+    img: Picture,
     top: int,
     left: int,
     height: int,
     width: int,
-    size: Any,
+    size: int | Sequence[int],
     interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
-) -> Any:
+) -> Picture:
     return _resize(v1.crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 
 def resized_crop_mask(
-    mask: rl.Tensor, top: int, left: int, height: int, width: int, size: Any
+    mask: rl.Tensor, top: int, left: int, height: int, width: int, size: int | Sequence[int]
 ) -> rl.Tensor:
     """A part of a mask at another size."""
     return _by_nearest(_resized_crop, mask, top, left, height, width, size, NEAREST)
@@ -152,7 +163,7 @@ def resized_crop_bounding_boxes(
     left: int,
     height: int,
     width: int,
-    size: Any,
+    size: int | Sequence[int],
     clamping_mode: str | None = "soft",
 ) -> tuple[rl.Tensor, Size]:
     """Boxes of the resized part, and its size."""
@@ -163,7 +174,7 @@ def resized_crop_bounding_boxes(
 
 
 def resized_crop_keypoints(
-    keypoints: rl.Tensor, top: int, left: int, height: int, width: int, size: Any
+    keypoints: rl.Tensor, top: int, left: int, height: int, width: int, size: int | Sequence[int]
 ) -> tuple[rl.Tensor, Size]:
     """Points of the resized part, and its size."""
     part, canvas = crop_keypoints(keypoints, top, left, height, width)
@@ -174,7 +185,7 @@ def perspective_mask(
     mask: rl.Tensor,
     startpoints: Points,
     endpoints: Points,
-    fill: Any = None,
+    fill: float | Sequence[float] | None = None,
     coefficients: Sequence[float] | None = None,
 ) -> rl.Tensor:
     """A mask under a projective map, by the nearest pixel."""
@@ -207,7 +218,9 @@ def perspective_keypoints(
     return moved_points(keypoints, change)
 
 
-def elastic_mask(mask: rl.Tensor, displacement: rl.Tensor, fill: Any = None) -> rl.Tensor:
+def elastic_mask(
+    mask: rl.Tensor, displacement: rl.Tensor, fill: float | Sequence[float] | None = None
+) -> rl.Tensor:
     """A mask under an elastic map, by the nearest pixel."""
     return _by_nearest(v1.elastic_transform, mask, displacement, NEAREST, fill)
 

@@ -8,7 +8,7 @@ from typing import Any
 import rushlight as rl
 from rushlight_vision.transforms import functional as v1
 from rushlight_vision.transforms.functional.geometry import resized_image
-from rushlight_vision.transforms.functional.images import get_dimensions
+from rushlight_vision.transforms.functional.images import Picture, get_dimensions
 from rushlight_vision.transforms.interpolation import InterpolationMode
 from rushlight_vision.transforms.v2.functional import _space as space
 from rushlight_vision.transforms.v2.functional._boxes import moved
@@ -68,19 +68,21 @@ def vertical_flip_keypoints(keypoints: rl.Tensor, canvas_size: Size) -> rl.Tenso
 
 
 def _resize(
-    img: Any,
+    img: Picture,
     size: int | Sequence[int] | None,
     interpolation: InterpolationMode | int = BILINEAR,
     max_size: int | None = None,
     antialias: bool | None = True,
-) -> Any:
+) -> Picture:
     if size is None:
         _, height, width = get_dimensions(img)
         size, max_size = space.resized((height, width), None, max_size), None
     return resized_image(img, size, interpolation, max_size, antialias, True)
 
 
-def resize_mask(mask: rl.Tensor, size: Any, max_size: int | None = None) -> rl.Tensor:
+def resize_mask(
+    mask: rl.Tensor, size: int | Sequence[int], max_size: int | None = None
+) -> rl.Tensor:
     """A mask at another size, by the nearest pixel."""
     return _by_nearest(_resize, mask, size, NEAREST, max_size)
 
@@ -88,7 +90,7 @@ def resize_mask(mask: rl.Tensor, size: Any, max_size: int | None = None) -> rl.T
 def resize_bounding_boxes(
     bounding_boxes: rl.Tensor,
     canvas_size: Size,
-    size: Any,
+    size: int | Sequence[int],
     max_size: int | None = None,
     format: Format = BoundingBoxFormat.XYXY,
     clamping_mode: str | None = "soft",
@@ -102,7 +104,7 @@ def resize_bounding_boxes(
 
 
 def resize_keypoints(
-    keypoints: rl.Tensor, size: Any, canvas_size: Size, max_size: int | None = None
+    keypoints: rl.Tensor, size: int | Sequence[int], canvas_size: Size, max_size: int | None = None
 ) -> tuple[rl.Tensor, Size]:
     """Points of the resized image, and its size."""
     new = space.resized(canvas_size, size, max_size)
@@ -117,8 +119,8 @@ def affine_mask(
     angle: float,
     translate: Sequence[float],
     scale: float,
-    shear: Any,
-    fill: Any = None,
+    shear: float | Sequence[float],
+    fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
 ) -> rl.Tensor:
     """A mask under an affine map, by the nearest pixel."""
@@ -132,7 +134,7 @@ def affine_bounding_boxes(
     angle: float,
     translate: Sequence[float],
     scale: float,
-    shear: Any,
+    shear: float | Sequence[float],
     center: Sequence[float] | None = None,
     clamping_mode: str | None = "soft",
 ) -> rl.Tensor:
@@ -147,7 +149,7 @@ def affine_keypoints(
     angle: float,
     translate: Sequence[float],
     scale: float,
-    shear: Any,
+    shear: float | Sequence[float],
     center: Sequence[float] | None = None,
 ) -> rl.Tensor:
     """Points under an affine map."""
@@ -156,13 +158,13 @@ def affine_keypoints(
 
 
 def _rotate(
-    img: Any,
+    img: Picture,
     angle: float,
     interpolation: InterpolationMode | int = NEAREST,
     expand: bool = False,
     center: Sequence[float] | None = None,
-    fill: Any = None,
-) -> Any:
+    fill: float | Sequence[float] | None = None,
+) -> Picture:
     return v1.rotate(img, angle, interpolation, expand, center, fill)
 
 
@@ -171,7 +173,7 @@ def rotate_mask(
     angle: float,
     expand: bool = False,
     center: Sequence[float] | None = None,
-    fill: Any = None,
+    fill: float | Sequence[float] | None = None,
 ) -> rl.Tensor:
     """A rotated mask, by the nearest pixel."""
     return _by_nearest(v1.rotate, mask, angle, NEAREST, expand, center, fill)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import PIL.Image
 
 import rushlight as rl
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms import functional as v1
 from rushlight_vision.transforms.v2.functional._registry import KERNELS, PICTURE, dispatcher
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 
 def get_dimensions_image(image: rl.Tensor) -> list[int]:
@@ -46,12 +51,12 @@ def get_size_mask(mask: rl.Tensor) -> list[int]:
     return v1.get_dimensions(mask)[1:]
 
 
-def get_size_bounding_boxes(bounding_box: Any) -> list[int]:
+def get_size_bounding_boxes(bounding_box: tv_tensors.BoundingBoxes) -> list[int]:
     """Height and width of the image that boxes belong to."""
     return list(bounding_box.canvas_size)
 
 
-def get_size_keypoints(keypoints: Any) -> list[int]:
+def get_size_keypoints(keypoints: tv_tensors.KeyPoints) -> list[int]:
     """Height and width of the image that points belong to."""
     return list(keypoints.canvas_size)
 
@@ -96,12 +101,12 @@ get_num_frames = _functional(
 )
 
 
-def get_image_size(inpt: Any) -> list[int]:
+def get_image_size(inpt: rl.Tensor | PIL.Image.Image) -> list[int]:
     """Width and height, in this order; torchvision's older form of `get_size`."""
     return v1.get_image_size(inpt)
 
 
-def to_image(inpt: Any) -> tv_tensors.Image:
+def to_image(inpt: rl.Tensor | PIL.Image.Image | ndarray) -> tv_tensors.Image:
     """A PIL image, an array (H, W, C) or a tensor (..., C, H, W) as an Image; TypeError else."""
     if isinstance(inpt, rl.Tensor):
         return tv_tensors.Image(inpt)
@@ -116,16 +121,16 @@ def to_image(inpt: Any) -> tv_tensors.Image:
     )
 
 
-def pil_to_tensor(pic: Any) -> rl.Tensor:
+def pil_to_tensor(pic: PIL.Image.Image) -> rl.Tensor:
     """A PIL image as a tensor (C, H, W) with the values it is stored with."""
     return v1.pil_to_tensor(pic)
 
 
-def to_pil_image(pic: Any, mode: str | None = None) -> Any:
+def to_pil_image(pic: rl.Tensor | ndarray, mode: str | None = None) -> PIL.Image.Image:
     """A tensor (C, H, W) or an array (H, W, C) as a PIL image."""
     return v1.to_pil_image(pic, mode)
 
 
-def to_tensor(inpt: Any) -> rl.Tensor:
+def to_tensor(inpt: PIL.Image.Image | ndarray) -> rl.Tensor:
     """A PIL image or an array (H, W, C) as a tensor (C, H, W), bytes as floats in 0 ... 1."""
     return v1.to_tensor(inpt)

@@ -12,7 +12,7 @@ import rushlight as rl
 from rushlight_vision import io as files
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms import functional as v1
-from rushlight_vision.transforms.functional.images import is_pil, largest_value
+from rushlight_vision.transforms.functional.images import Picture, is_pil, largest_value
 from rushlight_vision.transforms.sampling import normal, normal_like
 from rushlight_vision.transforms.v2.functional._registry import (
     KERNELS,
@@ -23,7 +23,7 @@ from rushlight_vision.transforms.v2.functional._registry import (
 )
 
 
-def _permute_channels(img: Any, permutation: Sequence[int]) -> Any:
+def _permute_channels(img: Picture, permutation: Sequence[int]) -> Picture:
     if is_pil(img):
         return v1.to_pil_image(_permute_channels(v1.pil_to_tensor(img), permutation), img.mode)
     if len(permutation) != img.shape[-3]:
@@ -35,7 +35,9 @@ def _permute_channels(img: Any, permutation: Sequence[int]) -> Any:
     return img.index_select(-3, order)
 
 
-def _gaussian_noise(img: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Any:
+def _gaussian_noise(
+    img: rl.Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True
+) -> rl.Tensor:
     if sigma < 0:
         raise ValueError(f"gaussian_noise: sigma {sigma}; expected a number of at least 0")
     if img.dtype is rl.uint8:
@@ -48,7 +50,7 @@ def _gaussian_noise(img: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool 
     return noisy.clamp(0, 1) if clip else noisy
 
 
-def _jpeg(img: Any, quality: int) -> Any:
+def _jpeg(img: Picture, quality: int) -> Picture:
     if is_pil(img):
         data = io.BytesIO()
         img.save(data, format="JPEG", quality=quality)
@@ -67,13 +69,15 @@ def _coded(image: rl.Tensor, quality: int) -> rl.Tensor:
     return files.decode_image(files.encode_jpeg(image, quality=quality))
 
 
-def _erase(img: Any, i: int, j: int, h: int, w: int, v: rl.Tensor, inplace: bool = False) -> Any:
+def _erase(
+    img: Picture, i: int, j: int, h: int, w: int, v: rl.Tensor, inplace: bool = False
+) -> Picture:
     if is_pil(img):
         return v1.to_pil_image(v1.erase(v1.pil_to_tensor(img), i, j, h, w, v), img.mode)
     return v1.erase(img, i, j, h, w, v, inplace)
 
 
-def _to_dtype(image: Any, dtype: Any = rl.float32, scale: bool = False) -> rl.Tensor:
+def _to_dtype(image: rl.Tensor, dtype: rl.dtype = rl.float32, scale: bool = False) -> rl.Tensor:
     if image.dtype is dtype:
         return image
     if not scale:
@@ -96,7 +100,7 @@ def _shifted(image: rl.Tensor, dtype: Any) -> rl.Tensor:
     return rl.bitwise_left_shift(image.to(dtype), new - old)
 
 
-def _to_rgb(img: Any) -> Any:
+def _to_rgb(img: Picture) -> Picture:
     if is_pil(img):
         return img.convert("RGB") if img.mode != "RGB" else img
     if img.shape[-3] >= 3:
@@ -104,7 +108,7 @@ def _to_rgb(img: Any) -> Any:
     return img.expand(*img.shape[:-3], 3, *img.shape[-2:])
 
 
-def _grey(img: Any, num_output_channels: int = 1) -> Any:
+def _grey(img: Picture, num_output_channels: int = 1) -> Picture:
     return v1.rgb_to_grayscale(img, num_output_channels)
 
 
@@ -188,11 +192,11 @@ for _kind in (tv_tensors.Mask, tv_tensors.BoundingBoxes, tv_tensors.KeyPoints):
     KERNELS[to_dtype][_kind] = lambda inpt, dtype=rl.float32, scale=False: inpt.to(dtype)
 
 
-def to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
+def to_grayscale(inpt: Picture, num_output_channels: int = 1) -> Picture:
     """`rgb_to_grayscale`; torchvision's older name for it."""
     return rgb_to_grayscale(inpt, num_output_channels)
 
 
-def convert_image_dtype(image: rl.Tensor, dtype: Any = rl.float32) -> rl.Tensor:
+def convert_image_dtype(image: rl.Tensor, dtype: rl.dtype = rl.float32) -> rl.Tensor:
     """`to_dtype_image` with `scale=True`."""
     return to_dtype_image(image, dtype=dtype, scale=True)

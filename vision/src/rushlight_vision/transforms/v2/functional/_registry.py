@@ -15,6 +15,7 @@ from rushlight_vision.tv_tensors._base import TVTensor, plain
 Kernel = Callable[..., Any]
 KERNELS: dict[Any, dict[type, Kernel]] = {}
 METADATA = ("format", "canvas_size", "clamping_mode")
+INPUT = rl.Tensor | PIL.Image.Image
 BUILT_IN = (
     tv_tensors.Image,
     tv_tensors.Video,
@@ -24,12 +25,14 @@ BUILT_IN = (
 )
 
 
-def is_pure_tensor(inpt: Any) -> bool:
+def is_pure_tensor(inpt: object) -> bool:
     """Whether this is a tensor and no TVTensor."""
     return isinstance(inpt, rl.Tensor) and not isinstance(inpt, TVTensor)
 
 
-def register_kernel(functional: Any, tv_tensor_cls: Any) -> Callable[[Kernel], Kernel]:
+def register_kernel(
+    functional: str | Callable[..., Any], tv_tensor_cls: type[TVTensor]
+) -> Callable[[Kernel], Kernel]:
     """A decorator that makes a function the kernel of `functional` for a class of TVTensors.
 
     The kernel gets the input and all further arguments of the functional. `functional` may be
@@ -74,10 +77,22 @@ def kernel_of(functional: Any, kind: type, passthrough: bool = False) -> Kernel:
     )
 
 
+def _described(call: Kernel, model: Kernel, name: str, kind: Any) -> Kernel:
+    """`call` with the signature and annotations of `model`; the first parameter is called `name`
+    and of type `kind`, and so is the result where both are of one type."""
+    told = inspect.signature(model)
+    parameters = list(told.parameters.values())
+    result = told.return_annotation
+    if result == parameters[0].annotation:
+        result = kind
+    parameters[0] = parameters[0].replace(name=name, annotation=kind)
+    signature = inspect.Signature(parameters, return_annotation=result)
+    call.__dict__.update(__signature__=signature, __wrapped__=model)
+    return call
+
+
 def first_named(function: Kernel, name: str, public: str, doc: str) -> Kernel:
-    """`function` under a public name, its first parameter called `name`."""
-    parameters = list(inspect.signature(function).parameters.values())
-    parameters[0] = parameters[0].replace(name=name)
+    """`function`, as one of tensors, under a public name, its first parameter called `name`."""
 
     def call(*args: Any, **options: Any) -> Any:
         if not args and name in options:
@@ -86,9 +101,8 @@ def first_named(function: Kernel, name: str, public: str, doc: str) -> Kernel:
 
     call.__name__ = call.__qualname__ = public
     call.__doc__ = doc
-    call.__dict__["__signature__"] = inspect.Signature(parameters)
     call.__module__ = "rushlight_vision.transforms.v2.functional"
-    return call
+    return _described(call, function, name, rl.Tensor)
 
 
 def dispatcher(name: str, model: Kernel, doc: str) -> Kernel:
@@ -97,10 +111,7 @@ def dispatcher(name: str, model: Kernel, doc: str) -> Kernel:
     def functional(inpt: Any, *args: Any, **options: Any) -> Any:
         return kernel_of(call, type(inpt))(inpt, *args, **options)
 
-    call = first_named(functional, "inpt", name, doc)
-    parameters = list(inspect.signature(model).parameters.values())
-    parameters[0] = parameters[0].replace(name="inpt")
-    call.__dict__["__signature__"] = inspect.Signature(parameters)
+    call = _described(first_named(functional, "inpt", name, doc), model, "inpt", INPUT)
     KERNELS[call] = {}
     return call
 
