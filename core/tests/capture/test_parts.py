@@ -263,12 +263,13 @@ DIFFERENT = {
     "loop_with_continue": ({
         "graphs": 5, "breaks": 4, "ops": 5, "reasons": 3, "calls": [1, 1, 1, 1, 1]}, LOOPS),
     "generator": (
-        {"graphs": 0, "ops": 0, "calls": []}, "functions with a generator expression are not cut"),
+        {"graphs": 3, "breaks": 2, "ops": 3, "reasons": 2, "calls": [1, 1, 1]},
+        "the items of a generator are in graphs, too"),
     "sequential": ({"graphs": 3, "breaks": 2, "ops": 4, "reasons": 3, "calls": [1, 2, 1]}, LOOPS),
     "with_statement": (
         {"graphs": 4, "breaks": 3, "ops": 4, "reasons": 2, "calls": [1, 1, 1, 1]}, MODES),
     "autocast_statement": (
-        {"ops": 4, "calls": [1, 3]}, "what is inside of autocast runs as Python"),
+        {"graphs": 4, "breaks": 3, "reasons": 2, "calls": [1, 4, 1, 3]}, MODES),
     "loop_in_a_with_statement": (
         {"graphs": 3, "breaks": 2, "ops": 3, "reasons": 4, "calls": [1, 1, 1]}, LOOPS),
     "finally_statement": (

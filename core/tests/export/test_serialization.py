@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+import zipfile
 from operator import getitem
 from pathlib import Path
 
@@ -149,3 +150,23 @@ def test_modules_may_have_names_that_are_no_identifiers(name, tmp_path):
     found = load(tmp_path / "named.pt2")
     assert set(found.state_dict) == {f"{name}.weight", f"{name}.bias"}
     assert rushlight.equal(found.module()(x), model(x))
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_the_pickle_protocol_of_example_inputs(protocol):
+    whole = io.BytesIO()
+    save(export(nn.Linear(3, 2), (rushlight.ones(1, 3),)), whole, pickle_protocol=protocol)
+    with zipfile.ZipFile(whole) as archive:
+        inner = io.BytesIO(archive.read("archive/data/sample_inputs/model.pt"))
+    with zipfile.ZipFile(inner) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("data.pkl"))
+        assert archive.read(name)[:2] == bytes([0x80, protocol])
+    whole.seek(0)
+    (x,), kwargs = load(whole).example_inputs
+    assert x.tolist() == [[1.0, 1.0, 1.0]] and kwargs == {}
+
+
+def test_unknown_pickle_protocols_are_refused():
+    program = export(nn.Linear(3, 2), (rushlight.ones(1, 3),))
+    with pytest.raises(ValueError, match="pickle protocol must be <= "):
+        save(program, io.BytesIO(), pickle_protocol=9)

@@ -67,7 +67,7 @@ class AutocastInterpreter(Interpreter):
 
     def _open(self, op, function, args, kwargs):
         """Run a composite op's body so that the ops in it are seen."""
-        if any(type(tensor) not in EXACT for tensor in _tensors(args)):
+        if not all(type(tensor) in EXACT or _is_captured(tensor) for tensor in _tensors(args)):
             return function(*args, **kwargs)  # a subclass may take the call
         values = op.bind(args, dict(kwargs))
         keywords = dict(zip(op.names[op.positional :], values[op.positional :], strict=True))
@@ -79,6 +79,11 @@ class AutocastInterpreter(Interpreter):
 
 
 _interpreter = AutocastInterpreter()
+
+
+def _is_captured(tensor):
+    """Whether a tensor stands for one of a graph, which holds what casts do."""
+    return getattr(getattr(tensor, "_level", None), "kind", None) == "capture"
 
 
 def _eligible(value):
@@ -270,6 +275,35 @@ def snapshot():
 def _set(kept):
     enabled, dtypes, state.cache_enabled = kept
     state.enabled, state.dtypes = dict(enabled), dict(dtypes)
+
+
+def form():
+    """What casts depend on, by which compiled graphs are known; None where nothing is cast and
+    regions without a dtype mean the one that they always did."""
+    if not stack.interpreters and state.dtypes == _DTYPES:
+        return None
+    return (*state.enabled.values(), *state.dtypes.values())
+
+
+def watches_alone() -> bool:
+    """Whether no other interpreter sees the ops of this thread."""
+    return all(each is _interpreter for each in stack.interpreters)
+
+
+@contextlib.contextmanager
+def paused():
+    """Inside, nothing is cast and ops take their fast paths: compiled graphs hold their casts.
+    Only where no other interpreter is active."""
+    count, kept = len(stack.interpreters), state.enabled
+    for _ in range(count):
+        pop(_interpreter)
+    state.enabled = dict.fromkeys(_DTYPES, False)
+    try:
+        yield
+    finally:
+        state.enabled = kept
+        for _ in range(count):
+            push(_interpreter)
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from rushlight.autograd.mode import (
     mode,
     no_grad,
 )
+from rushlight.capture import casting
 from rushlight.capture.guards import MISSING
 from rushlight.capture.kinds import is_container, is_iterable, is_named_tuple, is_plain, is_value
 from rushlight.capture.lookups import Own
@@ -454,7 +455,7 @@ _SPECIAL: dict = {
     filter: _filter, sorted: _sorted, isinstance: _isinstance, getattr: _getattr, type: _type,
     callable: _callable, next: _next,
     issubclass: lambda self, args, kwargs: issubclass(*args),
-    graph_break: _graph_break,
+    graph_break: _graph_break, **casting.CALLS,
     # tensors of other classes end a capture before, and a network is captured by its parts
     recurrent._are_ordinary: lambda self, args, kwargs: True,
     recurrent._is_one_step: lambda self, args, kwargs: False,

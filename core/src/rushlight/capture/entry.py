@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from rushlight._dynamo import config, exc
 from rushlight._inductor import config as compiler_config
+from rushlight.amp.mode import form, paused, watches_alone
 from rushlight.autograd.mode import mode
 from rushlight.capture.breaks import BreakError
 from rushlight.capture.constants import fold, without_unread
@@ -35,7 +36,7 @@ from rushlight.tensor.tensor import EXACT
 from rushlight.utils import _pytree as pytree
 
 _EXACT = tuple(EXACT)
-BEFORE_LEAVES = 5  # what a kind of arguments holds before those of its leaves
+BEFORE_LEAVES = 6  # what a kind of arguments holds before those of its leaves
 NOT_TAKEN = object()
 MOST_KINDS = 64  # of arguments that are tried where each breaks
 
@@ -49,6 +50,13 @@ class Entry:
         self.check, self.plan, self.steps, self.frozen = check, plan, steps, frozen
         self.asking = asking
         self.quick = QuickCheck(check, versions=bool(frozen))
+
+    def run(self, leaves):
+        """The result of the graph, in which casts of autocast are steps."""
+        if not stack.interpreters:
+            return self.plan.run(*leaves)
+        with paused():
+            return self.plan.run(*leaves)
 
     def hold(self):
         """Whether the graph may run; what was computed from weights is that of now."""
@@ -106,7 +114,7 @@ class WholeGraphs:
                 if entry.hold():
                     if mode.recording and not trains and _asks_gradients(entry.check.tensors):
                         return NOT_TAKEN  # a parameter that did not need a gradient does now
-                    return entry.plan.run(*leaves)
+                    return entry.run(leaves)
         return self._captured(kind, args, kwargs, leaves)
 
     def _captured(self, kind, args, kwargs, leaves):
@@ -124,7 +132,7 @@ class WholeGraphs:
             self.broken[kind] = "gradients are recorded"
             return NOT_TAKEN
         entries.insert(0, entry)
-        return entry.plan.run(*leaves)
+        return entry.run(leaves)
 
     def _tried(self, kind, args, kwargs):
         """The graph of a call, or None; why is noted then."""
@@ -173,6 +181,11 @@ def entry_of(function, args, kwargs, name, freezing=None):
     """Capture a call; raises :class:`BreakError`. `freezing` as for ``compile(options=...)``."""
     freezing = compiler_config.freezing if freezing is None else freezing
     found = capture(function, args, kwargs)
+    with paused():
+        return _entry_of(found, name, freezing)
+
+
+def _entry_of(found, name, freezing):
     steps = sum(node.op == "call_function" for node in found.graph.nodes)
     frozen = []
     without_identities(found.graph)
@@ -188,8 +201,8 @@ def entry_of(function, args, kwargs, name, freezing=None):
 
 
 def _is_watched():
-    """Whether somebody sees every op (autocast, a profiler, a transform), or kernels are NumPy."""
-    return bool(stack.interpreters or stack.levels) or kernels_mode() == "reference"
+    """Whether somebody sees every op (a profiler, a transform), or kernels are NumPy."""
+    return bool(stack.levels) or not watches_alone() or kernels_mode() == "reference"
 
 
 def _trains(function):
@@ -220,7 +233,7 @@ def _kind(args, kwargs, trains=False, objects=False):
         if not objects:
             return None, leaves
         same = tuple(map(tensors.index, tensors))
-    found = [same, spec, mode.recording, mode.inference, get_default_dtype()]
+    found = [same, spec, mode.recording, mode.inference, get_default_dtype(), form()]
     return (None if _added(found, leaves, trains, objects) is None else tuple(found)), leaves
 
 

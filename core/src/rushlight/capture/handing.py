@@ -16,6 +16,7 @@ from types import FunctionType, MethodType
 from typing import NamedTuple
 
 from rushlight._dynamo import config, exc
+from rushlight.amp.mode import paused
 from rushlight.capture.breaks import BreakError
 from rushlight.capture.entry import BEFORE_LEAVES, NOT_TAKEN, Entry, WholeGraphs
 from rushlight.capture.numbers import Varying, hold
@@ -66,7 +67,8 @@ class HandedGraphs(WholeGraphs):
         steps = len([node for node in made if type(node.meta.get("val")) not in (int, float)])
         leaves = pytree.tree_leaves((args, kwargs))
         if steps:
-            _hand_over(found, leaves, self.backend)
+            with paused():
+                _hand_over(found, leaves, self.backend)
         plan = Plan(found.graph, found.constants, f"graph of {self.name}")
         check = found.guards.check()
         entry = Entry(check, plan, steps, [], check.asking())
@@ -83,7 +85,7 @@ class HandedGraphs(WholeGraphs):
         entries = self.entries.setdefault(form, [])
         for entry in entries:
             if hold(entry.conditions, leaves) and entry.hold():
-                return entry.plan.run(*leaves)
+                return entry.run(leaves)
         if not stances.now().captures:
             return NOT_TAKEN
         if len(entries) >= config.recompile_limit:
@@ -93,7 +95,7 @@ class HandedGraphs(WholeGraphs):
         if entry is None:
             return self._captured(kind, args, kwargs, leaves)
         entries.insert(0, entry)
-        return entry.plan.run(*leaves)
+        return entry.run(leaves)
 
     def _free(self, form, differing, args, kwargs):
         """The graph of a call with numbers as inputs. None where it breaks for another reason,

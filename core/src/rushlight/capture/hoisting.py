@@ -32,7 +32,8 @@ _OPERANDS: dict = {
     ast.Set: ("elts",), ast.JoinedStr: ("values",), ast.FormattedValue: ("value",),
     ast.keyword: ("value",), ast.IfExp: ("test",),
 }  # fmt: skip
-_PARTS = (ast.keyword, ast.Starred, ast.Slice, ast.FormattedValue)  # of expressions around them
+# Of expressions around them; a generator's first iterable is looked at where it is written.
+_PARTS = (ast.keyword, ast.Starred, ast.Slice, ast.FormattedValue, ast.GeneratorExp)
 
 
 @dataclass
@@ -191,6 +192,9 @@ def _operands(node):
         names = ("values",) if all(isinstance(key, ast.Constant) for key in node.keys) else ()
     elif isinstance(node, ast.BoolOp):
         yield node, ("values", 0)
+        return
+    elif isinstance(node, ast.GeneratorExp):
+        yield node.generators[0], ("iter", None)
         return
     else:
         names = _OPERANDS.get(type(node), ())

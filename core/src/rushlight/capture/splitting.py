@@ -12,6 +12,7 @@ import ast
 import copy
 from dataclasses import dataclass
 
+from rushlight.capture.generators import emptied
 from rushlight.capture.hoisting import Taken, taken_apart
 from rushlight.capture.outlining import Returns, outlined
 from rushlight.capture.sources import function_of_tree, node_of
@@ -55,7 +56,7 @@ def split(function, error, part, called):
     program calls outside of graphs.
     """
     tree = _tree_of(function)
-    if tree is None or not error.nodes or not _may_be_cut(tree, function.__code__):
+    if tree is None or not error.nodes or not _may_be_cut(tree, function):
         return None
     position = _position_of(tree, error.nodes)
     if position is None:
@@ -72,17 +73,19 @@ def _tree_of(function):
     return ast.copy_location(ast.FunctionDef("program", node.args, [body], []), node)
 
 
-def _may_be_cut(tree, code):
+def _may_be_cut(tree, function):
     """Whether the variables of a function are its own, and its names stand for themselves."""
     if "super" in reads(tree.body) and _first_parameter(tree) is None:
         return False
+    at_once = emptied(tree, function)
     for each in (found for statement in tree.body for found in ast.walk(statement)):
         name = getattr(each, "id", None) or getattr(each, "attr", None) or ""
         mangled = name[:2] == "__" and name[-2:] != "__"
         if isinstance(each, _KEPT) or name in _BY_NAME or mangled:
             return False
-        if isinstance(each, _FUNCTIONS) and code.co_cellvars:
-            return False
+        if isinstance(each, _FUNCTIONS) and function.__code__.co_cellvars:
+            if id(each) not in at_once:
+                return False
     return True
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import operator
 
 from rushlight.capture.breaks import BreakError, Leaving
 from rushlight.capture.calls import UNCHANGED
+from rushlight.capture.casting import is_region
 from rushlight.capture.kinds import is_container, is_plain
 from rushlight.capture.parts import Parts
 from rushlight.ops._transforms.capturing import Captured
@@ -158,10 +160,15 @@ class Statements(Parts):
         return True
 
     def _run_with(self, node):
-        for each in node.items:
-            if self.value(each.context_expr) is not UNCHANGED or each.optional_vars is not None:
-                self.refuse("it has a with statement whose manager is no part of a graph")
-        self.execute(node.body)
+        with contextlib.ExitStack() as regions:
+            for each in node.items:
+                manager = self.value(each.context_expr)
+                casts = is_region(self, manager)
+                if not (casts or manager is UNCHANGED) or each.optional_vars is not None:
+                    self.refuse("it has a with statement whose manager is no part of a graph")
+                if casts:
+                    regions.enter_context(manager)
+            self.execute(node.body)
 
     def _run_assert(self, node):
         if __debug__ and not self.truth(self.value(node.test)):

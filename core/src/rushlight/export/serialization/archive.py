@@ -43,6 +43,7 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol: int = 
         f: a path, or a binary file to write to.
         extra_files: None; other files are not kept.
         opset_version: None; there is one version of ATen here.
+        pickle_protocol: the protocol of the example inputs, 2 by default; the program is JSON.
 
     Raises:
         FormatError: the program has what an archive cannot hold, such as a call of a function that
@@ -57,7 +58,7 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol: int = 
                                   "other files yourself")  # fmt: skip
     # PyTorch's reader takes the first folder of an archive for its name
     name = Path(f).stem if isinstance(f, str | os.PathLike) else "archive"
-    files = _files(ep)
+    files = _files(ep, pickle_protocol)
     if not isinstance(f, str | os.PathLike):
         _write(f, name, files)
         return
@@ -65,14 +66,14 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol: int = 
         _write(file, name, files)
 
 
-def _files(program):
+def _files(program, pickle_protocol):
     files = {}
     _add_tensors(files, program.state_dict, *_WEIGHTS)
     _add_tensors(files, program.constants, *_CONSTANTS)
     files[_MODEL] = json.dumps(program_as_json(program)).encode()
     if program.example_inputs is not None:
         buffer = io.BytesIO()
-        save_tensors(program.example_inputs, buffer)
+        save_tensors(program.example_inputs, buffer, pickle_protocol=pickle_protocol)
         files[_EXAMPLES] = buffer.getvalue()
     return files | {name: text.encode() for name, text in _PLAIN.items()}
 
