@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Beam", "Candidates", "Options"]
+import rushlight as rl
 
-FEW = 3  # times the beam: candidates that hold enough different ones, nearly always
+__all__ = ["Beam", "Candidates", "Options"]
 
 
 class Options(NamedTuple):
@@ -71,38 +71,29 @@ class Beam:
         the order of scores."""
         nodes, tokens = self.sizes
         threshold = candidates.score.max(initial=-np.inf) - self.options.beam_threshold
-        rows = np.flatnonzero(candidates.score > threshold)
-        if not len(rows):
+        key = (candidates.state * nodes + candidates.node) * tokens + candidates.token
+        key = 2 * key + candidates.blank
+        if self.options.log_add:
+            kept = self._summed(candidates, key, threshold)
+        else:
+            score, size = candidates.score, self.options.beam_size
+            kept = candidates.at(rl.signal.best_rows(score, key, size, threshold))
+        if not len(kept.score):
             raise ValueError(
                 f"frame {len(self.frames) - 1} of emissions leaves no hypothesis: its scores are "
                 "NaN or minus infinity"
             )
-        key = (candidates.state * nodes + candidates.node) * tokens + candidates.token
-        key = (2 * key + candidates.blank)[rows]
-        score = candidates.score[rows]
-        if not self.options.log_add:
-            self.frames.append(candidates.at(rows[self._best(key, score)]))
-            return
+        self.frames.append(kept)
+
+    def _summed(self, candidates: Candidates, key: np.ndarray, threshold: float) -> Candidates:
+        """The best above the threshold, probabilities of those with one key added."""
+        rows = np.flatnonzero(candidates.score > threshold)
+        key, score = key[rows], candidates.score[rows]
         order = np.lexsort((-score, key))
         first = np.flatnonzero(np.diff(key[order], prepend=-1))
         totals = np.logaddexp.reduceat(score[order], first) if len(first) else score
         best = np.argsort(-totals, kind="stable")[: self.options.beam_size]
-        kept = candidates.at(rows[order[first[best]]])
-        self.frames.append(kept._replace(score=totals[best]))
-
-    def _best(self, key: np.ndarray, score: np.ndarray) -> np.ndarray:
-        """The best rows with different keys, the best first. As a few rows share a key, a few times
-        the beam is looked at before all."""
-        size, count = self.options.beam_size, len(score)
-        for most in (FEW * size, count):
-            rows = np.arange(count)
-            if most < count:
-                rows = np.argpartition(-score, most)[:most]
-            rows = rows[np.argsort(-score[rows], kind="stable")]
-            first = np.sort(np.unique(key[rows], return_index=True)[1])
-            if len(first) >= size or most >= count:
-                break
-        return rows[first[:size]]
+        return candidates.at(rows[order[first[best]]])._replace(score=totals[best])
 
     def path(self, row: int) -> tuple[list[int], list[int]]:
         """Tokens of a hypothesis from before the first frame on, and its words."""

@@ -20,7 +20,7 @@ from rushlight_audio.models.decoder._language_model import (
 )
 from rushlight_audio.models.decoder._lexicon import (
     Dictionary,
-    Trie,
+    prefix_tree,
     read_lexicon,
     read_tokens,
 )
@@ -80,9 +80,9 @@ class CTCDecoder:
         if lexicon is None or word_dict is None:
             self._search = FreeSearch(*shared, (1, tokens))
         else:
-            trie = Trie(lexicon, word_dict, tokens_dict, lm)
-            sizes = (len(trie.inner), tokens)
-            self._search = LexiconSearch(*shared, sizes, trie, word_dict.index(unk_word))
+            tree = prefix_tree(lexicon, word_dict, tokens_dict, lm)
+            sizes = (tree.nodes, tokens)
+            self._search = LexiconSearch(*shared, sizes, tree, word_dict.index(unk_word))
 
     def decode_begin(self) -> None:
         """Begin a stream."""

@@ -1,5 +1,4 @@
-"""Words and their spellings: a dictionary of numbers, lexicon files, and a tree of prefixes in
-arrays."""
+"""Words and their spellings: a dictionary of numbers, lexicon files, and a tree of prefixes."""
 
 from __future__ import annotations
 
@@ -8,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+import rushlight as rl
 from rushlight_audio.models.decoder._language_model import Scorer
 
-__all__ = ["Dictionary", "Trie", "read_lexicon", "read_tokens"]
+__all__ = ["Dictionary", "prefix_tree", "read_lexicon", "read_tokens"]
 
 MOST_LABELS = 6  # words of one spelling that a tree keeps, as flashlight's
 
@@ -67,45 +67,33 @@ def read_lexicon(path: str | os.PathLike[str]) -> dict[str, list[list[str]]]:
     return lexicon
 
 
-class Trie:
-    """Prefixes of spellings. Node 0 is the root; the children of node n are the entries
-    ``starts[n]`` to ``starts[n + 1]`` of `tokens` and `nodes`, its words those of `labels`.
-
-    `best` is the greatest score of a word below a node.
-    """
-
-    def __init__(
-        self,
-        lexicon: dict[str, list[list[str]]],
-        words: Dictionary,
-        tokens: Dictionary,
-        scorer: Scorer,
-    ):
-        children: list[dict[int, int]] = [{}]
-        labels: list[list[int]] = [[]]
-        own: list[float] = [-np.inf]
-        start = scorer.start()
-        for word, spellings in lexicon.items():
-            number = words.index(word)
-            score = scorer.score(start, number)[1]
-            for spelling in spellings:
-                node = 0
-                for token in map(tokens.index, spelling):
-                    after = children[node].get(token)
-                    if after is None:
-                        after = children[node][token] = len(children)
-                        children.append({})
-                        labels.append([])
-                        own.append(-np.inf)
-                    node = after
-                if len(labels[node]) < MOST_LABELS:
-                    labels[node].append(number)
-                    own[node] = max(own[node], score)
-        self.starts, self.tokens, self.nodes = _rows(children)
-        self.label_starts = np.cumsum([0, *map(len, labels)])
-        self.labels = np.array([each for row in labels for each in row], np.int64)
-        self.best = _best(children, own)
-        self.inner = self.starts[1:] > self.starts[:-1]
+def prefix_tree(
+    lexicon: dict[str, list[list[str]]], words: Dictionary, tokens: Dictionary, scorer: Scorer
+) -> rl.signal.PrefixTree:
+    """The prefixes of all spellings; each node has the greatest score of a word below it."""
+    children: list[dict[int, int]] = [{}]
+    labels: list[list[int]] = [[]]
+    own: list[float] = [-np.inf]
+    start = scorer.start()
+    for word, spellings in lexicon.items():
+        number = words.index(word)
+        score = scorer.score(start, number)[1]
+        for spelling in spellings:
+            node = 0
+            for token in map(tokens.index, spelling):
+                after = children[node].get(token)
+                if after is None:
+                    after = children[node][token] = len(children)
+                    children.append({})
+                    labels.append([])
+                    own.append(-np.inf)
+                node = after
+            if len(labels[node]) < MOST_LABELS:
+                labels[node].append(number)
+                own[node] = max(own[node], score)
+    numbers = np.array([each for row in labels for each in row], np.int64)
+    label_starts = np.cumsum([0, *map(len, labels)])
+    return rl.signal.PrefixTree(*_rows(children), _best(children, own), label_starts, numbers)
 
 
 def _rows(children: list[dict[int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

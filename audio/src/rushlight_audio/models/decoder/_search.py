@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
+import rushlight as rl
 from rushlight_audio.models.decoder._beam import Beam, Candidates, Options
 from rushlight_audio.models.decoder._language_model import Scorer
-from rushlight_audio.models.decoder._lexicon import Trie
 
 __all__ = ["FreeSearch", "LexiconSearch", "Search"]
 
@@ -133,11 +133,11 @@ class LexiconSearch(Search):
         sil: int,
         blank: int,
         sizes: tuple[int, int],
-        trie: Trie,
+        tree: rl.signal.PrefixTree,
         unknown: int,
     ):
         super().__init__(options, scorer, sil, blank, sizes)
-        self.trie = trie
+        self.tree = tree
         self.unknown = unknown
 
     def _complete(self, last: Candidates) -> np.ndarray:
@@ -146,105 +146,28 @@ class LexiconSearch(Search):
         return between if len(between) else np.arange(len(last.score))
 
     def _following(self, last: Candidates, emission: np.ndarray, tokens: np.ndarray) -> Candidates:
-        heard = self._heard(emission)
-        parts = self._spelled(last, heard, tokens)
-        parts += [self._held(last, heard), self._silent(last, heard)]
-        return Candidates.joined(parts)
+        heard, tried = self._heard(emission), np.zeros(len(emission), bool)
+        tried[tokens] = True
+        unknown = self.unknown if self.options.unk_score > -np.inf else -1
+        found = self.tree.followers(
+            last[:5], heard, tried, self.sil, self.blank, unknown, self.options.lm_weight
+        )
+        first, middle, end = found.words
+        self._word(found, slice(first, middle), self.options.word_score)
+        self._word(found, slice(middle, end), self.options.unk_score)
+        return Candidates(*(getattr(found, name) for name in Candidates._fields))
 
-    def _spelled(self, last: Candidates, heard: np.ndarray, tokens: np.ndarray) -> list[Candidates]:
-        """Hypotheses with a token more: inside of a word, at the end of one, or of an unknown."""
-        trie, options = self.trie, self.options
-        parent, entry = _expanded(trie.starts, last.node)
-        if options.beam_size_token < len(heard):
-            tried = np.zeros(len(heard), bool)
-            tried[tokens] = True
-            allowed = tried[trie.tokens[entry]]
-            parent, entry = parent[allowed], entry[allowed]
-        token, node = trie.tokens[entry], trie.nodes[entry]
-        score = last.score[parent] + heard[token]
-        before = np.where(last.node == 0, 0.0, trie.best[last.node])[parent]
-        new = last.blank[parent] | (token != last.token[parent])
-        rows = np.flatnonzero(trie.inner[node] & new)
-        found = [
-            _candidates(
-                score[rows] + options.lm_weight * (trie.best[node[rows]] - before[rows]),
-                last.state[parent[rows]],
-                node[rows],
-                token[rows],
-                parent[rows],
-            )
-        ]
-        # A word of one token needs a blank before it is said again.
-        again = (last.node == 0)[parent] & (last.token[parent] == token)
-        rows, label_entry = _expanded(trie.label_starts, node)
-        label = trie.labels[label_entry]
-        fresh = ~again[rows]
-        rows, label = rows[fresh], label[fresh]
-        found.append(self._worded(last, score, before, parent, token, rows, label, True))
-        if options.unk_score > -np.inf:
-            counts = trie.label_starts[node + 1] - trie.label_starts[node]
-            rows = np.flatnonzero(counts == 0)
-            label = np.full(len(rows), self.unknown)
-            found.append(self._worded(last, score, before, parent, token, rows, label, False))
-        return found
-
-    def _worded(
-        self,
-        last: Candidates,
-        score: np.ndarray,
-        before: np.ndarray,
-        parent: np.ndarray,
-        token: np.ndarray,
-        rows: np.ndarray,
-        label: np.ndarray,
-        known: bool,
-    ) -> Candidates:
-        """Hypotheses in which the word `label` ended."""
-        options = self.options
-        state, scores = self._scored(last.state[parent[rows]], label)
-        extra = options.word_score if known else options.unk_score
-        total = score[rows] + options.lm_weight * (scores - before[rows]) + extra
-        root = np.zeros(len(rows), np.int64)
-        return _candidates(total, state, root, token[rows], parent[rows])._replace(word=label)
-
-    def _held(self, last: Candidates, heard: np.ndarray) -> Candidates:
-        """Hypotheses with the same token once more, or silence between words."""
-        rows = np.flatnonzero(~last.blank | (last.node == 0))
-        token = np.where(last.node[rows] == 0, self.sil, last.token[rows])
-        score = last.score[rows] + heard[token]
-        return _candidates(score, last.state[rows], last.node[rows], token, rows)
-
-    def _silent(self, last: Candidates, heard: np.ndarray) -> Candidates:
-        """Hypotheses with a blank more."""
-        rows = np.arange(len(last.score))
-        token = np.full(len(rows), self.blank)
-        score = last.score + heard[self.blank]
-        found = _candidates(score, last.state, last.node, token, rows)
-        return found._replace(blank=np.ones(len(rows), bool))
+    def _word(self, found: rl.signal.Followers, rows: slice, extra: float) -> None:
+        """Add the language model's scores and `extra` to hypotheses in which a word ended."""
+        if rows.start == rows.stop:
+            return
+        state, scores = self._scored(found.state[rows], found.word[rows])
+        weighted = self.options.lm_weight * (scores - found.before[rows])
+        found.score[rows] = found.score[rows] + weighted + extra
+        found.state[rows] = state
 
 
 def _positions(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns where a matrix is true."""
     rows, columns = np.nonzero(chosen)
     return rows, columns
-
-
-def _candidates(
-    score: np.ndarray,
-    state: np.ndarray,
-    node: np.ndarray,
-    token: np.ndarray,
-    parent: np.ndarray,
-) -> Candidates:
-    """Hypotheses that end with no blank and in which no word ended."""
-    none = np.full(len(score), -1)
-    return Candidates(score, state, node, token, np.zeros(len(score), bool), parent, none)
-
-
-def _expanded(starts: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each entry of each of `nodes`: which of them it belongs to, and its number."""
-    first = starts[nodes]
-    counts = starts[nodes + 1] - first
-    owner = np.repeat(np.arange(len(nodes)), counts)
-    inside = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return owner, np.repeat(first, counts) + inside

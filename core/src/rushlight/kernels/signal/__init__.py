@@ -1,4 +1,4 @@
-"""Recursions along time: filters with feedback.
+"""Recursions along time: filters with feedback, frames of a beam search.
 
 Arrays in, arrays out; it imports launching and the machine. Begin reading at :mod:`.recursion`.
 """

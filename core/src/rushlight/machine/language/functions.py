@@ -196,9 +196,10 @@ CONTRACT = ("contract",)  # a * b + c may become one fused operation, never NaN-
 REDUCTION = ("contract", "reassoc")  # sums may also be split over vector lanes
 
 
-def function(definition=None, *, reassociate=False):
-    """A function expanded where it is called; argument and result types follow from the call."""
-    flags = REDUCTION if reassociate else CONTRACT
+def function(definition=None, *, reassociate=False, fused=True):
+    """A function expanded where it is called; argument and result types follow from the call.
+    `fused` is as for :func:`range_kernel`."""
+    flags = REDUCTION if reassociate else CONTRACT if fused else ()
     if definition is None:
         return lambda inner: NativeFunction(inner, "inline", flags)
     return NativeFunction(definition, "inline", flags)
