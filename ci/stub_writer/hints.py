@@ -163,12 +163,15 @@ class Written:
         base = origin.__name__ if origin.__name__ in _BARE else self._class(origin, True)
         if base == "Any":
             return "Any"
+        base = base.partition("[")[0]  # some are written with their usual argument
         return f"{base}[{', '.join(map(self.text, arguments))}]" if arguments else base
 
     def _class(self, hint, generic=False) -> str:
         if not isinstance(hint, type):
             return "Any"
         module, name = hint.__module__, hint.__qualname__
+        if hint is types.ModuleType:  # which calls itself builtins.module
+            module, name = "types", "ModuleType"
         if "." in name or "<" in name:
             return self._of_others(module, name)
         if module == "builtins":

@@ -26,7 +26,8 @@ def _table() -> dict[tuple[str, str], str]:
 def type_of(function, parameter: str) -> str | None:
     """The type of a function's parameter, or of its result for ``"return"``; None where the table
     says nothing. A call in place has the types of the function without underscore."""
-    op, table = getattr(function, "op", None), _table()
+    op = None if isinstance(function, type) else getattr(function, "op", None)
+    table = _table()
     home = str(getattr(function, "__module__", ""))
     if op is None and not home.startswith(_HOMES):
         return table.get((f"{home}.{getattr(function, '__qualname__', '')}", parameter))

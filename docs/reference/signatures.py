@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "ci"))
 
-from stub_writer import functions
+from stub_writer import functions, op_types
 from stub_writer.hints import Written
 
 from rushlight.nn import Module
@@ -83,7 +83,8 @@ def signature_of(name, value, method=False) -> Signature:
     returns = " or ".join(dict.fromkeys(ast.unparse(t.returns) for t in trees if t.returns))
     if isinstance(value, type):
         lines, returns = [line.partition(" -> ")[0] for line in lines], name
-    may_be_any = functions.hints_of(value).get("return") is typing.Any
+    told = op_types.type_of(value, "return") or functions.hints_of(value).get("return")
+    may_be_any = told in ("Any", typing.Any)
     return Signature(list(dict.fromkeys(lines)), list(found.values()), returns, may_be_any)
 
 

@@ -7,6 +7,7 @@ from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.distributed.backends import Backend
 from rushlight.distributed.process_group import ProcessGroup
+from rushlight.distributed.stores import Store
 from rushlight.distributed.works import Work
 from typing import Any
 

@@ -1,11 +1,13 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from os import PathLike
 from rushlight._words import _bool
 from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.nn.module import Module
 from typing import Any
+from typing import IO
 
 from rushlight.export.dynamic.dims import Dim as Dim
 from rushlight.export.graph_signature import ExportGraphSignature as ExportGraphSignature
@@ -15,5 +17,5 @@ from rushlight.export.exported_program import ModuleCallSignature as ModuleCallS
 from rushlight.export.dynamic.dims import ShapesCollection as ShapesCollection
 def dims(*names: Any, min: _int | None = ..., max: _int | None = ...) -> tuple[Dim, ...]: ...
 def export(mod: Module, args: tuple[Any, ...], kwargs: dict[_str, Any] | None = ..., *, dynamic_shapes: Any = ..., strict: _bool = ..., preserve_module_call_signature: tuple[_str, ...] = ..., prefer_deferred_runtime_asserts_over_guards: _bool = ...) -> ExportedProgram: ...
-def load(f: Any, *, extra_files: Any = ..., expected_opset_version: Any = ...) -> Any: ...
-def save(ep: Any, f: Any, *, extra_files: Any = ..., opset_version: Any = ..., pickle_protocol: _int = ...) -> None: ...
+def load(f: _str | PathLike[_str] | IO[bytes], *, extra_files: dict[_str, Any] | None = ..., expected_opset_version: dict[_str, _int] | None = ...) -> ExportedProgram: ...
+def save(ep: ExportedProgram, f: _str | PathLike[_str] | IO[bytes], *, extra_files: dict[_str, Any] | None = ..., opset_version: dict[_str, _int] | None = ..., pickle_protocol: _int = ...) -> None: ...

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from rushlight._words import _bool
 from rushlight._words import _str
 from rushlight.fx.node import Node
+from rushlight.nn.module import Module
 from typing import Any
 
 from typing import Any as Argument
 from rushlight.fx.codegen import CodeGen as CodeGen
 class Graph:
-    def __init__(self, owning_module: Any = ..., tracer_cls: Any = ..., tracer_extras: Any = ...) -> None: ...
+    def __init__(self, owning_module: Module | None = ..., tracer_cls: type | None = ..., tracer_extras: dict[_str, Any] | None = ...) -> None: ...
     @property
     def nodes(self) -> _NodeList: ...
     def find_nodes(self, *, op: _str, target: Callable[..., Any] | _str | None = ..., sort: _bool = ...) -> list[Node]: ...

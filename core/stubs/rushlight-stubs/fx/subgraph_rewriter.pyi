@@ -1,6 +1,7 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections.abc import Callable
 from rushlight._words import _bool
 from rushlight._words import _str
 from rushlight.fx.graph_module import GraphModule
@@ -15,5 +16,5 @@ class Match(tuple[Any, ...]):
     nodes_map: Any
 class ReplacedPatterns:
     def __init__(self, anchor: Node, nodes_map: dict[Node, Node], replacements: list[Node]) -> None: ...
-def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]: ...
+def replace_pattern(gm: GraphModule, pattern: Callable[..., Any], replacement: Callable[..., Any]) -> list[Match]: ...
 def replace_pattern_with_filters(gm: GraphModule, pattern: Any, replacement: Any = ..., match_filters: Any = ..., ignore_literals: _bool = ..., replacement_callback: Any = ..., node_name_match: _str = ...) -> list[ReplacedPatterns]: ...

@@ -1,6 +1,7 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from os import PathLike
 from rushlight._words import Number
 from rushlight._words import _int
 from rushlight._words import _str
@@ -8,7 +9,7 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class FileWriter:
-    def __init__(self, log_dir: Any, max_queue: _int = ..., flush_secs: _int = ..., filename_suffix: _str = ...) -> None: ...
+    def __init__(self, log_dir: _str | PathLike[_str], max_queue: _int = ..., flush_secs: _int = ..., filename_suffix: _str = ...) -> None: ...
     def get_logdir(self) -> _str: ...
     def add_event(self, fields: bytes, step: Number | Tensor | None = ..., walltime: Any = ...) -> None: ...
     def add_summary(self, summary: bytes, global_step: Any = ..., walltime: Any = ...) -> None: ...

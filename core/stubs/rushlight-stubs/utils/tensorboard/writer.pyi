@@ -1,6 +1,7 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from os import PathLike
 from rushlight._words import _bool
 from rushlight._words import _int
 from rushlight._words import _layout
@@ -8,7 +9,7 @@ from rushlight._words import _str
 from typing import Any
 
 class SummaryWriter:
-    def __init__(self, log_dir: Any = ..., comment: _str = ..., purge_step: Any = ..., max_queue: _int = ..., flush_secs: _int = ..., filename_suffix: _str = ...) -> None: ...
+    def __init__(self, log_dir: _str | PathLike[_str] | None = ..., comment: _str = ..., purge_step: _int | None = ..., max_queue: _int = ..., flush_secs: _int = ..., filename_suffix: _str = ...) -> None: ...
     def get_logdir(self) -> _str: ...
     def add_scalar(self, tag: Any, scalar_value: Any, global_step: Any = ..., walltime: Any = ..., new_style: _bool = ..., double_precision: _bool = ...) -> Any: ...
     def add_scalars(self, main_tag: Any, tag_scalar_dict: Any, global_step: Any = ..., walltime: Any = ...) -> Any: ...
