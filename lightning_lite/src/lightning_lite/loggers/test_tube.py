@@ -44,7 +44,7 @@ class TestTubeLogger(CSVLogger):
 
     def __init__(
         self,
-        save_dir: Any,
+        save_dir: str | os.PathLike[str],
         name: str = "default",
         description: str | None = None,
         debug: bool = False,
