@@ -97,7 +97,7 @@ def test_types_by_names_and_annotations():
     assert types(rushlight.masked.masked_tensor)[1] == "NoReturn"
     assert types(rushlight.distributions.Normal)[0]["scale"] == "Tensor | Number"
     assert types(rushlight.nn.MSELoss)[0]["reduce"] == "bool | None"
-    assert types(rushlight.scatter)[0]["reduce"] == "str | None"  # the name of a reduction, not a flag
+    assert types(rushlight.scatter)[0]["reduce"] == "str | None"
     assert types(rushlight.distributed.TCPStore)[0]["timeout"] == "timedelta"
 
 
