@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import random
 import time
 import warnings
@@ -373,3 +374,35 @@ def test_programs_of_drawn_ops(steps, seed):
     for _ in range(2):
         for a, b in zip(compiled(*inputs), program(*inputs), strict=True):
             rushlight.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_a_limit_of_graphs():
+    """PyTorch's graphs beside: those of numbers that differ, and what runs as it is then."""
+    made = []
+
+    def backend(graph_module, examples):
+        made.append(graph_module)
+        return graph_module.forward
+
+    program = lambda x, k: x + k
+    for limit, count in ((0, 0), (2, 2), (12, 10)):
+        made.clear()
+        compiled = rushlight.compile(program, backend=backend, recompile_limit=limit)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for k in range(10):
+                assert compiled(rushlight.ones(2), k + 0.5).tolist() == [k + 1.5] * 2
+        assert len(made) == count
+        assert len(said) == (limit < 10)
+    with pytest.raises(TypeError, match="recompile_limit must be an int or None, got str"):
+        rushlight.compile(program, recompile_limit="2")
+    with pytest.raises(NotImplementedError, match="shapes_spec is not available"):
+        rushlight.compile(program, shapes_spec={})
+
+
+def test_the_arguments_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    ours, theirs = (inspect.signature(each.compile).parameters for each in (rushlight, torch))
+    assert [(p.name, p.default, p.kind) for p in ours.values()] == [
+        (p.name, p.default, p.kind) for p in theirs.values()
+    ]

@@ -22,7 +22,7 @@ _MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-c
 
 def compile(
     model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None,
-    disable=False,
+    name=None, disable=False, recompile_limit=None, isolate_recompiles=False, shapes_spec=None,
 ):  # fmt: skip
     """A function or module that runs as a graph in inference, and computes elementwise chains in
     single passes over memory elsewhere.
@@ -43,7 +43,12 @@ def compile(
       ``.data`` and NumPy are not.
       Other options are accepted.
     - `dynamic`: accepted; a graph is always made for the sizes at hand.
+    - `name`: accepted; graphs are called after the function.
     - `disable`: return the model as it is.
+    - `recompile_limit`: how many graphs there may be before the function runs as it is; None for
+      ``_dynamo.config.recompile_limit`` for arguments of one kind.
+    - `isolate_recompiles`: accepted; every call of :func:`compile` has graphs of its own.
+    - `shapes_spec`: None; graphs are made for the sizes at hand.
 
     float32 results of at least 131,072 elements take part, on a GPU of any size; everything else
     runs as without it. So does a function whose first call with arguments of some shapes shows that
@@ -56,22 +61,37 @@ def compile(
     >>> gelu(rushlight.zeros(100, 100)).shape
     rushlight.Size([100, 100])
     """
+    _check_limits(recompile_limit, shapes_spec)
     backend = _backend_of(get_default_backend() if backend is None else backend, mode, options)
     if model is None:
         return lambda found: compile(
             found, fullgraph=fullgraph, dynamic=dynamic, backend=backend or "inductor", mode=mode,
-            options=options, disable=disable,
+            options=options, disable=disable, recompile_limit=recompile_limit,
         )  # fmt: skip
     if not callable(model):
         raise TypeError(f"compile(): model must be callable, got {type(model).__name__}")
     if disable:
         return model
-    settings = fullgraph, None if backend else (options or {}).get("freezing"), backend
+    freezing = None if backend else (options or {}).get("freezing")
+    settings = fullgraph, freezing, backend, recompile_limit
     return (
         OptimizedModule(model, *settings)
         if isinstance(model, Module)
         else compiled(model, *settings)
     )
+
+
+def _check_limits(recompile_limit, shapes_spec):
+    if recompile_limit is not None and type(recompile_limit) is not int:
+        raise TypeError(
+            "compile(): recompile_limit must be an int or None, got "
+            f"{type(recompile_limit).__name__}"
+        )
+    if shapes_spec is not None:
+        raise NotImplementedError(
+            "compile(): shapes_spec is not available; graphs are made for the sizes at hand, and "
+            "export.export takes dynamic_shapes"
+        )
 
 
 def _backend_of(backend, mode, options):
@@ -103,11 +123,12 @@ def _graphs_of(function, fullgraph, freezing, backend):
     return HandedGraphs(function, fullgraph, backend)
 
 
-def compiled(function, fullgraph=False, freezing=None, backend=None):
+def compiled(function, fullgraph=False, freezing=None, backend=None, limit=None):
     """The function, run as a graph in inference, else with its elementwise chains deferred where
     that pays; with a :class:`Backend` run by what that makes of its graphs."""
     rest = chained(function) if backend is None else function
     graphs = _graphs_of(function, fullgraph, freezing, backend)
+    graphs.limit = limit
     held = InStances(function, graphs, rest)
 
     @functools.wraps(function)
@@ -149,6 +170,7 @@ class InStances:
         if found is None:
             made = _backend_of(backend, None, None)
             found = _graphs_of(self.function, self.graphs.fullgraph, None, made)
+            found.limit = self.graphs.limit
             self.forced[backend] = found
         return found
 

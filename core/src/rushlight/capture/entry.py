@@ -82,6 +82,7 @@ class WholeGraphs:
     """The graphs of one function, by the kind of its arguments."""
 
     trains = False  # whether graphs run where gradients are recorded
+    limit: int | None = None  # of graphs, instead of those of the settings
     is_part = False  # whether arguments may be objects of all kinds, known by their identity
 
     def __init__(self, function, fullgraph=False, freezing=None):
@@ -122,7 +123,7 @@ class WholeGraphs:
             return NOT_TAKEN
         entries = self.entries.setdefault(kind, [])
         total = sum(map(len, self.entries.values()))
-        if len(entries) >= config.recompile_limit or total >= self.most():
+        if len(entries) >= self.most_of_kind() or total >= self.most():
             self._stop(entries, kind)
             return NOT_TAKEN
         entry = self._tried(kind, args, kwargs)
@@ -152,7 +153,11 @@ class WholeGraphs:
 
     def most(self):
         """How many graphs there may be."""
-        return config.accumulated_recompile_limit
+        return config.accumulated_recompile_limit if self.limit is None else self.limit
+
+    def most_of_kind(self):
+        """How many graphs there may be for arguments of one kind."""
+        return config.recompile_limit if self.limit is None else self.limit
 
     def in_parts(self, kind, args, kwargs):
         """The result of a call that is no single graph, by several; or NOT_TAKEN."""
