@@ -259,3 +259,25 @@ def test_function_transforms(rates):
 def test_meta_tensors_have_shapes():
     assert F.resample(rl.zeros(2, 90, device="meta"), 3, 2).shape == (2, 60)
     assert T.Resample(3, 2).to("meta")(rl.zeros(2, 90, device="meta")).shape == (2, 60)
+
+
+@pytest.mark.parametrize("rates", [(44100, 16000), (16000, 44100), (3, 2), (44101, 16000)])
+@pytest.mark.parametrize("dtype", [rl.bfloat16, rl.float16])
+def test_autocast_is_that_of_a_convolution(rates, dtype):
+    x = rl.tensor(noise(2, 3000), dtype=rl.float32)
+    filters = SincFilter(*reduced_rates(*rates), 6, 0.99, "sinc_interp_hann", None, rl.float32)
+    kernel, wanted = sinc_kernel(filters)[0], x.clone().requires_grad_()
+    with rl.autocast("cpu", dtype=dtype):
+        expected = apply_kernel(x, kernel, filters.orig, filters.new)
+        found = [T.Resample(*rates)(wanted), F.resample(x, *rates)]
+        wide = F.resample(x.double(), *rates)
+    assert expected.dtype is dtype and wide.dtype is rl.float64
+    for each in found:
+        assert each.dtype is dtype
+        error = (each - expected).float().abs().max().item()
+        assert error <= 2 * rl.finfo(dtype).eps * expected.float().abs().max().item()
+    found[0].float().sum().backward()
+    exact = x.clone().requires_grad_()
+    apply_kernel(exact, kernel, filters.orig, filters.new).sum().backward()
+    assert wanted.grad.dtype is rl.float32
+    np.testing.assert_allclose(wanted.grad.numpy(), exact.grad.numpy(), atol=1e-3)

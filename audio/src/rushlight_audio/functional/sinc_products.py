@@ -94,11 +94,14 @@ class _Products(rl.autograd.Function):
         count = _count(filters, layout, length)
         behind = max(layout.reach + count * layout.step - filters.width - length, 0)
         padded = F.pad(rows, (filters.width, behind))
-        out = rows.new_empty(rows.shape[0], count, layout.outputs)
+        out = None
         for (first, last, begin, taps), weight in zip(layout.groups, weights, strict=True):
             samples = padded[:, begin : begin + count * layout.step]
             samples = samples.reshape(len(rows), count, layout.step)[..., :taps]
-            out[..., first:last] = rl.matmul(samples, weight)
+            product = rl.matmul(samples, weight)  # of autocast's dtype where it is on
+            if out is None:
+                out = product.new_empty(rows.shape[0], count, layout.outputs)
+            out[..., first:last] = product
         return out.reshape(rows.shape[0], -1)[:, : filters.target(length)]
 
     @staticmethod
@@ -124,6 +127,7 @@ class _Transposed(rl.autograd.Function):
 
     @staticmethod
     def forward(grad: rl.Tensor, filters: SincFilter, weights: Any, length: int) -> rl.Tensor:
+        grad = grad.to(weights[0].dtype)  # it has autocast's where that was on
         layout = layout_of(filters.orig, filters.new, filters.width)
         count = _count(filters, layout, length)
         full = F.pad(grad, (0, count * layout.outputs - grad.shape[1]))

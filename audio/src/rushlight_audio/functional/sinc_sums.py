@@ -120,4 +120,8 @@ def resample_by_sums(waveform: rl.Tensor, filters: SincFilter) -> rl.Tensor:
     if waveform.numel() == 0:
         return waveform.new_zeros((*leading, target))
     rows = waveform.reshape(math.prod(leading), length)
-    return _Sums.apply(rows, filters).reshape(*leading, target)
+    found = _Sums.apply(rows, filters).reshape(*leading, target)
+    device = waveform.device.type
+    if rl.is_autocast_enabled(device) and waveform.dtype is not rl.float64:
+        return found.to(rl.get_autocast_dtype(device))  # as the convolution of smaller filters
+    return found

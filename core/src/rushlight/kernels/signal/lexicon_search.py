@@ -93,8 +93,8 @@ def _spelled(hypotheses, heard, tried, tree, unknown, weight):
 
 def followers_reference(hypotheses, heard, tried, tree, specials, weight):
     """The columns of :class:`rushlight.signal.Followers` of hypotheses (score, state, node, token,
-    blank), given scores of tokens and which of them are tried; `specials` are the silence, the
-    blank and the number of the unknown word (-1: no unknown words)."""
+    blank), given scores of tokens and which of them are tried. `specials`: the silence, the blank
+    and the number of the unknown word (-1: no unknown words)."""
     score, state, node, token, blank = hypotheses
     sil, blank_token, _ = specials
     for numbers, size in ((node, len(tree.best)), (token, len(heard))):
