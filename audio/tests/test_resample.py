@@ -261,7 +261,7 @@ def test_meta_tensors_have_shapes():
     assert T.Resample(3, 2).to("meta")(rl.zeros(2, 90, device="meta")).shape == (2, 60)
 
 
-@pytest.mark.parametrize("rates", [(44100, 16000), (16000, 44100), (3, 2), (44101, 16000)])
+@pytest.mark.parametrize("rates", [(44100, 16000), (16000, 44100), (3, 2), (4411, 1600)])
 @pytest.mark.parametrize("dtype", [rl.bfloat16, rl.float16])
 def test_autocast_is_that_of_a_convolution(rates, dtype):
     x = rl.tensor(noise(2, 3000), dtype=rl.float32)
