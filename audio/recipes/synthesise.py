@@ -1,7 +1,6 @@
 """Train a synthesiser of speech: FastSpeech 2 over characters, and Griffin and Lim's method.
 
-    python audio/recipes/synthesise.py train.tsv --recogniser runs/recogniser --text "yes" \\
-        --out runs/voice
+    python audio/recipes/synthesise.py train.tsv --recogniser runs/recogniser --text yes --out voice
 
 The file has the path of a recording, a tab and its text a line. How long each character lasts is
 what the recogniser of `recognise_speech.py` says, which also reads the result back.
@@ -46,10 +45,9 @@ def example(recogniser, numbers: dict[str, int], wave: rl.Tensor, text: str) -> 
     symbols = [numbers[each] for each in text.replace(" ", SPACE)]
     mel = (MEL(wave) + 1e-4).log().T
     lengths = lasting(recogniser, wave, symbols, len(mel))
-    loud = mel.mean(1)
     pitch = functional.detect_pitch_frequency(wave, RATE, freq_high=2000).log()
     pitch = nn.functional.interpolate(pitch[None, None], len(mel), mode="nearest")[0, 0]
-    parts = [[part.mean() for part in row.split(lengths.tolist())] for row in (pitch, loud)]
+    parts = [[part.mean() for part in row.split(lengths.tolist())] for row in (pitch, mel.mean(1))]
     pitch, loud = (rl.stack(row).unsqueeze(1) for row in parts)
     return rl.tensor(symbols), lengths, (pitch - 6) / 2, (loud + 5) / 3, mel
 
@@ -84,23 +82,22 @@ def main() -> None:
     """Read, train, speak, listen, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("train")
-    for name in ("recogniser", "text", "out"):
-        parser.add_argument(f"--{name}", required=True)
+    for name in ("--recogniser", "--text", "--out"):
+        parser.add_argument(name, required=True)
     for name, value in (("epochs", 100), ("batch", 8), ("width", 128), ("layers", 2)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--lr", type=float, default=2e-3)
     asked = parser.parse_args()
     L.seed_everything(0)
-    folder = Path(asked.recogniser)
-    known = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    characters = known["characters"]
-    recogniser = Recogniser(len(characters), known["width"], known["layers"]).eval()
-    recogniser.load_state_dict(rl.load(folder / "model.pt"))
+    known = json.loads(Path(asked.recogniser, "config.json").read_text(encoding="utf-8"))
+    characters, *shape = (known[name] for name in ("characters", "width", "layers"))
+    recogniser = Recogniser(len(characters), *shape).eval()
+    recogniser.load_state_dict(rl.load(Path(asked.recogniser, "model.pt")))
     numbers = {each: number for number, each in enumerate(characters)}
     rows = [example(recogniser, numbers, wave, text) for wave, text in read(asked.train)]
     sizes = {"hidden_size": asked.width, "vocab_size": len(characters)}
-    sizes |= {"encoder_layers": asked.layers, "decoder_layers": asked.layers}
-    sizes |= {"encoder_linear_units": 2 * asked.width, "decoder_linear_units": 2 * asked.width}
+    for part in ("encoder", "decoder"):
+        sizes |= {f"{part}_layers": asked.layers, f"{part}_linear_units": 2 * asked.width}
     sizes |= {f"{name}_predictor_channels": asked.width for name in ("duration", "pitch", "energy")}
     sizes |= {"decoder_kernel_size": 15, "speech_decoder_postnet_units": 2 * asked.width}
     model = FastSpeech2(sizes)
@@ -111,8 +108,7 @@ def main() -> None:
     write(asked.out, model.eval(), {**sizes, "characters": characters})
     said = rl.tensor([[numbers[each] for each in asked.text.lower().replace(" ", SPACE)]])
     with rl.no_grad():
-        mel = (model(said).mel[0].T.exp() - 1e-4).clamp(min=0)
-        wave = PHASES(BACK(mel))
+        wave = PHASES(BACK((model(said).mel[0].T.exp() - 1e-4).clamp(min=0)))
         scores, frames = recogniser(wave.unsqueeze(0), rl.tensor([len(wave)]))
     save(str(Path(asked.out) / "said.wav"), wave.unsqueeze(0), RATE)
     heard = "".join(GreedyCTCDecoder(characters)(scores, frames)[0]).replace(SPACE, " ")

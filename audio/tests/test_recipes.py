@@ -141,6 +141,47 @@ def test_key_words(tmp_path):
     assert json.loads((tmp_path / "out" / "config.json").read_text())["labels"] == sorted(WORDS)
 
 
+def test_ten_clips_are_learnt_by_heart(tmp_path):
+    rl.manual_seed(0)
+    recordings(tmp_path, "clips", 10, random.Random(1))
+    sizes = ["--width", 32, "--layers", 1, "--epochs", 60, "--lr", 0.01, "--batch", 5]
+    said = run(tmp_path, "recognise_speech", "clips.tsv", "clips.tsv", *sizes, "--out", "out")
+    found = json.loads(said.splitlines()[-1].replace("'", '"'))
+    assert found["wer"] == 0 and found["cer"] == 0
+
+
+def instruments(names, seconds):
+    """Notes of some instruments at random times: each has a pitch and overtones of its own."""
+    time, wave = rl.arange(3200) / 16000, rl.zeros(int(seconds * 16000))
+    for name in names:
+        pitch, overtones = {"bass": (80, 2), "flute": (880, 1), "organ": (330, 6)}[name]
+        note = sum(rl.sin(2 * math.pi * pitch * k * time) / k for k in range(1, overtones + 1))
+        for _ in range(3):
+            start = int(rl.randint(0, len(wave) - 3200, (1,)))
+            wave[start : start + 3200] += 0.3 * note * rl.hann_window(3200)
+    return wave + 0.01 * rl.randn(len(wave))
+
+
+def test_tags(tmp_path):
+    rl.manual_seed(0)
+    names = ["bass", "flute", "organ"]
+    for part, count in (("train", 48), ("valid", 16)):
+        lines = []
+        for number in range(count):
+            some = [name for i, name in enumerate(names) if (number % 8) >> i & 1]
+            path = tmp_path / f"{part}{number}.wav"
+            rushlight_audio.save(str(path), instruments(some, 1.2).unsqueeze(0), 16000)
+            lines.append(f"{path.name}\t{', '.join(some)}\n")
+        (tmp_path / f"{part}.tsv").write_text("".join(lines))
+    sizes = ["--width", 16, "--epochs", 16, "--milliseconds", 1000, "--out", "out"]
+    found = json.loads(
+        run(tmp_path, "tag_music", "train.tsv", "valid.tsv", *sizes).splitlines()[-1]
+    )
+    assert found["of_chance"] == 0.5
+    assert found["mean_average_precision"] > 0.9, found
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["tags"] == names
+
+
 def test_synthesis_is_heard(tmp_path):
     rl.manual_seed(0)
     pick = random.Random(0)
