@@ -258,6 +258,7 @@ def test_function_transforms(rates):
 
 def test_meta_tensors_have_shapes():
     assert F.resample(rl.zeros(2, 90, device="meta"), 3, 2).shape == (2, 60)
+    assert F.resample(rl.zeros(2, 4411, device="meta"), 4411, 1600).shape == (2, 1600)
     assert T.Resample(3, 2).to("meta")(rl.zeros(2, 90, device="meta")).shape == (2, 60)
 
 

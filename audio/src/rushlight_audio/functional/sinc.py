@@ -8,7 +8,7 @@ from typing import Any
 
 import rushlight as rl
 
-__all__ = ["SincFilter"]
+__all__ = ["SincFilter", "cast_dtype"]
 
 METHODS = ("sinc_interp_hann", "sinc_interp_kaiser")
 KAISER_BETA = 14.769656459379492
@@ -92,3 +92,11 @@ def _bessel(squares: rl.Tensor) -> rl.Tensor:
         term = term * squares / order**2
         total = total + term
     return total
+
+
+def cast_dtype(rows: rl.Tensor) -> Any:
+    """The dtype of a product with rows: autocast's where it is on and casts them."""
+    device = rows.device.type
+    if device == "meta" or rows.dtype is rl.float64 or not rl.is_autocast_enabled(device):
+        return rows.dtype
+    return rl.get_autocast_dtype(device)

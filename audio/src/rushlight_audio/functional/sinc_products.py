@@ -15,7 +15,7 @@ from typing import Any
 
 import rushlight as rl
 import rushlight.nn.functional as F
-from rushlight_audio.functional.sinc import SincFilter
+from rushlight_audio.functional.sinc import SincFilter, cast_dtype
 from rushlight_audio.functional.sinc_sums import of_examples
 
 __all__ = ["grouped_weights", "resample_by_products"]
@@ -94,14 +94,11 @@ class _Products(rl.autograd.Function):
         count = _count(filters, layout, length)
         behind = max(layout.reach + count * layout.step - filters.width - length, 0)
         padded = F.pad(rows, (filters.width, behind))
-        out = None
+        out = rows.new_empty(rows.shape[0], count, layout.outputs, dtype=cast_dtype(rows))
         for (first, last, begin, taps), weight in zip(layout.groups, weights, strict=True):
             samples = padded[:, begin : begin + count * layout.step]
             samples = samples.reshape(len(rows), count, layout.step)[..., :taps]
-            product = rl.matmul(samples, weight)  # of autocast's dtype where it is on
-            if out is None:
-                out = product.new_empty(rows.shape[0], count, layout.outputs)
-            out[..., first:last] = product
+            out[..., first:last] = rl.matmul(samples, weight)
         return out.reshape(rows.shape[0], -1)[:, : filters.target(length)]
 
     @staticmethod

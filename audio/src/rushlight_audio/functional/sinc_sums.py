@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import rushlight as rl
-from rushlight_audio.functional.sinc import SincFilter
+from rushlight_audio.functional.sinc import SincFilter, cast_dtype
 
 __all__ = ["of_examples", "resample_by_sums"]
 
@@ -121,7 +121,4 @@ def resample_by_sums(waveform: rl.Tensor, filters: SincFilter) -> rl.Tensor:
         return waveform.new_zeros((*leading, target))
     rows = waveform.reshape(math.prod(leading), length)
     found = _Sums.apply(rows, filters).reshape(*leading, target)
-    device = waveform.device.type
-    if rl.is_autocast_enabled(device) and waveform.dtype is not rl.float64:
-        return found.to(rl.get_autocast_dtype(device))  # as the convolution of smaller filters
-    return found
+    return found.to(cast_dtype(waveform))  # as the products of smaller filters

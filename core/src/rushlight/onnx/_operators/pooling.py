@@ -158,15 +158,13 @@ def RoiAlign(
         wide, high = right - left, bottom - top
         if not shift:
             wide, high = max(wide, 1.0), max(high, 1.0)
-        found.append(
-            _region(
-                x[number], left, top, wide, high, output_height, output_width, sampling_ratio, mode
-            )
-        )
+        box, size = (left, top, wide, high), (output_height, output_width)
+        found.append(_region(x[number], box, size, sampling_ratio, mode))
     return rl.stack(found) if found else x.new_zeros(0, x.shape[1], output_height, output_width)
 
 
-def _region(image, left, top, wide, high, rows, columns, ratio, mode):
+def _region(image, box, size, ratio, mode):
+    (left, top, wide, high), (rows, columns) = box, size
     down = ratio or math.ceil(high / rows)
     across = ratio or math.ceil(wide / columns)
     ys = top + (rl.arange(rows * down) + 0.5) * high / (rows * down)
