@@ -377,7 +377,7 @@ def test_programs_of_drawn_ops(steps, seed):
 
 
 def test_a_limit_of_graphs():
-    """PyTorch's graphs beside: those of numbers that differ, and what runs as it is then."""
+    """Graphs of numbers that differ, up to the limit; what is more runs as it is."""
     made = []
 
     def backend(graph_module, examples):
