@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from lightning_lite import random_state
-from lightning_lite.data_sources import is_tensors
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.evaluation import validate_in_training
 from lightning_lite.feeding import INFINITE
@@ -174,15 +173,12 @@ def quiet_step(trainer: Any) -> Callable[[Any], bool] | None:
     if listened or validates or trainer.lr_scheduler_configs:
         return None
     progress, feed, mover = trainer.state.progress, trainer.feed, trainer.mover
-    stays = mover.leaves_tensors
     results, wishes, loop = trainer.training_results, trainer.stop_wishes, trainer.fit_loop
     length, may_end = feed.length, feed.reads_ahead
 
     def train(batch: Any) -> bool:
         last = progress.is_last_batch = feed.taken >= length or (may_end and feed.at_end)
-        if not (stays and is_tensors(batch)):
-            batch = mover(batch, 0)
-        results.batch = batch
+        batch = results.batch = mover(batch, 0)
         plain(batch, progress.batch)
         results.batch = None
         progress.batch += 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import functools
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from lightning_lite.loggers.csv_logs import CSVLogger
+from lightning_lite.loggers.tensorboard import TensorBoardLogger
 from lightning_lite.utilities.rank_zero import rank_zero_only
 
 
@@ -59,16 +61,24 @@ class TestTubeLogger(CSVLogger):
             )
         super().__init__(save_dir, name, version, prefix)
         self.description, self._debug, self._log_graph = description, debug, log_graph
-        self._writer: Any = None
+
+    @functools.cached_property
+    def _board(self) -> TensorBoardLogger:
+        """What writes the curves of this run, in its folder `tf`."""
+        return TensorBoardLogger(
+            self.save_dir,
+            self.name,
+            self.version,
+            self._log_graph,
+            default_hp_metric=False,
+            prefix=self._prefix,
+            sub_dir="tf",
+        )
 
     @property
     def experiment(self) -> Any:
         """The `SummaryWriter` of the run's folder `tf`, made at first use."""
-        if self._writer is None:
-            from rushlight.utils.tensorboard import SummaryWriter
-
-            self._writer = SummaryWriter(os.path.join(self.log_dir, "tf"))
-        return self._writer
+        return self._board.experiment
 
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, Any], step: int | None = None) -> None:
@@ -77,8 +87,7 @@ class TestTubeLogger(CSVLogger):
             return
         step = self._count if step is None else step
         super().log_metrics(metrics, step)
-        for name, value in metrics.items():
-            self.experiment.add_scalar(self._prefixed(name), value, step)
+        self._board.log_metrics(metrics, step)
 
     def _row(self, metrics: dict[str, Any], step: int) -> dict[str, Any]:
         return {**super()._row(metrics, step), "created_at": str(datetime.now(UTC))}
@@ -98,22 +107,19 @@ class TestTubeLogger(CSVLogger):
     @rank_zero_only
     def log_graph(self, model: Any, input_array: Any = None) -> None:
         """Write the graph of a model, if the logger was asked for graphs."""
-        given = getattr(model, "example_input_array", None) if input_array is None else input_array
-        if self._log_graph and not self._debug and given is not None:
-            self.experiment.add_graph(model, given)
+        if not self._debug:
+            self._board.log_graph(model, input_array)
 
     @rank_zero_only
     def save(self) -> None:
         """Write the rows that are held."""
         if not self._debug:
             super().save()
-        if self._writer is not None:
-            self._writer.flush()
+            self._board.save()
 
     @rank_zero_only
     def finalize(self, status: str) -> None:
         """The run is over: close the files."""
         self.save()
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        if not self._debug:
+            self._board.finalize(status)
