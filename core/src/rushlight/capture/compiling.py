@@ -116,19 +116,22 @@ def _backend_of(backend, mode, options):
     return Backend(lookup_backend(backend), name, keywords)
 
 
-def _graphs_of(function, fullgraph, freezing, backend):
-    """The graphs of a function, which a :class:`Backend` compiles, or for None the ordinary one."""
+def _graphs_of(function, fullgraph, freezing, backend, limit):
+    """The graphs of a function, which a :class:`Backend` compiles, or for None the ordinary one; at
+    most `limit` of them."""
     if backend is None:
-        return WholeGraphs(function, fullgraph, freezing)
-    return HandedGraphs(function, fullgraph, backend)
+        found = WholeGraphs(function, fullgraph, freezing)
+    else:
+        found = HandedGraphs(function, fullgraph, backend)
+    found.limit = limit
+    return found
 
 
 def compiled(function, fullgraph=False, freezing=None, backend=None, limit=None):
     """The function, run as a graph in inference, else with its elementwise chains deferred where
     that pays; with a :class:`Backend` run by what that makes of its graphs."""
     rest = chained(function) if backend is None else function
-    graphs = _graphs_of(function, fullgraph, freezing, backend)
-    graphs.limit = limit
+    graphs = _graphs_of(function, fullgraph, freezing, backend, limit)
     held = InStances(function, graphs, rest)
 
     @functools.wraps(function)
@@ -168,9 +171,8 @@ class InStances:
     def _forced(self, backend):
         found = self.forced.get(backend)
         if found is None:
-            made = _backend_of(backend, None, None)
-            found = _graphs_of(self.function, self.graphs.fullgraph, None, made)
-            found.limit = self.graphs.limit
+            made, graphs = _backend_of(backend, None, None), self.graphs
+            found = _graphs_of(self.function, graphs.fullgraph, None, made, graphs.limit)
             self.forced[backend] = found
         return found
 
