@@ -49,6 +49,13 @@ CASES = {
     "dilated, large padding": (4, 34, (25, 24), 35, (3, 3), (1, 1), (4, 2), (2, 2), 1),
     "dilated unequally": (2, 33, (23, 30), 40, (3, 3), (1, 1), (2, 3), (2, 3), 1),
     "dilated, other padding": (2, 33, (23, 30), 40, (3, 3), (1, 1), (1, 1), (2, 2), 1),
+    "live taps, one": (3, 70, (2, 2), 64, (3, 3), (1, 1), (3, 3), (3, 3), 1),
+    "live taps, one at the edge": (2, 65, (1, 1), 66, (2, 3), (2, 1), (1, 1), (1, 1), 1),
+    "live taps": (2, 65, (16, 19), 70, (3, 3), (1, 1), (12, 12), (12, 12), 1),
+    "live taps, other padding": (1, 66, (19, 16), 64, (3, 3), (1, 1), (9, 14), (11, 13), 1),
+    "live taps, strided": (2, 64, (33, 70), 68, (3, 4), (2, 3), (22, 30), (24, 17), 1),
+    "live taps, some of them gone": (1, 130, (16, 15), 129, (5, 3), (1, 1), (20, 9), (10, 9), 1),
+    "live taps, 1 dim": (2, 64, (600,), 66, (5,), (2,), (480,), (240,), 1),
     "dilated groups": (2, 64, (23, 30), 80, (3, 3), (1, 1), (2, 2), (2, 2), 2),
     "groups": (3, 12, (9, 9), 8, (3, 3), (1, 1), (1, 1), (1, 1), 4),
     "groups, strided": (3, 6, (9, 8), 9, (3, 3), (2, 2), (1, 1), (1, 1), 3),
@@ -301,6 +308,42 @@ def test_infinities_and_nan_stay_where_they_belong(rng, largest_tile, value, d):
             finite = np.isfinite(want)
             assert 0 < want.size - finite.sum() <= 9 * want.shape[1]
             assert np.allclose(got[finite], want[finite], 1e-3, 1e-3)
+
+
+@compiled_only
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_infinities_and_nan_of_live_taps(rng, value):
+    """An infinite pixel reaches the outputs of the taps that meet it and no others."""
+    x, w, b, dy, args = arrays(rng, CASES["live taps"])
+    x[1, 7, 4, 5] = dy[1, 3, 0, 13] = value
+    with np.errstate(invalid="ignore"):
+        for function, operands in (
+            (convolution.convolution_forward, (x, w, b)),
+            (convolution.convolution_input_gradient, (dy, w, x.shape)),
+        ):
+            got, want = function(*operands, *args), function.reference(*operands, *args)
+            assert np.array_equal(np.isfinite(got), np.isfinite(want))
+            finite = np.isfinite(want)
+            assert 0 < want.size - finite.sum() <= 4 * want.shape[1]
+            assert np.allclose(got[finite], want[finite], 1e-3, 1e-3)
+        got = convolution.convolution_weight_gradient(dy, x, w.shape, *args)
+    wrong = ~np.isfinite(got)
+    assert wrong[3].any() and wrong[:, 7].any()
+    wrong[3] = wrong[:, 7] = False
+    assert not wrong.any()
+
+
+@compiled_only
+def test_small_shares_run_by_taps():
+    """Plans are by live taps where padding is most of what windows meet, and not elsewhere."""
+    from rushlight.kernels.convolution import live_taps
+
+    def fits(c, o, side, d):
+        image = (side, side)
+        return live_taps.fits(c, image, o, image, ((3, 3), (1, 1), (d, d), (d, d)))
+
+    assert fits(256, 256, 28, 12) and fits(64, 64, 28, 24) and fits(64, 64, 1, 1)
+    assert not fits(256, 256, 28, 4) and not fits(64, 64, 2, 1) and not fits(32, 64, 28, 24)
 
 
 @pytest.mark.parametrize("images", [3, 1])

@@ -4,7 +4,8 @@ Arrays are channels-first, (N, C, *spatial); weights (O, C / groups, *kernel). f
 two dims runs on the tile kernels (:mod:`direct`), stride-1 3x3 with at least 32 channels on both
 sides by Winograd F(4x4, 3x3) or F(2x2, 3x3) (:mod:`winograd`; ``RUSHLIGHT_WINOGRAD=2`` leaves the
 second, whose errors are those of the sum itself, 0 turns both off), dilated ones by their
-sub-images (:mod:`dilated`), and so does float32 over three dims, whose taps along the depth become
+sub-images (:mod:`dilated`) or, where most of what windows meet is padding, tap by tap
+(:mod:`live_taps`), and so does float32 over three dims, whose taps along the depth become
 channels (:mod:`depth`). Everything else gathers windows into columns and multiplies matrices
 (:mod:`columns_product`).
 """
@@ -114,6 +115,15 @@ def _is_parted(kind, n, c, o, size, kernel, stride, padding, dilation, groups):
     return kind.fits(n * d * d * math.prod(part), c, o, multiplied / (9 * math.prod(size)))
 
 
+def _tap_by_tap(kind, sizes, windows, groups, planes):
+    """The plan of this kind tap by tap, or None where others are faster."""
+    from rushlight.kernels.convolution import live_taps
+
+    if groups > 1 or planes == 1 or not live_taps.fits(*sizes[1:], windows):
+        return None
+    return getattr(live_taps, kind)(*sizes, windows)
+
+
 def _winograd_tile(n, size, fewest):
     """Outputs along each side of a tile: 4 where that saves a quarter of the multiplications.
 
@@ -149,13 +159,18 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
     """
     if not flipped and whole_windows.fits(image, kernel, padding, dilation, groups):
         return whole_windows.Forward
+    size = output_size(image, kernel, stride, padding, dilation)
+    windows = kernel, stride, padding, dilation
+    if not flipped:
+        found = _tap_by_tap("Forward", (n, c, image, o, size), windows, groups, planes)
+        if found is not None:
+            return found
 
     @functools.cache
     def build_direct():
         return _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, flipped,
                               direct=True)  # fmt: skip
 
-    size = output_size(image, kernel, stride, padding, dilation)
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
     if groups == 1 and not direct and _gathers_forward(
         n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes
@@ -174,10 +189,10 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
         from rushlight.kernels.convolution.winograd import Forward
 
         return Forward(n, c, image, o, padding, flipped, _winograd_tile(n, size, 8), build_direct)
-    if groups == 1 and not direct:
-        from rushlight.kernels.convolution import patches, pointwise
-        from rushlight.kernels.convolution import planes as plane_convolution
+    from rushlight.kernels.convolution import patches, pointwise
+    from rushlight.kernels.convolution import planes as plane_convolution
 
+    if groups == 1 and not direct:
         if not flipped and patches.fits(c, kernel, stride, padding, dilation):
             whole = patches.RowsForward.fits(n, o, size)
             kind = patches.RowsForward if whole else patches.Forward
@@ -188,8 +203,6 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
             sizes = (n, c, image, o, size, kernel)
             return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped)
     if groups > 1:
-        from rushlight.kernels.convolution import planes as plane_convolution
-
         if plane_convolution.fits(c // groups, image, o // groups, kernel, stride, padding):
             sizes = (n, c // groups, image, o // groups, size, kernel)
             return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped, groups)
@@ -204,6 +217,10 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
     if whole_windows.fits(image, kernel, padding, dilation, groups):
         return whole_windows.InputGradient
     size = output_size(image, kernel, stride, padding, dilation)
+    windows = kernel, stride, padding, dilation
+    found = _tap_by_tap("InputGradient", (n, c, image, o, size), windows, groups, planes)
+    if found is not None:
+        return found
     back = tuple(d * (k - 1) - p for k, d, p in zip(kernel, dilation, padding, strict=True))
     if stride == (1, 1) and min(back) >= 0:
         return _build_forward(n, o, size, c, kernel, stride, back, dilation, groups, True,
@@ -238,13 +255,17 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
                            direct=False):  # fmt: skip
     if whole_windows.fits(image, kernel, padding, dilation, groups):
         return whole_windows.WeightGradient
+    size = output_size(image, kernel, stride, padding, dilation)
+    windows = kernel, stride, padding, dilation
+    found = _tap_by_tap("WeightGradient", (n, c, image, o, size), windows, groups, planes)
+    if found is not None:
+        return found
 
     @functools.cache
     def build_direct():
         return _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, groups,
                                       direct=True)  # fmt: skip
 
-    size = output_size(image, kernel, stride, padding, dilation)
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
     if groups == 1 and not direct and _gathers_weight_gradient(
         n, c, image, o, size, kernel, stride, padding, is_winograd, planes
