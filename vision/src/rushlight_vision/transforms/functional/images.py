@@ -39,7 +39,8 @@ def check_image(image: Any, name: str) -> None:
 
 def check_channels(image: rl.Tensor, allowed: tuple[int, ...], name: str) -> None:
     """Refuse a tensor whose number of channels is not allowed."""
-    channels = get_image_num_channels(image)
+    shape = image.shape
+    channels = shape[-3] if len(shape) > 2 else 1
     if channels not in allowed:
         raise TypeError(
             f"{name}: {channels} channels in a tensor of shape {tuple(image.shape)}; "
