@@ -14,6 +14,7 @@ from rushlight_vision.transforms.functional.images import (
     check_channels,
     check_image,
     get_image_num_channels,
+    in_parts,
     is_pil,
     largest_value,
 )
@@ -56,7 +57,7 @@ def rgb_to_grayscale(img: Picture, num_output_channels: int = 1) -> Picture:
             f"rgb_to_grayscale: expected a tensor (..., C, H, W); got shape {tuple(img.shape)}"
         )
     check_channels(img, (1, 3), "rgb_to_grayscale")
-    plain: Any = _grey(img) if img.shape[-3] == 3 else img.clone()
+    plain: Any = in_parts(_grey, img) if img.shape[-3] == 3 else img.clone()
     if num_output_channels == 3:
         return plain.expand(*plain.shape[:-3], 3, *plain.shape[-2:])
     return plain
@@ -79,7 +80,7 @@ def adjust_brightness(img: Picture, brightness_factor: float) -> Picture:
     if is_pil(img):
         return ImageEnhance.Brightness(img).enhance(brightness_factor)
     check_channels(img, (1, 3), "adjust_brightness")
-    return blend(img, 0.0, brightness_factor)
+    return in_parts(lambda part: blend(part, 0.0, brightness_factor), img)
 
 
 def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
@@ -89,7 +90,7 @@ def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
     if is_pil(img):
         return ImageEnhance.Contrast(img).enhance(contrast_factor)
     check_channels(img, (1, 3), "adjust_contrast")
-    return blend(img, _mean_grey(img), contrast_factor)
+    return in_parts(lambda part: blend(part, _mean_grey(part), contrast_factor), img)
 
 
 def _mean_grey(img: rl.Tensor) -> rl.Tensor:
@@ -109,7 +110,7 @@ def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
     check_channels(img, (1, 3), "adjust_saturation")
     if get_image_num_channels(img) == 1:
         return img
-    return blend(img, _grey(img), saturation_factor)
+    return in_parts(lambda part: blend(part, _grey(part), saturation_factor), img)
 
 
 def _rgb_to_hsv(image: rl.Tensor) -> tuple[rl.Tensor, rl.Tensor, rl.Tensor]:
@@ -170,7 +171,7 @@ def adjust_hue(img: Picture, hue_factor: float) -> Picture:
     check_channels(img, (1, 3), "adjust_hue")
     if get_image_num_channels(img) == 1:
         return img
-    return _turned(img, hue_factor)
+    return in_parts(lambda part: _turned(part, hue_factor), img)
 
 
 def _turned(img: rl.Tensor, shift: Any) -> rl.Tensor:

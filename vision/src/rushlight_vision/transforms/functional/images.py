@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from PIL import Image
@@ -11,6 +12,8 @@ import rushlight as rl
 
 # What functions of pictures take, and give back as the same kind.
 Picture = TypeVar("Picture", rl.Tensor, Image.Image)
+
+_PART = 1 << 18  # bytes of pictures for a thread at a time: as floats they fit into its cache
 
 
 def is_pil(image: Any) -> bool:
@@ -46,6 +49,22 @@ def check_channels(image: rl.Tensor, allowed: tuple[int, ...], name: str) -> Non
             f"{name}: {channels} channels in a tensor of shape {tuple(image.shape)}; "
             f"expected {' or '.join(map(str, allowed))}"
         )
+
+
+def in_parts(function: Callable[[rl.Tensor], rl.Tensor], images: rl.Tensor) -> rl.Tensor:
+    """`function` of pictures of any number, some at a time where a batch of bytes is large: the
+    floats between two steps then stay in a cache.
+
+    Graphs that are being captured get the one call.
+    """
+    if images.dtype is not rl.uint8 or images.ndim < 4:
+        return function(images)
+    if rl.compiler.is_compiling() or rl.jit.is_tracing() or images.numel() <= _PART:
+        return function(images)
+    pictures = images.flatten(0, -4)
+    count = max(1, _PART * rl.get_num_threads() // pictures[0].numel())
+    found = rl.cat([function(part) for part in pictures.split(count)])
+    return found.reshape(*images.shape[:-3], *found.shape[1:])
 
 
 def get_dimensions(img: rl.Tensor | Image.Image) -> list[int]:

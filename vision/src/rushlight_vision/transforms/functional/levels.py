@@ -13,6 +13,7 @@ from rushlight_vision.transforms.functional.images import (
     Picture,
     check_channels,
     check_image,
+    in_parts,
     is_pil,
     largest_value,
 )
@@ -54,6 +55,10 @@ def autocontrast(img: Picture) -> Picture:
     check_channels(img, (1, 3), "autocontrast")
     if img.numel() == 0:
         return img
+    return in_parts(_stretched, img)
+
+
+def _stretched(img: rl.Tensor) -> rl.Tensor:
     bound = largest_value(img.dtype)
     low, high = (f(dim=(-2, -1), keepdim=True) for f in (img.amin, img.amax))
     if not img.is_floating_point():
