@@ -34,7 +34,7 @@ PIXELS, FEW_PIXELS, UNITS_PIXELS = 14 * 14, 16 * 16, 24 * 24  # of a map of resu
 class Tap(NamedTuple):
     """A tap of the kernel and the pixels that it meets."""
 
-    index: tuple[int, int]
+    place: tuple[int, int]  # in the kernel
     source: tuple[int, int]  # its first pixel of the input
     target: tuple[int, int]  # and that one's output
     size: tuple[int, int]  # rows and columns of outputs
@@ -109,7 +109,7 @@ class _Taps:
     def __init__(self, n, c, image, o, size, windows):
         taps = live_taps(image, size, *windows)
         self.kernel, stride, *_ = windows
-        rows, columns = zip(*(tap.index for tap in taps), strict=True)
+        rows, columns = zip(*(tap.place for tap in taps), strict=True)
         self.rows, self.columns = (slice(min(s), max(s) + 1) for s in (rows, columns))
         self.places = [
             (r - min(rows), c - min(columns)) for r, c in zip(rows, columns, strict=True)
