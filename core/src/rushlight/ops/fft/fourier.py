@@ -353,6 +353,11 @@ def _at_once(calls, input, n, dim, norm):
     return found if found is NotImplemented else tensor_of(found)
 
 
+def half_at_once(input, norm):
+    """:func:`rfft` over the last dimension by one call; NotImplemented as above."""
+    return _at_once(_RFFT, input, None, -1, norm)
+
+
 _LINES = [(), (3, 0), (6, -1, "ortho")]
 _PLANES = [(), ((2, 5),), (None, (0,), "ortho")]
 

@@ -10,7 +10,7 @@ from rushlight.kernels.copying.assignment import by_rows
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.op import composite, op
-from rushlight.ops.fft.fourier import _fft_c2c, _fft_c2r, _fft_r2c
+from rushlight.ops.fft.fourier import _fft_c2c, _fft_c2r, _fft_r2c, half_at_once
 from rushlight.ops.shape.complex_views import view_as_real
 from rushlight.tensor.dispatch import innermost, readable
 from rushlight.tensor.tensor import Tensor
@@ -82,8 +82,10 @@ def _norm(normalized, direction):
 def _padded(input, n_fft, pad_mode):
     from rushlight.ops.neural.padding import pad
 
-    extended = (1,) * (3 - input.dim()) + tuple(input.shape)
     half = n_fft // 2
+    if input.dim() == 2 and pad_mode != "circular":
+        return pad(input, (half, half), pad_mode)
+    extended = (1,) * (3 - input.dim()) + tuple(input.shape)
     found = pad(input.reshape(extended), (half, half), pad_mode)
     return found.reshape(found.shape[-input.dim() :])
 
@@ -163,20 +165,20 @@ def stft(
     window = _full_window(window, length, n_fft, input)
     common = input if not is_complex or input.is_complex() else input.to(window._dtype)
     frames = common.unfold(-1, n_fft, hop) * window
-    norm = _norm(normalized, "backward")
-    axes = (frames.dim() - 1,)
-    found = _transformed(frames, axes, norm, onesided).transpose(-1, -2)
+    found = _transformed(frames, _norm(normalized, "backward"), onesided).transpose(-1, -2)
     if return_complex is False:
         return view_as_real(found)
     return found
 
 
-def _transformed(frames, axes, norm, onesided):
+def _transformed(frames, norm, onesided):
     if frames._dtype.to_real().itemsize < 4:
         raise RuntimeError(f"stft: Unsupported dtype {frames._dtype}; expected float32 or float64")
+    axes = (frames.dim() - 1,)
     if frames.is_complex():
         return _fft_c2c(frames, axes, norm, True)
-    return _fft_r2c(frames, axes, norm, onesided)
+    found = half_at_once(frames, norm) if onesided else NotImplemented
+    return _fft_r2c(frames, axes, norm, onesided) if found is NotImplemented else found
 
 
 # ----------------------------------------------------------------------------------------- istft
