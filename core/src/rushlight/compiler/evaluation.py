@@ -193,6 +193,11 @@ def _convert(x, e):
     return x.astype(target)
 
 
+def numpy_function(e):
+    """The function of operands that a node is, None where NumPy has none."""
+    return _OTHER_NAMES.get(e.op) or getattr(np, e.op, None)
+
+
 def _apply(e, args):
     """The value of one node with operands."""
     if e.op == "cast":
@@ -211,8 +216,7 @@ def _apply(e, args):
         out = np.empty(np.broadcast_shapes(*[np.shape(a) for a in args]), NUMPY[e.dtype])
         out.real, out.imag = args
         return out
-    function = _OTHER_NAMES.get(e.op) or getattr(np, e.op)
-    return function(*args)
+    return numpy_function(e)(*args)
 
 
 def evaluate(roots, arrays, params):

@@ -7,7 +7,7 @@ import struct
 
 from rushlight.compiler import layout
 from rushlight.compiler.cost import inline_limit
-from rushlight.compiler.evaluation import evaluate_nodes
+from rushlight.compiler.evaluation import evaluate_nodes, numpy_function
 from rushlight.compiler.graph import Program, topological
 from rushlight.compiler.storage import NUMPY, SIZE, decode, encode
 from rushlight.machine import np
@@ -76,14 +76,81 @@ def number_words(values, kinds):
 class ReferenceKernel(_Executor):
     """A program evaluated by NumPy, node by node; same interface as :class:`Kernel`."""
 
-    fast = fast_into = None
-    short = short_into = None
-
     def __init__(self, program: Program):
         super().__init__(program)
         self._roots, self._stored = zip(*program.outputs, strict=True)
         self._nodes = topological(self._roots)
         self._layouts: dict = {}
+
+    @lazy
+    def _direct(self):
+        """``f(args, out)`` by the one function of NumPy that the program is; None for programs of
+        several nodes and for those without complex numbers, which have kernels."""
+        root, stored = self._roots[0], self._stored[0]
+        operands = [self._operand(e) for e in root.args]
+        function = numpy_function(root)
+        is_complex = any(d in ("c64", "c128") for d in self.program.dtypes)
+        if len(self._roots) > 1 or not is_complex or None in operands or root.dtype != stored:
+            return None
+        if not isinstance(function, np.ufunc):
+            return None
+
+        def call(args, out):
+            with np.errstate(all="ignore"):
+                return function(*[value(args) for value in operands], out=out)
+
+        return call
+
+    @lazy
+    def short(self):
+        """``f(*arrays, *scalars)`` where :attr:`_direct` serves the program, else None."""
+        direct, count = self._direct, len(self.inputs)
+        if direct is None:
+            return None
+
+        def call(*args):
+            for x in args[:count]:
+                if type(x) is not np.ndarray:
+                    return NotImplemented
+            shape, order, _ = self._layout(args[:count])
+            return direct(args, layout.empty(shape, self.outputs[0], order))
+
+        return call
+
+    @lazy
+    def short_into(self):
+        """Like :attr:`short`, with the array to write as one more, last argument."""
+        direct, count = self._direct, len(self.inputs)
+        if direct is None:
+            return None
+
+        def call(*args):
+            out = args[-1]
+            for x in (*args[:count], out):
+                if type(x) is not np.ndarray:
+                    return NotImplemented
+            if out.shape != self._layout(args[:count])[0] or out.dtype != self.outputs[0]:
+                return NotImplemented
+            return direct(args, out)
+
+        return call
+
+    fast = property(lambda self: self.short)
+    fast_into = property(lambda self: self.short_into)
+
+    def _operand(self, e):
+        """How an operand of the only node is had from the arguments of a call; None where it takes
+        a node of its own."""
+        if e.op == "load":
+            position = e.value[0]
+            return lambda args: args[position]
+        if e.op == "const":
+            value = np.asarray(e.value, NUMPY[e.dtype])
+            return lambda args: value
+        if e.op == "cast" and e.args[0].op == "param":
+            position, kind = len(self.inputs) + e.args[0].value, NUMPY[e.dtype].type
+            return lambda args: kind(args[position])
+        return None
 
     def _values(self, arrays, values):
         """The outputs, of which some may be inputs or views of them."""

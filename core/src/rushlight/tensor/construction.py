@@ -50,6 +50,15 @@ def view(source, array, step):
     return out
 
 
+def reinterpreted(source, array, step):
+    """:func:`view` of an array whose dtype is another than that of the source."""
+    if not shares(array, source._array):
+        return NotImplemented
+    out = _made(array, BY_ARRAY_DTYPE[array.dtype])
+    link(out, source, step)
+    return out
+
+
 def shares(array, source):
     """Whether a view op's result is a view: NumPy copies where strides cannot express it."""
     base, owner = array.base, source.base

@@ -326,6 +326,7 @@ class _Source:
         rest = ", ".join(b for _, b in self.bound[1:])
         values = f"[{first}, {rest}]" if rest else f"[{first}]"
         copied = f"out = make.made(r, {first}._dtype)" if self.op.options.get("copies") else ""
+        around = "reinterpreted" if self.op.options.get("reinterprets") else "view"
         lines = self._start()
         learned = self._learned(first, rest) if whole else []
         lines += [
@@ -335,7 +336,7 @@ class _Source:
             "if type(r) is not ndarray:",
             "    if r is NO: return NO",
             f"    return many_views(op, {first}, r, {values})",
-            f"out = make.view({first}, r, (op, [{rest}]))",
+            f"out = make.{around}({first}, r, (op, [{rest}]))",
             f"if out is NO: {copied or 'return NO'}",
             *learned,
             *self._marked(first),

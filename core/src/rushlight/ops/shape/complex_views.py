@@ -28,7 +28,10 @@ def _imag(self):
 
 
 @declare_view(
-    linear=True, batching="trailing", samples=lambda make: [(make.complex(3),), (make.complex(),)]
+    linear=True,
+    batching="trailing",
+    samples=lambda make: [(make.complex(3),), (make.complex(),)],
+    reinterprets=True,
 )
 def view_as_real(input: Tensor):
     """A complex tensor as a real one whose last dimension holds the two parts; shares memory."""
@@ -46,6 +49,7 @@ def view_as_real(input: Tensor):
     batching="trailing",
     samples=lambda make: [(make(2),), (make(3, 2),)],
     autocast="float32",
+    reinterprets=True,
 )
 def view_as_complex(input: Tensor):
     """A real tensor whose last dimension holds two parts, as a complex one; shares memory."""
