@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import rushlight
+from rushlight.kernels.random import shuffling
+from rushlight.kernels.random.engine import MersenneTwister
 
 torch = pytest.importorskip("torch")
 COUNTS = (1, 5, 15, 16, 17, 40, 333, 1009)
@@ -304,3 +306,35 @@ def test_numbers_of_transposed_tensors(name):
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)
     np.testing.assert_array_equal(behind, after)
     assert strides == expected or not name.endswith("_like")
+
+
+def test_few_normals_by_one_call_are_the_engines_own():
+    """Once kernels run, short draws take calls of their own, which share what pairs leave over."""
+    rushlight.randn(64, 64) @ rushlight.randn(64, 64)
+    engine = MersenneTwister(11)
+    generator = rushlight.Generator().manual_seed(11)
+    filled = rushlight.empty(3)
+    for count in (1, 3, 15, 2, 1, 1, 8, 16, 5, 0, 7):
+        want = engine.normal(count, 2.0, 0.5, False, False)
+        found = rushlight.normal(2.0, 0.5, (count,), generator=generator)
+        assert np.allclose(found.numpy(), want, 1e-6, 1e-6)
+        assert count >= 16 or found.tolist() == want.astype(np.float32).tolist()
+        filled.normal_(generator=generator)
+        assert filled.tolist() == engine.normal(3, 0.0, 1.0, False).astype(np.float32).tolist()
+        order = rushlight.randperm(count, generator=generator)
+        steps = engine.swap_steps(count)
+        assert order.tolist() == (shuffling.permutation(steps).tolist() if count else [])
+    assert bytes(generator.get_state().tolist()) == engine.get_state()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 3)])
+def test_chances_by_one_call(shape):
+    rushlight.randn(64, 64) @ rushlight.randn(64, 64)
+    chances = rushlight.rand(shape)
+    generator, same = (rushlight.Generator().manual_seed(4) for _ in range(2))
+    for _ in range(3):
+        found = rushlight.bernoulli(chances, generator=generator)
+        want = (rushlight.rand(shape, generator=same) < chances).float()
+        assert rushlight.equal(found, want) and found.dtype is rushlight.float32
+    with pytest.raises(RuntimeError, match="p_in"):
+        rushlight.bernoulli(rushlight.tensor([0.5, float("nan")]))

@@ -107,7 +107,7 @@ class MersenneTwister:
         the place of :func:`box_muller`."""
         transform = transform or box_muller
         if count < 16:
-            return np.array([value * std + mean for value in self._few_normals(count)])
+            return np.array([value * std + mean for value in self.few_normals(count)])
         kind = np.float64 if double else np.float32
         whole = count - count % 16
         data = self.uniform(whole if half else count, double)
@@ -117,12 +117,15 @@ class MersenneTwister:
             out[-16:] = transform(self.uniform(16, double), mean, std)
         return out
 
-    def _few_normals(self, count: int) -> list[float]:
-        """Standard normals one by one, by the C library's functions."""
+    def few_normals(self, count: int, draw=None) -> list[float]:
+        """Standard normals one by one, by the C library's functions. ``draw()`` may give the
+        uniforms that are needed, two for each pair that is begun."""
         kept = self.cached_normal
         found = [] if kept is None or not count else [kept]
         pairs = (count - len(found) + 1) // 2
-        uniforms = self.uniform(2 * pairs, True).tolist() if pairs else []
+        uniforms: list[float] = []
+        if pairs:
+            uniforms = (self.uniform(2 * pairs, True) if draw is None else draw()).tolist()
         for u1, u2 in zip(uniforms[::2], uniforms[1::2], strict=True):
             radius = math.sqrt(-2.0 * math.log1p(-u2))
             theta = 2.0 * math.pi * u1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.kernels.launch.execution import FLOAT32, REFERENCE
+from rushlight.kernels.launch.execution import FLOAT32, FLOAT64, REFERENCE
 from rushlight.kernels.launch.prepared import prepared
 from rushlight.machine import np, threads
 from rushlight.machine.memory import empty
@@ -25,11 +25,11 @@ GRAIN = 16  # times `fill_kernels.BLOCKS` blocks are a thread's part of it
 MOST = 1 << 18  # numbers that are permuted by a compiled call
 _INT64 = np.dtype(np.int64)
 _DTYPES = {"uniform": FLOAT32, "between": FLOAT32, "normal": FLOAT32, "whole": _INT64,
-           "kept": FLOAT32}  # fmt: skip
+           "kept": FLOAT32, "double": FLOAT64}  # fmt: skip
 # The kinds of draws, and of the two numbers that a call takes: none, doubles or integers. Uniforms
 # "between" take a span and the least, "whole" the same, "kept" a chance and what is there then.
 _KINDS = {"uniform": (1, ""), "normal": (1, "ff"), "whole": (3, "ii"), "kept": (4, "ff"),
-          "between": (5, "ff")}  # fmt: skip
+          "between": (5, "ff"), "double": (2, "")}  # fmt: skip
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def _normal_words():
 
 def _code(name, count):
     """Address of a kernel and its constants; None where others draw."""
-    least = LEAST if threads.is_cold() else BLOCK if name == "normal" else 1
+    least = LEAST if threads.is_cold() else 1
     if REFERENCE or count < least:
         return None, None
     from rushlight.kernels.random import mersenne_twister as native
@@ -88,8 +88,27 @@ def _shared_normals(code, state, words):
     return fill
 
 
+def _few_normals(engine, shape):
+    """``f(mean, std)``: fewer normals than a block in a new array, or None. They come in pairs, of
+    which the engine may have kept one."""
+    count = math.prod(shape)
+    begun = [2 * ((count + 1 - kept) // 2) for kept in (0, 1)]
+    draws = [made("double", engine, (n,)) if n else False for n in begun]
+    if None in draws:
+        return None
+
+    def make(mean, std):
+        draw = draws[engine.cached_normal is not None]
+        values = engine.few_normals(count, draw)
+        return np.array([value * std + mean for value in values], FLOAT32).reshape(shape)
+
+    return make
+
+
 def made(name, engine, shape):
     """``f(*numbers)``: a new array of a shape, the numbers drawn from the engine."""
+    if name == "normal" and 0 < math.prod(shape) < BLOCK:
+        return _few_normals(engine, shape)
     code, words = _code(name, math.prod(shape))
     state = _state(engine)
     if code is None or state is None:
@@ -113,6 +132,9 @@ def filling(name, engine, array):
     """``f(array, *numbers)``: fill a dense array of the kind's dtype."""
     if array.dtype != _DTYPES[name] or not array.flags.c_contiguous:
         return None
+    if name == "normal" and 0 < array.size < BLOCK:
+        few = _few_normals(engine, (array.size,))
+        return few and (lambda array, mean, std: np.copyto(array.reshape(-1), few(mean, std)))
     code, words = _code(name, array.size)
     state = _state(engine)
     if code is None or state is None:
@@ -127,7 +149,8 @@ def filling(name, engine, array):
 def permuted(engine, count):
     """``f()``: the numbers below `count` in random order."""
     state = _state(engine)
-    if REFERENCE or count < LEAST or count >= MOST or state is None:
+    least = LEAST if threads.is_cold() else 2
+    if REFERENCE or not least <= count < MOST or state is None:
         return None
     from rushlight.kernels.random import fill_kernels
 

@@ -91,11 +91,11 @@ def repeated(name, *numbers):
     return draw
 
 
-def normals(size, dtype, generator, device, requires_grad):
-    """Standard normals in float32, or None."""
+def normals(size, dtype, generator, device, requires_grad, mean=0.0, std=1.0):
+    """Normals in float32, or None."""
     if (dtypes.default.float if dtype is None else dtype) is not dtypes.float32:
         return None
-    return sampled("normal", size, generator, device, requires_grad, 0.0, 1.0)
+    return sampled("normal", size, generator, device, requires_grad, mean, std)
 
 
 def uniforms(size, dtype, generator, device, requires_grad):
@@ -120,6 +120,18 @@ def kept(shape, p):
     """``1 / (1 - p)`` with probability ``1 - p``, else 0, in float32; or None."""
     scale = float(np.float32(1) / np.float32(1 - p))
     return sampled("kept", shape, None, devices.cpu, False, float(1 - p), scale)
+
+
+def chosen(chances, like, generator):
+    """Ones with flat float32 chances, else zeros, in the shape of a float32 tensor; or None."""
+    if like._dtype is not dtypes.float32:
+        return None
+    size = tuple(like._array.shape)
+    found = sampled("uniform", size, generator, like._device, False)
+    if found is not None:
+        array = found._array
+        np.less(array, chances.reshape(size), out=array, casting="unsafe")
+    return found
 
 
 def permutation(engine, count):

@@ -311,6 +311,10 @@ def normal(
     if size is not None:
         mean, std = _single(mean), _single(std)
     _check_numbers(mean, std)
+    if out is None and type(mean) is float and type(std) is float and type(size) is tuple:
+        made = drawing.normals(size, dtype, generator, device, requires_grad, mean, std)
+        if made is not None:
+            return made
     found = [v._dtype for v in (mean, std, out) if isinstance(v, Tensor)]
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
@@ -391,7 +395,12 @@ def bernoulli(input, p=None, *, generator=None, out=None):
         raise TypeError(f"bernoulli(): argument 'input' must be Tensor, not {type(input).__name__}")
     if p is None:
         _float(input._dtype, "bernoulli")
-        draw = _with_chances(input._array, input._array.shape)
+        chances = _checked_chances(input._array, input._array.shape)
+        if out is None and not input.requires_grad and chances.dtype == np.float32:
+            made = drawing.chosen(chances, input, generator)
+            if made is not None:
+                return made
+        draw = _with_chances(chances)
     else:
         draw = _with_chance(p)
     place = _place(input._device)
@@ -410,13 +419,19 @@ def _with_chance(p):
     return lambda engine, count, _: engine.bernoulli(count, p)
 
 
-def _with_chances(chances, shape):
-    """One probability for each sample: against 53-bit uniforms where they are float64, 24-bit ones
-    otherwise."""
-    chances = np.broadcast_to(chances, shape).reshape(-1)
+def _checked_chances(chances, shape):
+    """One probability for each sample."""
+    chances = chances if chances.shape == shape else np.broadcast_to(chances, shape)
+    chances = chances.reshape(-1)
     known = type(chances) is np.ndarray  # looking at them would wait for a GPU
-    if known and chances.size and not bool(((chances >= 0) & (chances <= 1)).all()):
+    if known and chances.size and not (chances.min() >= 0 and chances.max() <= 1):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    return chances
+
+
+def _with_chances(chances):
+    """Draws with probabilities: against 53-bit uniforms where they are float64, 24-bit ones
+    otherwise."""
     double = chances.dtype == np.float64
     chances = chances.astype(np.float64 if double else np.float32)
     return lambda engine, count, _: engine.uniform(count, double) < chances
@@ -590,7 +605,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
             f"bernoulli_: p of shape {list(p.shape)} does not broadcast to {list(self.shape)}"
         ) from None
     chances = chances.transpose(_memory_order(self._array))
-    return _fill(self, _with_chances(chances, chances.shape), generator)
+    return _fill(self, _with_chances(_checked_chances(chances, chances.shape)), generator)
 
 
 @in_aten(
