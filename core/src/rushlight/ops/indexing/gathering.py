@@ -517,14 +517,22 @@ def _nonzero(input: Tensor):
     return np.argwhere(input)
 
 
+def _truth(input):
+    """Which elements are not zero."""
+    if input.dtype == bool:
+        return input
+    if input.size >= LEAST:
+        truth = np.empty(input.shape, bool)
+        if written(truth, input):
+            return truth
+    return input.astype(bool)
+
+
 def _nonzero_kernel(input):
     """Bools by one kernel, others as such."""
-    truth = input
-    if input.dtype != bool and input.size >= LEAST:
-        truth = np.empty(input.shape, bool)
-        truth = truth if written(truth, input) else input
-    found = vectors.nonzero(by_rows(truth)) if truth.dtype == bool else None
-    return _nonzero.op.body(input) if found is None else found
+    truth = _truth(input)
+    found = vectors.nonzero(by_rows(truth))
+    return _nonzero.op.body(truth) if found is None else found
 
 
 _nonzero_kernel.general = _nonzero.op.body

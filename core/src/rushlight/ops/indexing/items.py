@@ -44,6 +44,9 @@ from rushlight.tensor.memory_format import empty_iterated, same_order
 from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
+_FEW = 64  # places of a list that are looked at one by one
+_FAR = 1 << 62
+
 
 def _captured(name):
     """What an op here comes to while a program is captured."""
@@ -322,6 +325,14 @@ def _slices_at(self, index):
     return _index_rows(self if first is None else _slice(self, first), at, dim)
 
 
+def _few_places(index):
+    """A list of ints as a tensor, any other list itself."""
+    for place in index:
+        if type(place) is not int or not -_FAR < place < _FAR:
+            return index
+    return make_tensor(np.array(index, np.int64), dtypes.int64) if index else index
+
+
 def getitem(self, index):
     """``tensor[index]``: a view for ints, slices, None and ...; a copy for masks and tensors."""
     if type(self) in EXACT and not STATE.modes:
@@ -333,6 +344,8 @@ def getitem(self, index):
                 items = index if type(index) is tuple else (index,)
                 record_view(_slice.op, self, [None, items], out)
             return out
+        if type(index) is list and len(index) <= _FEW:
+            index = _few_places(index)
         if type(index) is Tensor and self._array.ndim and index._array.ndim:
             if index._dtype is dtypes.int64:
                 if self._device is index._device is devices.cpu:
