@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from rushlight.dtypes import held
 from rushlight.kernels.copying.assignment import by_rows, written
 from rushlight.kernels.copying.blocks import LEAST
@@ -43,9 +44,17 @@ from rushlight.tensor.tensor import Tensor, add_methods, make_tensor
 
 def along(index, dim):
     """Open mesh over the other dimensions with `index` in place of `dim`."""
-    grid = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grid = list(_mesh(index.shape))
     grid[dim] = index
     return tuple(grid)
+
+
+@functools.lru_cache(64)
+def _mesh(shape):
+    """The places along every dimension, shaped so that they broadcast; nobody writes to them."""
+    rank = len(shape)
+    return [np.arange(n).reshape([n if i == d else 1 for i in range(rank)])
+            for d, n in enumerate(shape)]  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- gather and scatter

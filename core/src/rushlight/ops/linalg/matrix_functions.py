@@ -594,12 +594,23 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim=-1):
             "broadcast"
         ) from None
 
-    def turned(array, start):
-        return np.take(array, [(start + i) % 3 for i in range(3)], axis)
-
     with np.errstate(all="ignore"):
-        found = turned(input, 1) * turned(other, 2) - turned(input, 2) * turned(other, 1)
-    return np.asarray(found, input.dtype)
+        parts = _cross_parts(_three(input, axis), _three(other, axis))
+    return np.asarray(np.stack(parts, axis), input.dtype)
+
+
+def _three(array, axis):
+    """The parts of vectors along an axis."""
+    before = (slice(None),) * axis
+    return [array[(*before, i)] for i in range(3)]
+
+
+def _cross_parts(a, b):
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
 
 
 linalg_cross.gradient(

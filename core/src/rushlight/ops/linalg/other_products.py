@@ -16,7 +16,7 @@ from rushlight.ops._table.former_calls import orders_of_scaled_sum
 from rushlight.ops._table.number_limits import OPERANDS, check_factors
 from rushlight.ops._table.op import composite, op
 from rushlight.ops.indexing.slicing import diagonal_gradient
-from rushlight.ops.linalg.products import dot, mm
+from rushlight.ops.linalg.products import dot, matmul, mm
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import wrap_dim
@@ -62,6 +62,8 @@ def inner(input: Tensor, other: Tensor):
             f"inner() the last dimension must match on both input tensors but got shapes "
             f"{shape_text(input.shape)} and {shape_text(other.shape)}"
         )
+    if other.dim() == 2 and input._dtype is other._dtype:
+        return matmul(input, other.t())
     return tensordot(input, other, ([-1], [-1]))
 
 

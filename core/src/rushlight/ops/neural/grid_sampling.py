@@ -6,6 +6,7 @@ derivatives, are written with the table's gathers and products, so that any orde
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import warnings
@@ -260,15 +261,17 @@ def grid_sample(
     return _composed(input, grid, mode, padding_mode, align_corners)
 
 
+@functools.lru_cache(8)
 def _base_positions(sizes, align_corners, dtype):
-    """Homogeneous (x, y, 1) or (x, y, z, 1) positions of every output element, row by row."""
+    """Homogeneous (x, y, 1) or (x, y, z, 1) positions of every output element, row by row, in an
+    array that nobody writes to."""
     axes = []
     for size in sizes:
         line = np.linspace(-1.0, 1.0, size) if size > 1 else np.zeros(size)
         axes.append(line if align_corners else line * (size - 1) / size)
     mesh = np.meshgrid(*axes, indexing="ij")
     columns = [m.reshape(-1) for m in reversed(mesh)] + [np.ones(int(np.prod(sizes)))]
-    return from_numpy(np.stack(columns, 1)).to(dtype)
+    return np.stack(columns, 1).astype(dtype)
 
 
 @composite(
@@ -303,7 +306,9 @@ def affine_grid(theta: Tensor, size, align_corners=None):
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
-    base = _base_positions(size[2:], align_corners, theta.dtype).to(theta.device)
+    wide = np.float32 if theta.element_size() == 4 else np.float64
+    base = from_numpy(_base_positions(size[2:], bool(align_corners), wide))
+    base = base.to(theta.device, theta.dtype)
     grid = base.unsqueeze(0).expand(theta.shape[0], *base.shape).bmm(theta.transpose(1, 2))
     return grid.reshape(size[0], *size[2:], dims)
 

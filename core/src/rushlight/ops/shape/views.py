@@ -285,7 +285,7 @@ def broadcast_to(input: Tensor, size: Sizes):
 @overridable
 def broadcast_tensors(*tensors):
     """All tensors expanded to their common shape."""
-    shape = broadcast_shapes(*[t.shape for t in tensors])
+    shape = tuple(broadcast_shapes(*[t.shape for t in tensors]))
     return tuple(expand(t, shape) for t in tensors)
 
 
