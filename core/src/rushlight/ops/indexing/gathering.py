@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+
 from rushlight.dtypes import held
 from rushlight.kernels.copying.assignment import by_rows, written
 from rushlight.kernels.copying.blocks import LEAST
