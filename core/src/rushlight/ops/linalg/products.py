@@ -227,7 +227,14 @@ def _batched(input, other):
             f"matmul: shapes cannot be multiplied: input has shape {shape_text(input.shape)}, "
             f"other has shape {shape_text(other.shape)}"
         )
-    batch = broadcast_shapes(tuple(input.shape[:-2]), tuple(other.shape[:-2]))
+    left, right = input._array.shape[:-2], other._array.shape[:-2]
+    if left == right:
+        if len(left) == 1:
+            return bmm(input, other)
+        count = math.prod(left)
+        found = bmm(input.reshape(count, n, m), other.reshape(count, k, p))
+        return found.reshape(*left, n, p)
+    batch = broadcast_shapes(tuple(left), tuple(right))
     left = input.expand(*batch, n, m).reshape(batch.numel(), n, m)
     right = other.expand(*batch, k, p).reshape(batch.numel(), k, p)
     return bmm(left, right).reshape(*batch, n, p)

@@ -28,14 +28,16 @@ from rushlight.tensor.tensor import EXACT, Tensor
 
 
 def _check(query, key, value, attn_mask, is_causal, enable_gqa):
-    shapes = (
-        f"query {shape_text(query.shape)}, key {shape_text(key.shape)}, value "
-        f"{shape_text(value.shape)}"
-    )
+    def shapes():
+        return (
+            f"query {shape_text(query.shape)}, key {shape_text(key.shape)}, value "
+            f"{shape_text(value.shape)}"
+        )
+
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError(
             "scaled_dot_product_attention: Expected query, key, and value to all be at least 2 "
-            f"dimensional, but got {shapes}"
+            f"dimensional, but got {shapes()}"
         )
     if not query.dtype == key.dtype == value.dtype:
         raise RuntimeError(
@@ -46,7 +48,7 @@ def _check(query, key, value, attn_mask, is_causal, enable_gqa):
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise RuntimeError(
             "scaled_dot_product_attention: query and key must agree in their last size, key and "
-            f"value in the one before it, but got {shapes}"
+            f"value in the one before it, but got {shapes()}"
         )
     if attn_mask is not None:
         if is_causal:
@@ -59,7 +61,7 @@ def _check(query, key, value, attn_mask, is_causal, enable_gqa):
     if enable_gqa and (query.shape[-3] % key.shape[-3] or query.shape[-3] % value.shape[-3]):
         raise RuntimeError(
             "scaled_dot_product_attention: with enable_gqa the heads of key and value (dimension "
-            f"-3) must divide those of query, but got {shapes}"
+            f"-3) must divide those of query, but got {shapes()}"
         )
 
 
