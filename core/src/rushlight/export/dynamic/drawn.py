@@ -105,6 +105,10 @@ class DrawnInt(int):
     def __neg__(self):
         return self * -1
 
+    def chosen(self, left, right):
+        """Note that the program takes the larger or the smaller of two numbers."""
+        self.draws.choices.append((expression_of(left), expression_of(right)))
+
 
 class Condition:
     """A comparison of numbers, one of which a program reads from a tensor."""
@@ -163,6 +167,7 @@ class Draws:
         self.origins: dict = {}  # symbol -> the node, and the dimension or None
         self.sources: dict[str, str] = {}
         self.conditions: list[Condition] = []
+        self.choices: list[tuple] = []  # pairs of expressions, of which the program takes one
         self.floats: dict[str, float] = {}
         self.facts: dict = {}  # conditions of floats by kind and sides
         self.recorder: Any = None  # of the capture
