@@ -71,21 +71,55 @@ def test_floats_beside_sizes_that_differ(function):
             np.testing.assert_allclose(theirs.numpy(), ours, rtol=2e-6)
 
 
-def test_whole_numbers_beside_sizes_that_differ_are_refused():
-    sizes = ({0: torch.export.Dim("n", min=2)},)
-    with pytest.raises(OnnxExporterError, match="reads whole numbers .* sizes that may differ: u0"):
-        torch.onnx.export(Applied(shared), (torch.ones(4),), dynamic_shapes=sizes)
+def in_arithmetic(x):
+    total = x.sum().int().item()
+    most = torch.sym_max(total, x.shape[0])
+    return x + total // 3, x * (total % 4), torch.full((), total), total - x.shape[0], x * most
 
 
-def test_numbers_that_are_sizes_are_refused():
-    def head(x):
-        count = (x > 0).sum().item()
-        torch._check(count >= 1)
-        torch._check(count <= 3)
-        return x[:count] + 1
+def of_two_sizes(x):
+    total = x.sum().long().item()
+    return x * torch.sym_min(total, 2), x + -total, torch.ones(x.shape[0]) * total
 
-    with pytest.raises(OnnxExporterError, match="sizes that depend on the number"):
-        torch.onnx.export(Applied(head), (torch.ones(3),))
+
+def head(x):
+    count = (x > 0).sum().item()
+    torch._check(count >= 1)
+    torch._check(count <= x.shape[0])
+    return x[:count] + 1, torch.arange(count) * x.shape[0]
+
+
+def chosen(x):
+    where = torch.nonzero(x > 0)
+    return x[x > 0] * 2, where, x * where.shape[0], x / (where.shape[0] + 1)
+
+
+@pytest.mark.parametrize("function", [shared, in_arithmetic, of_two_sizes, head, chosen])
+@pytest.mark.parametrize("varies", [False, True])
+def test_whole_numbers_and_sizes_that_depend_on_them(function, varies):
+    model, lengths = Applied(function), (2, 3, 7, 40) if varies else (4, 4, 4)
+    sizes = ({0: torch.export.Dim("n", min=2)},) if varies else None
+    program = torch.onnx.export(model, (torch.tensor([1.0, -2.0, 3.0, 4.0]),), dynamic_shapes=sizes)
+    for seed, length in enumerate(lengths):
+        x = torch.randn(length, generator=torch.Generator().manual_seed(seed)) * 5
+        x[0] = x[0].abs()
+        for ours, theirs in zip(model(x), program(x), strict=True):
+            ours = torch.as_tensor(ours)
+            assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+            np.testing.assert_allclose(theirs.numpy(), ours.numpy(), rtol=2e-6)
+
+
+def test_a_place_among_few():
+    def windowed(x, i):
+        start = i.item()
+        torch._check(start >= 0)
+        torch._check(start + 2 <= x.shape[0])
+        return x.narrow(0, start, 2).sum() * x.shape[0]
+
+    model, x = Applied(windowed), torch.tensor([1.0, -2.0, 3.0, 4.0])
+    program = torch.onnx.export(model, (x, torch.tensor(1)))
+    for start in range(3):
+        assert program(x, torch.tensor(start))[0] == model(x, torch.tensor(start))
 
 
 def test_a_constant_matrix_of_least_squares():
