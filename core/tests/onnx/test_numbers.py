@@ -158,3 +158,20 @@ def test_filters_of_too_many_taps():
     model = Applied(lambda x, a: torch.signal.recursive_filter(x, a, torch.ones(1)))
     with pytest.raises(OnnxExporterError, match="300 taps"):
         torch.onnx.export(model, (torch.ones(10), torch.ones(300)))
+
+
+@pytest.mark.parametrize("terms", [1, 3])
+def test_feedback_that_changes_with_time(terms):
+    torch.manual_seed(0)
+    feedback = Applied(torch.signal.varying_feedback)
+    shapes = ({0: torch.export.Dim("n"), 2: (t := torch.export.Dim("t"))}, {1: t}, {1: t})
+    given = [], []
+    for each, (count, length, longest) in zip(given, ((2, 20, 4), (3, 50, 9)), strict=True):
+        each.append(torch.randn(count, 2, length))
+        each.append(torch.randn(2, length, terms) * 0.3)
+        each.append(torch.randint(1, longest + 1, (2, length, terms)))
+    program = torch.onnx.export(feedback, tuple(given[0]), dynamic_shapes=shapes)
+    for each in given:
+        np.testing.assert_allclose(program(*each)[0], feedback(*each), rtol=1e-6, atol=1e-7)
+    with pytest.raises(ValueError, match="delays must be whole numbers of at least 1"):
+        feedback(*given[0][:2], given[0][2] * 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from rushlight.export.dynamic.drawn import UnfitError, expression_of
+from rushlight.export.dynamic.drawn import UnfitError
 from rushlight.export.dynamic.drawn_floats import FloatDraws
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.locations import raised_at
@@ -95,7 +95,7 @@ class Values:
         if not all(fact.fits(plan) for fact in self.known.facts.values()):
             return False
         for condition in self.known.conditions:
-            left, right = (expression_of(side) for side in (condition.left, condition.right))
+            left, right = condition.sides()
             if not (left.symbols() | right.symbols()) <= plan.keys():
                 continue
             try:
