@@ -119,3 +119,22 @@ def test_phases_are_found_for_any_number_of_frames():
         (found,) = program(magnitudes)
         assert found.shape == expected.shape
         np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["phaser", "flanger"])
+def test_effects_with_feedback_that_changes(name):
+    rl.manual_seed(0)
+    options = {"regen": 50.0} if name == "flanger" else {"decay": 0.8}
+    model = _Applied(lambda x: getattr(F, name)(x, 8000, **options))
+    shapes = ({1: rl.export.Dim("time", min=100)},)
+    program = rl.onnx.export(model, (rl.rand(2, 2000) - 0.5,), dynamic_shapes=shapes)
+    for length in (2000, 300, 9000):
+        wave = rl.rand(2, length) - 0.5
+        expected = model(wave)
+        assert (expected - wave).abs().max() > 0.1
+        np.testing.assert_allclose(program(wave)[0].numpy(), expected.numpy(), rtol=0, atol=1e-6)
+
+
+def test_the_detector_of_speech_is_refused_by_its_line():
+    with pytest.raises(RuntimeError, match=r"voice_activity.py:\d+, in _level: .*cepstrum > 0"):
+        rl.onnx.export(T.Vad(8000), (rl.rand(1, 8000) - 0.5,))

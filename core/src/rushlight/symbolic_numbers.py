@@ -50,13 +50,13 @@ def sym_not(a) -> bool:
 def sym_max(a, b):
     """The larger of two numbers; a float where either is one."""
     step = _step_of(a, b)
-    return _joined(max(a, b), a, b) if step is None else step(sym_max, a, b)
+    return _chosen(max, a, b) if step is None else step(sym_max, a, b)
 
 
 def sym_min(a, b):
     """The smaller of two numbers; a float where either is one."""
     step = _step_of(a, b)
-    return _joined(min(a, b), a, b) if step is None else step(sym_min, a, b)
+    return _chosen(min, a, b) if step is None else step(sym_min, a, b)
 
 
 def _step_of(*numbers):
@@ -65,8 +65,17 @@ def _step_of(*numbers):
     return next(filter(None, steps), None)
 
 
-def _joined(found, *numbers):
-    return float(found) if any(isinstance(number, float) for number in numbers) else found
+def _chosen(function, a, b):
+    """One of two numbers; whole ones that a captured program reads are told of it."""
+    found = function(a, b)
+    if isinstance(a, float) or isinstance(b, float):
+        return float(found)
+    for number in (a, b):
+        note = getattr(number, "chosen", None)
+        if note is not None:
+            note(a, b)
+            break
+    return found
 
 
 def sym_sum(args):

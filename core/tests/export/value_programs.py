@@ -62,6 +62,18 @@ def programs(torch):
             y = torch.arange(k * 2)
             return y.reshape(k, 2) + 1, torch.full((k + 1,), 2.0), x.expand(k, 3)
 
+    class Among(nn.Module):
+        def forward(self, x, n):
+            k = n.item()
+            torch._check(k >= 0)
+            torch._check(k + 3 <= x.shape[0])
+            return x.narrow(0, k, 3)
+
+    class Limited(nn.Module):
+        def forward(self, x, n):
+            k = n.item()
+            return x * torch.sym_min(k, 2), x + torch.sym_max(k, -3)
+
     class Pointed(nn.Module):
         def forward(self, x):
             kept = x[x.sum(1) > 0]
@@ -104,6 +116,8 @@ def programs(torch):
         "runs": (Runs(), (t([1, 2, 2]),), [(t([7, 7, 0]),), (t([3, 3, 3]),)]),
         "repeated": (Repeated(), (rows, t([1, 2, 0, 3, 1])), [(rows * 0, t([0, 0, 1, 0, 0]))]),
         "arranged": (Arranged(), (torch.ones(3), t(3)), [(torch.ones(3), t(1)), (x, t(8))]),
+        "among": (Among(), (rows, t(1)), [(rows, t(0)), (rows, t(2))]),
+        "limited": (Limited(), (x, t(1)), [(x, t(-7)), (x, t(9)), (x, t(0))]),
         "pointed": (Pointed(), (t([[1.0, 2, 3], [0, -1, 0]]),), [(torch.ones(2, 3),)]),
         "normalized": (Normalized(), (x,), [(x * 3 - 1,), (-x,)]),
         "blended": (Blended(), (x, t([0.5])), [(x, t([0.25])), (x - 1, t([-3.0]))]),

@@ -71,21 +71,55 @@ def test_floats_beside_sizes_that_differ(function):
             np.testing.assert_allclose(theirs.numpy(), ours, rtol=2e-6)
 
 
-def test_whole_numbers_beside_sizes_that_differ_are_refused():
-    sizes = ({0: torch.export.Dim("n", min=2)},)
-    with pytest.raises(OnnxExporterError, match="reads whole numbers .* sizes that may differ: u0"):
-        torch.onnx.export(Applied(shared), (torch.ones(4),), dynamic_shapes=sizes)
+def in_arithmetic(x):
+    total = x.sum().int().item()
+    most = torch.sym_max(total, x.shape[0])
+    return x + total // 3, x * (total % 4), torch.full((), total), total - x.shape[0], x * most
 
 
-def test_numbers_that_are_sizes_are_refused():
-    def head(x):
-        count = (x > 0).sum().item()
-        torch._check(count >= 1)
-        torch._check(count <= 3)
-        return x[:count] + 1
+def of_two_sizes(x):
+    total = x.sum().long().item()
+    return x * torch.sym_min(total, 2), x + -total, torch.ones(x.shape[0]) * total
 
-    with pytest.raises(OnnxExporterError, match="sizes that depend on the number"):
-        torch.onnx.export(Applied(head), (torch.ones(3),))
+
+def head(x):
+    count = (x > 0).sum().item()
+    torch._check(count >= 1)
+    torch._check(count <= x.shape[0])
+    return x[:count] + 1, torch.arange(count) * x.shape[0]
+
+
+def chosen(x):
+    where = torch.nonzero(x > 0)
+    return x[x > 0] * 2, where, x * where.shape[0], x / (where.shape[0] + 1)
+
+
+@pytest.mark.parametrize("function", [shared, in_arithmetic, of_two_sizes, head, chosen])
+@pytest.mark.parametrize("varies", [False, True])
+def test_whole_numbers_and_sizes_that_depend_on_them(function, varies):
+    model, lengths = Applied(function), (2, 3, 7, 40) if varies else (4, 4, 4)
+    sizes = ({0: torch.export.Dim("n", min=2)},) if varies else None
+    program = torch.onnx.export(model, (torch.tensor([1.0, -2.0, 3.0, 4.0]),), dynamic_shapes=sizes)
+    for seed, length in enumerate(lengths):
+        x = torch.randn(length, generator=torch.Generator().manual_seed(seed)) * 5
+        x[0] = x[0].abs()
+        for ours, theirs in zip(model(x), program(x), strict=True):
+            ours = torch.as_tensor(ours)
+            assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+            np.testing.assert_allclose(theirs.numpy(), ours.numpy(), rtol=2e-6)
+
+
+def test_a_place_among_few():
+    def windowed(x, i):
+        start = i.item()
+        torch._check(start >= 0)
+        torch._check(start + 2 <= x.shape[0])
+        return x.narrow(0, start, 2).sum() * x.shape[0]
+
+    model, x = Applied(windowed), torch.tensor([1.0, -2.0, 3.0, 4.0])
+    program = torch.onnx.export(model, (x, torch.tensor(1)))
+    for start in range(3):
+        assert program(x, torch.tensor(start))[0] == model(x, torch.tensor(start))
 
 
 def test_a_constant_matrix_of_least_squares():
@@ -124,3 +158,20 @@ def test_filters_of_too_many_taps():
     model = Applied(lambda x, a: torch.signal.recursive_filter(x, a, torch.ones(1)))
     with pytest.raises(OnnxExporterError, match="300 taps"):
         torch.onnx.export(model, (torch.ones(10), torch.ones(300)))
+
+
+@pytest.mark.parametrize("terms", [1, 3])
+def test_feedback_that_changes_with_time(terms):
+    torch.manual_seed(0)
+    feedback = Applied(torch.signal.varying_feedback)
+    shapes = ({0: torch.export.Dim("n"), 2: (t := torch.export.Dim("t"))}, {1: t}, {1: t})
+    given = [], []
+    for each, (count, length, longest) in zip(given, ((2, 20, 4), (3, 50, 9)), strict=True):
+        each.append(torch.randn(count, 2, length))
+        each.append(torch.randn(2, length, terms) * 0.3)
+        each.append(torch.randint(1, longest + 1, (2, length, terms)))
+    program = torch.onnx.export(feedback, tuple(given[0]), dynamic_shapes=shapes)
+    for each in given:
+        np.testing.assert_allclose(program(*each)[0], feedback(*each), rtol=1e-6, atol=1e-7)
+    with pytest.raises(ValueError, match="delays must be whole numbers of at least 1"):
+        feedback(*given[0][:2], given[0][2] * 0)

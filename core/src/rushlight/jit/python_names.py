@@ -13,7 +13,7 @@ import inspect
 import types
 
 from rushlight import dtypes
-from rushlight.jit import hints, kinds, scalars, tensors, tree
+from rushlight.jit import hints, kinds, optional_results, scalars, tensors, tree
 from rushlight.jit.builtin_calls import CALLS
 from rushlight.jit.dispatch import AtenName, dispatched
 from rushlight.jit.frontend.values import Bound, Static
@@ -25,6 +25,10 @@ from rushlight.tensor.memory_format import memory_format
 from rushlight.tensor.tensor import Tensor
 
 _PLAIN = (bool, int, float, str, complex, type(None))
+
+
+# Methods that have as many results in TorchScript as the operator, not as many as asked for.
+_OPERATORS = frozenset(["unique_consecutive"])
 
 
 class PythonNames(ModuleNames):
@@ -262,7 +266,9 @@ class PythonNames(ModuleNames):
         """A public function of Rushlight: an op."""
         args, kwargs = compiler.arguments(node)
         name = getattr(getattr(value, "op", None), "name", value.__name__)
-        kind = tensors.result(name, args, kwargs)
+        kind = optional_results.result_of(value, args, kwargs)
+        if kind is None:
+            kind = tensors.result(name, args, kwargs)
         target = tensors.Public(name, value)
         return tree.Call(target, args, kwargs, type=kind, at=compiler.at(node))
 
@@ -282,7 +288,8 @@ class PythonNames(ModuleNames):
         if not callable(getattr(Tensor, name, None)):
             compiler.fault(node, f"'Tensor' object has no attribute or method '{name}'")
         kind = tensors.result(name, [bound.object, *args], kwargs)
-        target = tensors.OnTensor(name)
+        own = name in _OPERATORS
+        target = tensors.Aten(name, written="method") if own else tensors.OnTensor(name)
         return tree.Call(target, [bound.object, *args], kwargs, type=kind, at=compiler.at(node))
 
 

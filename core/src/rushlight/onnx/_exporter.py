@@ -10,7 +10,7 @@ from rushlight.export.graph_signature import InputKind, OutputKind
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.onnx._assembling import described, initializer, needed
 from rushlight.onnx._builder import Builder, Complex, Value, is_complex
-from rushlight.onnx._numbers import CHECKS, computed, is_float, read, reads_number
+from rushlight.onnx._numbers import computed, is_check, is_float, read, reads_number
 from rushlight.onnx._opening import opened
 from rushlight.onnx._registry import called, translation
 from rushlight.onnx.errors import UnsupportedOperatorError
@@ -22,7 +22,7 @@ OPSETS = range(13, 24)
 # Python's operators on sizes -> what ONNX calls them.
 _SIZES = {
     operator.add: "Add", operator.sub: "Sub", operator.mul: "Mul", operator.floordiv: "Div",
-    operator.mod: "Mod",
+    operator.mod: "Mod", rushlight.sym_max: "Max", rushlight.sym_min: "Min",
 }  # fmt: skip
 
 
@@ -89,7 +89,8 @@ class Exporter:
 
     # --------------------------------------------------------------------------------------- ops
     def _translate(self, node):
-        if node in self.values or not node.users:
+        # sizes may depend on a number whose node nobody reads
+        if node in self.values or not (node.users or node.meta.get("reads_values")):
             return
         if node.target is operator.getitem and isinstance(node.args[0], Node):
             self.values[node] = self._marked(self._value(node.args[0])[node.args[1]], node.meta)
@@ -98,7 +99,7 @@ class Exporter:
                 user = next(iter(node.users))
                 raise self._unsupported(user, "graphs inside of graphs have no translation")
             self.values[node] = self.builder.tensor(getattr(self.program, node.target), node.target)
-        elif node.target in CHECKS:
+        elif is_check(node):
             return
         elif reads_number(node) or is_float(node):
             self.values[node] = self._number(node)
@@ -112,7 +113,7 @@ class Exporter:
         self.builder.origin = node.name
         try:
             if reads_number(node):
-                return read(self.builder, node, values[0], self.program)
+                return read(self.builder, values[0])
             return computed(self.builder, node, values)
         except NotImplementedError as error:
             raise self._unsupported(node, str(error)) from None
@@ -122,6 +123,8 @@ class Exporter:
         if not any(isinstance(v, Value) for v in values):
             return node.target(*values)
         values = [self.builder.constant(v, rushlight.int64) for v in values]
+        if node.target is operator.floordiv:  # Div rounds towards zero, and Mod as Python does
+            values[0] = self.builder.op("Sub", values[0], self.builder.op("Mod", *values))
         return self.builder.op(_SIZES[node.target], *values)
 
     def _called(self, node):

@@ -14,8 +14,11 @@ _BINARY = {
     operator.pow: "Pow", rushlight.sym_max: "Max", rushlight.sym_min: "Min",
 }  # fmt: skip
 _UNARY = {operator.neg: "Neg", rushlight.sym_sqrt: "Sqrt"}
-# What the graph has no need of: what a program says of its numbers is not checked in ONNX.
-CHECKS = frozenset(COMPARISONS)
+
+
+def is_check(node) -> bool:
+    """Whether a node says something of numbers, which is not checked in ONNX."""
+    return node.target in COMPARISONS or node.target is lookup("aten")._assert_scalar.default
 
 
 def is_float(node) -> bool:
@@ -32,11 +35,16 @@ def _item():
     return lookup("aten").item.default
 
 
-def read(builder, node, tensor, program):
-    """The one element of a tensor; NotImplementedError where sizes depend on it."""
-    if isinstance(node.meta.get("val"), SymInt) and any(map(_sized_by_values, program.graph.nodes)):
-        raise NotImplementedError("sizes that depend on the number are not available")
+def read(builder, tensor):
+    """The one element of a tensor; a whole number as int64."""
+    if not tensor.dtype.is_floating_point:
+        tensor = builder.cast(tensor, rushlight.int64)
     return builder.op("Reshape", tensor, builder.integers([]), shape=())
+
+
+def sized_by_values(program) -> bool:
+    """Whether sizes in a program depend on values of tensors."""
+    return any(map(_sized_by_values, program.graph.nodes))
 
 
 def _sized_by_values(node):

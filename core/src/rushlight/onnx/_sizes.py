@@ -1,25 +1,25 @@
 """Models whose sizes may differ from call to call.
 
-The program is written at several sizes, each time as one of fixed sizes. The models differ in
-constants alone, or the size was not free: each number that differs is computed in the model from
-the sizes of its inputs. So translations know nothing of sizes that may differ.
+The program is written at several sizes, each time as one of fixed sizes, and with several values of
+the whole numbers that it reads from tensors. The models differ in constants alone, or the size was
+not free: each number that differs is computed in the model from the sizes of its inputs and the
+numbers it reads. So translations know nothing of sizes that may differ.
 """
 
 from __future__ import annotations
 
-import itertools
 import operator
 
 from rushlight.errors import shape_text
-from rushlight.export.decomposing import decomposed
-from rushlight.export.dynamic import sampling, windows
-from rushlight.export.dynamic.capturing import MOST_SAMPLES, TELLING, apart
-from rushlight.export.dynamic.export import declaration_of, shapes_at
+from rushlight.export.dynamic import windows
+from rushlight.export.dynamic.capturing import MOST_SAMPLES
+from rushlight.export.dynamic.export import declaration_of
 from rushlight.export.dynamic.expressions import SymInt, simplest
 from rushlight.export.dynamic.fitting import Quantities
-from rushlight.export.dynamic.values import Values
 from rushlight.machine import np
 from rushlight.onnx._exporter import OPSETS, Exporter
+from rushlight.onnx._numbers import sized_by_values
+from rushlight.onnx._samples import Models
 from rushlight.onnx.errors import UnsupportedOperatorError
 
 _OPERATORS = {
@@ -50,36 +50,26 @@ def exporter_of(program, *options, prepare=lambda exporter: None) -> Exporter:
         return made
 
     declaration = declaration_of(program)
-    if not declaration.free:
+    if not declaration.free and not sized_by_values(program):
         return translated(program)
     reasons: list[str] = []
-    for samples in (sampling.wide(declaration.free), sampling.near(declaration.free)):
-        found = _unified(program, declaration, samples, translated, reasons)
+    models = Models(program, declaration, translated)
+    for samples in models.rows():
+        found = _unified(models, samples, reasons)
         if found is not None:
             return found
     raise UnsupportedOperatorError(
-        f"the program cannot be written with sizes that may differ, {list(declaration.free)}: "
-        f"{reasons[0]}. Leave those out of dynamic_shapes, or give a translation in "
-        "custom_translation_table"
+        f"the program cannot be written with sizes that may differ, "
+        f"{list(declaration.free) or 'which depend on values'}: {reasons[0]}. Leave those out of "
+        "dynamic_shapes, or give a translation in custom_translation_table"
     )
 
 
-def _unified(program, declaration, samples, translated, reasons):
-    """The exporter of the program by its models at some sizes, or None and a reason."""
-
-    known: dict = {}
-
-    def translated_at(sample):
-        key = tuple(sample.items())
-        if key not in known:
-            shapes = shapes_at(program, declaration.sizes, sample)
-            known[key] = translated(_at(program, shapes))
-        # that of the first sample is rewritten, and so made anew each time
-        return known.pop(key) if sample == samples[0] else known[key]
-
+def _unified(models, samples, reasons):
+    """The exporter of the program by its models at some samples, or None and a reason."""
     try:
-        made = _told_apart(program, declaration, samples, translated_at)
-        _vary(program, made)
+        made = _told_apart(models, samples)
+        _vary(models.program, made)
     except UnsupportedOperatorError:
         raise
     except (_Differ, RuntimeError, ValueError, IndexError) as error:
@@ -87,58 +77,27 @@ def _unified(program, declaration, samples, translated, reasons):
             str(error) if isinstance(error, _Differ) else f"{type(error).__name__}: {error}"
         )
         return None
-    _describe(made[0], program)
+    _describe(made[0], models.program)
     return made[0]
 
 
-def _at(program, shapes):
-    """The program with inputs of some shapes. Floats that it reads from tensors are nodes; whole
-    numbers would be constants."""
-    made, draws = Values().captured(lambda draws: decomposed(program, {}, shapes, draws))
-    if draws.values:
-        raise UnsupportedOperatorError(
-            "the program reads whole numbers from tensors by item(), which cannot be written "
-            f"together with sizes that may differ: {', '.join(draws.values)}. Read them as floats, "
-            "or leave the sizes out of dynamic_shapes"
-        )
-    return made
-
-
-def _told_apart(program, declaration, samples, translated_at):
-    """The exporters at so many sizes that it is clear what depends on them, the first rewritten."""
-    lengths = windows.lengths_of(program.graph)
-    samples = [*samples, *_taken(windows.beyond(lengths, declaration, samples), translated_at)]
+def _told_apart(models, samples):
+    """The exporters at so many samples that it is clear what depends on them, the first
+    rewritten."""
+    lengths = windows.lengths_of(models.program.graph)
+    samples = models.all(samples, lengths)
     while True:
-        made = [translated_at(sample) for sample in samples]
-        unifier = _Unifier(made, samples, declaration, lengths)
+        made = [models.at(sample) for sample in samples]
+        numbers = [models.numbers(sample) for sample in samples]
+        unifier = _Unifier(made, numbers, models.declaration, lengths)
+        unifier.origins = models.origins(samples[0])
         unifier.write()
-        more = _telling(unifier.quantities.doubts, declaration, samples, translated_at)
+        more = models.telling(unifier.quantities.doubts, samples)
         if more is None:
             return made
         if len(samples) >= MOST_SAMPLES:
             raise _Differ(f"{MOST_SAMPLES} sizes do not tell what a number depends on")
         samples = [*samples, more]
-
-
-def _telling(doubts, declaration, samples, translated_at):
-    """A sample at which two expressions differ that gave the same numbers so far, if there is one
-    that the program takes."""
-    for doubt in doubts:
-        several = itertools.islice(apart(doubt, declaration, samples), TELLING)
-        found = next(_taken(several, translated_at), None)
-        if found is not None:
-            return found
-    return None
-
-
-def _taken(samples, translated_at):
-    """Those samples that the program takes."""
-    for sample in samples:
-        try:
-            translated_at(sample)
-        except (RuntimeError, ValueError, IndexError):
-            continue
-        yield sample
 
 
 def _vary(program, made):
@@ -170,6 +129,7 @@ class _Unifier:
 
     def __init__(self, exporters, samples, declaration, lengths):
         self.exporters, self.declaration = exporters, declaration
+        self.origins: dict = {}  # of numbers that the program reads: a node, and a dimension
         self.builder = exporters[0].builder
         self.quantities = Quantities(samples, lengths)
         self.made: dict = {}
@@ -269,26 +229,43 @@ class _Unifier:
             self.made[expression] = (
                 self._symbol(expression)
                 if expression.kind == "symbol"
-                else self._node(
-                    _OPERATORS[expression.kind], [self._expression(p) for p in expression.parts]
-                )
+                else self._operation(expression)
             )
         return self.made[expression]
 
+    def _operation(self, expression):
+        parts = [self._expression(part) for part in expression.parts]
+        if expression.kind is operator.floordiv and self.origins.keys() & expression.symbols():
+            # Div rounds towards zero, and numbers may be negative; Mod has the sign of the divisor
+            rest = self._node("Mod", parts)
+            parts[0] = self._node("Sub", [parts[0], rest])
+        return self._node(_OPERATORS[expression.kind], parts)
+
     def _symbol(self, expression):
-        """A size of an input, or what one that is ``a * size + b`` comes from."""
+        """A size of an input, or what one that is ``a * size + b`` comes from; a number that the
+        program reads."""
         name = expression.parts[0]
+        if name in self.origins:
+            return self._origin(*self.origins[name])
         (place, dim), whole = simplest(self.declaration.sizes, name)
         nodes = [n for n in self.exporters[0].program.graph.nodes if n.op == "placeholder"]
         value = self.exporters[0].input_values[nodes[place].name]
-        shape = self._node("Shape", [value.name])
-        made = self._node("Gather", [shape, self._number(dim)], axis=0)
+        made = self._size(value, dim)
         _, factor, offset = whole.line()
         if offset:
             made = self._node("Sub", [made, self._number(offset)])
         if factor != 1:
             made = self._node("Div", [made, self._number(factor)])
         return made
+
+    def _origin(self, node, dim):
+        """A number that a node reads, or a size of the node's result that depends on values."""
+        value = self.exporters[0].values[node]
+        return value.name if dim is None else self._size(value, dim)
+
+    def _size(self, value, dim):
+        shape = self._node("Shape", [value.name])
+        return self._node("Gather", [shape, self._number(dim)], axis=0)
 
     def _listed(self, name):
         return self._node("Unsqueeze", [name, self.builder.integers([0]).name])

@@ -63,7 +63,7 @@ def varying_feedback(x: Tensor, gains: Tensor, delays: Tensor):
             "varying_feedback: expected gains and delays (C, T, K) for x (..., C, T), got "
             f"{list(gains.shape)}, {list(delays.shape)} and {list(x.shape)}"
         )
-    if delays.is_floating_point() or (delays.numel() and int(delays.min()) < 1):
+    if delays.is_floating_point():
         raise ValueError("varying_feedback: delays must be whole numbers of at least 1")
     if x.is_cuda:
         return varying_feedback(x.cpu(), gains.cpu(), delays.cpu()).to(x.device)

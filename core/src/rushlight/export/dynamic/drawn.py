@@ -105,6 +105,10 @@ class DrawnInt(int):
     def __neg__(self):
         return self * -1
 
+    def chosen(self, left, right):
+        """Note that the program takes the larger or the smaller of two numbers."""
+        self.draws.choices.append((expression_of(left), expression_of(right)))
+
 
 class Condition:
     """A comparison of numbers, one of which a program reads from a tensor."""
@@ -113,8 +117,15 @@ class Condition:
         self.kind, self.left, self.right, self.draws = kind, left, right, draws
 
     def __str__(self):
-        parts = (str(expression_of(side)) for side in (self.left, self.right))
-        return f" {WORDS[self.kind]} ".join(parts)
+        return f" {WORDS[self.kind]} ".join(map(str, self.sides()))
+
+    def symbols(self) -> frozenset[str]:
+        """The numbers that it compares."""
+        return frozenset().union(*(side.symbols() for side in self.sides()))
+
+    def sides(self) -> tuple:
+        """The expressions of both sides."""
+        return expression_of(self.left), expression_of(self.right)
 
     @property
     def holds(self) -> bool:
@@ -145,9 +156,9 @@ class Condition:
             raise GuardOnDataDependentSymNode(
                 at_user_line(
                     f"Could not guard on data-dependent expression {self}: "
-                    f"{self.draws.described()}, and what the program does must not depend on it. "
-                    f"Say what always holds, before, with rushlight._check({self}), or write the "
-                    "choice with rushlight.cond or rushlight.where"
+                    f"{self.draws.described(self.symbols())}, and what the program does must not "
+                    f"depend on it. Say what always holds, before, with rushlight._check({self}), "
+                    "or write the choice with rushlight.cond or rushlight.where"
                 )
             )
         return known
@@ -163,6 +174,7 @@ class Draws:
         self.origins: dict = {}  # symbol -> the node, and the dimension or None
         self.sources: dict[str, str] = {}
         self.conditions: list[Condition] = []
+        self.choices: list[tuple] = []  # pairs of expressions, of which the program takes one
         self.floats: dict[str, float] = {}
         self.facts: dict = {}  # conditions of floats by kind and sides
         self.recorder: Any = None  # of the capture
@@ -183,23 +195,21 @@ class Draws:
         self.sources[name] = at_user_line(source)
         return DrawnInt(int(value), symbol(name), self)
 
-    def described(self):
-        """Where the numbers come from, in words."""
-        return ", ".join(f"{name} is {text}" for name, text in self.sources.items())
+    def described(self, names=None):
+        """Where the numbers come from, in words; of some of them, or of all."""
+        names = self.sources if names is None else [n for n in self.sources if n in names]
+        return ", ".join(f"{name} is {self.sources[name]}" for name in names)
 
     def assume(self, condition):
         """Note a condition, and what it says of the limits of single numbers."""
         self.conditions.append(condition)
-        sides = expression_of(condition.left), expression_of(condition.right)
-        narrow(self.limits, condition.kind, *sides)
+        narrow(self.limits, condition.kind, *condition.sides())
 
     def decided(self, condition, least=-math.inf):
         """Whether a condition holds for all numbers within the limits, and not below `least`; None
         where that differs."""
         limits = {name: (max(low, least), high) for name, (low, high) in self.limits.items()}
-        left, right = (
-            interval(expression_of(side), limits) for side in (condition.left, condition.right)
-        )
+        left, right = (interval(side, limits) for side in condition.sides())
         corners = {bool(condition.kind(a, b)) for a in left for b in right}
         if condition.kind in (operator.eq, operator.ne) and corners != {True}:
             apart = left[1] < right[0] or right[1] < left[0]

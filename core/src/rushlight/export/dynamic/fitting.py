@@ -58,8 +58,8 @@ class Quantities:
         """The same for a float that a size was made into, right to a relative tolerance."""
         if all(value == row[0] or (math.isnan(value) and math.isnan(row[0])) for value in row):
             return row[0]
-        for form, back in _BACK.items():
-            sizes = [_whole(back, value) for value in row]
+        for form in _BACK:
+            sizes = [_whole(form, value) for value in row]
             if None in sizes or any(
                 not math.isclose(FORMS[form](n), value, rel_tol=tolerance)
                 for n, value in zip(sizes, row, strict=True)
@@ -88,10 +88,12 @@ class Quantities:
         return _rounded(row, known, self.lengths)
 
 
-def _whole(back, value):
+def _whole(form, value):
+    """The whole number that a float is a form of; of 0 there is only the number itself."""
     try:
-        found = back(value)
-        return (round(found) or None) if math.isfinite(found) else None
+        found = _BACK[form](value)
+        whole = round(found) if math.isfinite(found) else 0
+        return whole if whole or found == 0 and form == "number" else None
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
 

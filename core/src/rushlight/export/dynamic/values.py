@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import random
 
-from rushlight.export.dynamic.drawn import UnfitError, expression_of
+from rushlight.export.dynamic.drawn import UnfitError
 from rushlight.export.dynamic.drawn_floats import FloatDraws
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.locations import raised_at
@@ -25,6 +24,7 @@ class Values:
         self.known: FloatDraws | None = None
         self.random = random.Random(0)
         self.used: dict[str, set] = {}
+        self.sides: set = set()  # of choices that captures have made
 
     def captured(self, trace):
         """``trace(draws)`` with numbers that fit, and these."""
@@ -54,6 +54,7 @@ class Values:
         self.known = draws
         for name, value in draws.values.items():
             self.used.setdefault(name, set()).add(value)
+        self.sides |= _sides(draws, draws.values)
 
     def plan(self) -> dict[str, int]:
         """Numbers that keep to all known conditions, others than before where there are some."""
@@ -66,16 +67,21 @@ class Values:
             if not self._fits(plan):
                 continue
             fresh = sum(value not in self.used.get(name, ()) for name, value in plan.items())
-            best = max(best, (fresh, plan), key=lambda pair: pair[0])
-            if fresh == len(plan):
+            sides = len(_sides(self.known, plan) - self.sides)
+            best = max(best, (fresh + sides, plan), key=lambda pair: pair[0])
+            if fresh == len(plan) and sides == len(self.known.choices):
                 break
         return best[1]
 
     def _guess(self, name):
         low, high = self.known.limits[name]
-        # of sizes 0 and 1 programs often do something else, and negative ones are seldom meant
-        low = max(low, 0 if high < 2 else 2) if low < 2 <= high or math.isinf(low) else low
-        high = min(high, low + _SPREAD)
+        # of sizes 0 and 1 programs often do something else, and negative ones are seldom meant:
+        # they are tried where few others are left, or where the program itself chooses
+        if self.known.choices or (low <= 2 and high - 2 < CAPTURES):
+            low = max(low, min(high, _SPREAD) - 2 * _SPREAD)
+        else:
+            low = max(low, 2)
+        high = min(high, low + (2 * _SPREAD if self.known.choices else _SPREAD))
         return self.random.randint(int(low), max(int(high), int(low)))
 
     def _guess_float(self):
@@ -89,7 +95,7 @@ class Values:
         if not all(fact.fits(plan) for fact in self.known.facts.values()):
             return False
         for condition in self.known.conditions:
-            left, right = (expression_of(side) for side in (condition.left, condition.right))
+            left, right = condition.sides()
             if not (left.symbols() | right.symbols()) <= plan.keys():
                 continue
             try:
@@ -98,3 +104,12 @@ class Values:
             except ZeroDivisionError:
                 return False
         return True
+
+
+def _sides(draws, values):
+    """Which of two numbers the program takes at some values, for each of its choices."""
+    return {
+        (turn, left.value(values) < right.value(values))
+        for turn, (left, right) in enumerate(draws.choices)
+        if (left.symbols() | right.symbols()) <= values.keys()
+    }

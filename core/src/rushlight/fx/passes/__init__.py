@@ -4,7 +4,7 @@ import importlib
 
 from rushlight import refusals
 
-_PARTS = "graph_drawer operator_support shape_prop split_module tools_common utils".split()
+_PARTS = ("graph_drawer infra operator_support shape_prop split_module tools_common utils").split()
 
 
 def __getattr__(name):

@@ -173,39 +173,60 @@ def _group_norm(self, input: Tensor) -> Tensor:
 
 # ----------------------------------------------------------------------------- pooling and padding
 @_layer(nn.MaxPool1d)
-def _max_pool1d(self, input: Tensor) -> Tensor:
+def _max_pool1d(self, input: Tensor):
+    stride = self.kernel_size if self.stride is None else self.stride
+    if self.return_indices:
+        return aten.max_pool1d_with_indices(
+            input, self.kernel_size, stride, self.padding, self.dilation, self.ceil_mode
+        )
     return aten.max_pool1d(
-        input,
-        self.kernel_size,
-        self.kernel_size if self.stride is None else self.stride,
-        self.padding,
-        self.dilation,
-        self.ceil_mode,
+        input, self.kernel_size, stride, self.padding, self.dilation, self.ceil_mode
     )
 
 
 @_layer(nn.MaxPool2d)
-def _max_pool2d(self, input: Tensor) -> Tensor:
+def _max_pool2d(self, input: Tensor):
+    stride = self.kernel_size if self.stride is None else self.stride
+    if self.return_indices:
+        return aten.max_pool2d_with_indices(
+            input, self.kernel_size, stride, self.padding, self.dilation, self.ceil_mode
+        )
     return aten.max_pool2d(
-        input,
-        self.kernel_size,
-        self.kernel_size if self.stride is None else self.stride,
-        self.padding,
-        self.dilation,
-        self.ceil_mode,
+        input, self.kernel_size, stride, self.padding, self.dilation, self.ceil_mode
     )
 
 
 @_layer(nn.MaxPool3d)
-def _max_pool3d(self, input: Tensor) -> Tensor:
+def _max_pool3d(self, input: Tensor):
+    stride = self.kernel_size if self.stride is None else self.stride
+    if self.return_indices:
+        return aten.max_pool3d_with_indices(
+            input, self.kernel_size, stride, self.padding, self.dilation, self.ceil_mode
+        )
     return aten.max_pool3d(
-        input,
-        self.kernel_size,
-        self.kernel_size if self.stride is None else self.stride,
-        self.padding,
-        self.dilation,
-        self.ceil_mode,
+        input, self.kernel_size, stride, self.padding, self.dilation, self.ceil_mode
     )
+
+
+@_layer(nn.AdaptiveMaxPool1d)
+def _adaptive_max_pool1d(self, input: Tensor):
+    if self.return_indices:
+        return aten.adaptive_max_pool1d(input, self.output_size)
+    return aten.adaptive_max_pool1d(input, self.output_size)[0]
+
+
+@_layer(nn.AdaptiveMaxPool2d)
+def _adaptive_max_pool2d(self, input: Tensor):
+    if self.return_indices:
+        return aten.adaptive_max_pool2d(input, self.output_size)
+    return aten.adaptive_max_pool2d(input, self.output_size)[0]
+
+
+@_layer(nn.AdaptiveMaxPool3d)
+def _adaptive_max_pool3d(self, input: Tensor):
+    if self.return_indices:
+        return aten.adaptive_max_pool3d(input, self.output_size)
+    return aten.adaptive_max_pool3d(input, self.output_size)[0]
 
 
 @_layer(nn.AvgPool1d)

@@ -15,6 +15,10 @@ OTHERWISE = frozenset(
     "embedding_bag feature_alpha_dropout dropout1d dropout3d max_unpool1d max_unpool2d "
     "max_unpool3d fractional_max_pool2d fractional_max_pool3d".split()
 )
+_PAIR = kinds.Type("Tuple", TENSOR, TENSOR)
+_TRIPLE = kinds.Type("Tuple", TENSOR, TENSOR, TENSOR)
+# Functions that have one result or two; the operators of their names have two always.
+_BY_INDICES = frozenset("adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d".split())
 _MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 _PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
 
@@ -36,16 +40,21 @@ def rewritten(target, call):
     if function is None:
         return None
     try:
-        bound = inspect.signature(target.function()).bind(*call.args, **call.kwargs).arguments
+        signature = inspect.signature(target.function())
+        bound = signature.bind(*call.args, **call.kwargs).arguments
     except (TypeError, ValueError):
         return None
+    if target.script in _BY_INDICES and "return_indices" not in signature.parameters:
+        return None  # the operator itself
     found = function(bound)
     if found is None:
         return None
     name, args, *taken = found
-    kind = kinds.Type("Tuple", TENSOR, TENSOR) if taken else call.type
+    if not taken:
+        return tree.Call(tensors.Aten(name), args, {}, type=call.type, at=call.at)
+    index, kind = taken
     made = tree.Call(tensors.Aten(name), args, {}, type=kind, at=call.at)
-    return tree.Item(made, _const(0, INT), type=TENSOR, at=call.at) if taken else made
+    return tree.Item(made, index, type=call.type, at=call.at)
 
 
 def _const(value, kind):
@@ -179,9 +188,17 @@ def _adaptive_max_pool(count):
         name = f"adaptive_max_pool{count}d"
         if getattr(given.get("return_indices"), "value", False):
             return name, args
-        return name, args, 0  # the first of the results
+        return name, args, _const(0, INT), _PAIR
 
     call.__name__ = f"adaptive_max_pool{count}d"
+    return call
+
+
+def _with_indices(name):
+    def call(given):
+        return name, [*given.get("args", ()), *given.get("kwargs", {}).values()]
+
+    call.__name__ = f"{name}_with_indices"
     return call
 
 
@@ -190,9 +207,45 @@ def _pools(*counts):
         _rewrite(_max_pool(count))
         _rewrite(_avg_pool(count))
         _rewrite(_adaptive_max_pool(count))
+        _rewrite(_with_indices(f"adaptive_max_pool{count}d"))
 
 
 _pools(1, 2, 3)
+
+
+# ----------------------------------------------------------------------------- distinct elements
+@_rewrite
+def _unique(given):
+    """``unique`` is one operator for elements and one for slices, with three results each."""
+    usual = {"sorted": _const(True, BOOL), **_COUNTED}
+    options = [given.get(name) or value for name, value in usual.items()]
+    if _is_none(given.get("dim")):
+        return _chosen("_unique2", [given["input"], *options], *options[1:])
+    return _chosen("unique_dim", [given["input"], given["dim"], *options], *options[1:])
+
+
+@_rewrite
+def _unique_consecutive(given):
+    """The operator has three results, whatever it is asked for."""
+    options = [given.get(name) or value for name, value in _COUNTED.items()]
+    dim = given.get("dim") or tree.nothing()
+    return _chosen("unique_consecutive", [given["input"], *options, dim], *options)
+
+
+_COUNTED = {"return_inverse": _const(False, BOOL), "return_counts": _const(False, BOOL)}
+
+
+def _chosen(name, args, inverse, counts):
+    """Of the values, the inverse and the counts those that are asked for; None where that is not
+    known yet."""
+    if not all(isinstance(option, tree.Const) for option in (inverse, counts)):
+        return None
+    if not inverse.value and not counts.value:
+        return name, args, _const(0, INT), _TRIPLE
+    if inverse.value and counts.value:
+        return name, args
+    stop, step = (_const(2, INT), None) if inverse.value else (None, _const(2, INT))
+    return name, args, tree.Cut(None, stop, step), _TRIPLE
 
 
 def _is_none(expr):

@@ -40,6 +40,7 @@ def filtered_reference(x, a, b):
 def fed_back_reference(x, gains, delays, backward):
     """``y[n] = x[n] + sum_k gains[n, k] y[n - delays[n, k]]`` of x (N, C, T), gains and delays
     (C, T, K), in float64, all before the beginning being zero; or its transpose."""
+    _check_delays(delays)
     y, gains = x.astype(np.float64), gains.astype(np.float64)
     channels, (length, terms) = np.arange(x.shape[1]), gains.shape[1:]
     for n in reversed(range(length)) if backward else range(length):
@@ -92,6 +93,7 @@ def fed_back(x, gains, delays, backward):
     """:func:`fed_back_reference`, compiled."""
     if REFERENCE or not x.size:
         return fed_back_reference(x, gains, delays, backward)
+    _check_delays(delays)
     dtype = x.dtype
     x, gains = compute_array(x), compute_array(cast(gains, compute_dtype(dtype)))
     delays = np.ascontiguousarray(delays, np.int64)
@@ -100,3 +102,9 @@ def fed_back(x, gains, delays, backward):
     if found is None:
         found = _calls.keep(key, _prepare_feedback(x, gains, delays, backward))
     return cast(called(found, (x, gains, delays)), dtype)
+
+
+def _check_delays(delays):
+    # here, where there are values: programs are captured without
+    if delays.size and delays.min() < 1:
+        raise ValueError("varying_feedback: delays must be whole numbers of at least 1")

@@ -1,4 +1,4 @@
-"""Filters with feedback, block by block.
+"""Filters with feedback, block by block, and feedback that changes with time, sample by sample.
 
 A filter is a state space: ``y = s C + x D`` and ``s' = s A + x B`` for rows of states and samples.
 Two blocks in sequence are one of twice the length, so that six doublings give the matrices of 64
@@ -106,3 +106,59 @@ def _body(g, states):
     )
     lengths = g.onnx.numpy_helper.from_array(np.array([_BLOCK, states], np.int64), sizes)
     return helper.make_graph(nodes, g.name("filtered_block"), given, made, [lengths])
+
+
+@aten("_varying_feedback")
+def varying_feedback(g, x, gains, delays, backward):
+    """A Scan over samples, whose state is as many results as the longest delay, the latest
+    first."""
+    if backward:
+        raise NotImplementedError("the transposed recursion, a gradient, has no translation")
+    count, channels, _ = x.shape
+    x, gains = g.to(rushlight.float64, x, gains)
+    longest = g.reshape(g.reduce("ReduceMax", delays, None, False), [1])
+    # of no samples there is no longest delay, and a state of at least one is kept
+    longest = g.op("Max", longest, g.integers([1]))
+    shape = g.op("Concat", g.integers([channels, count]), longest, axis=0)
+    state = g.op("Expand", g.constant(0.0, rushlight.float64), shape)
+    back = g.op("Sub", delays, g.integers([1]))
+    back = g.op("Expand", g.unsqueeze(_transposed(g, back, [1, 0, 2]), 2),
+                g.integers([1, 1, count, 1]))  # fmt: skip
+    gains = g.unsqueeze(_transposed(g, gains, [1, 0, 2]), 2)
+    samples = _transposed(g, x, [2, 1, 0])
+    _, found = g.op(
+        "Scan", state, samples, gains, back, outputs=2, body=_fed_back(g), num_scan_inputs=3
+    )
+    return g.cast(_transposed(g, found, [2, 1, 0]), g.dtype)
+
+
+def _fed_back(g):
+    """One sample: the state (channels, count, longest) at its delays, times its gains."""
+    helper, double = g.onnx.helper, number_of(rushlight.float64)
+    state, sample, gains, back = _names(g, "state sample gains back")
+    taken, scaled, total, output = _names(g, "taken scaled sum output")
+    column, kept, last, first, none, axis = _names(g, "column kept last first none axis")
+    nodes = [
+        helper.make_node("GatherElements", [state, back], [taken], axis=2),
+        helper.make_node("Mul", [taken, gains], [scaled]),
+        helper.make_node("ReduceSum", [scaled, axis], [total], keepdims=0),
+        helper.make_node("Add", [sample, total], [output]),
+        helper.make_node("Unsqueeze", [output, axis], [column]),
+        helper.make_node("Slice", [state, first, none, axis], [kept]),
+        helper.make_node("Concat", [column, kept], [last], axis=2),
+    ]
+    kinds = dict.fromkeys((state, sample, gains, last, output), double)
+    kinds[back] = number_of(rushlight.int64)
+    given, made = (
+        [helper.make_tensor_value_info(name, kinds[name], None) for name in several]
+        for several in ((state, sample, gains, back), (last, output))
+    )
+    constants = [
+        g.onnx.numpy_helper.from_array(np.array([value], np.int64), name)
+        for name, value in ((first, 0), (none, -1), (axis, 2))
+    ]
+    return helper.make_graph(nodes, g.name("fed_back_sample"), given, made, constants)
+
+
+def _names(g, words):
+    return [g.name(f"fed_{word}") for word in words.split()]

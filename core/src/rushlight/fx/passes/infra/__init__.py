@@ -1,0 +1,1 @@
+"""What pipelines of passes are made of: passes, their order, and parts of graphs for backends."""
