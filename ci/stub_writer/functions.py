@@ -67,6 +67,8 @@ def hints_of(function) -> dict:
     """The annotations of a function, evaluated where that is possible."""
     signed = getattr(function, "__signature__", None)
     function = inspect.unwrap(_maker(function) if isinstance(function, type) else function)
+    if isinstance(function, functools.partial):
+        function = function.func
     if not hasattr(function, "__annotations__"):  # an object that can be called
         function = type(function).__call__
     module = getattr(function, "__module__", None)

@@ -43,6 +43,7 @@ _PLACES = {
     "Size": "rushlight.tensor.shape",
     "Tensor": _TENSOR,
     "Parameter": _TENSOR,
+    "Graph as FxGraph": "rushlight.fx.graph",
     "Module": "rushlight.nn.module",
     "Optimizer": "rushlight.optim.optimizer",
     "ParamsT": "rushlight.optim.optimizer",
@@ -50,17 +51,24 @@ _PLACES = {
     "Backend": "rushlight.distributed.backends",
     "BaseContext": "multiprocessing.context",
     "BaseProcess": "multiprocessing.process",
+    "CustomOpDef": "rushlight.library.definitions",
     "Dataset": "rushlight.utils.data.dataset",
     "ExportedProgram": "rushlight.export.exported_program",
     "FileSystemReader": "rushlight.distributed.checkpoint.filesystem",
     "FileSystemWriter": "rushlight.distributed.checkpoint.filesystem",
+    "Operator as OpOverload": "rushlight.library.operators",
     "PackedSequence": "rushlight.nn.utils.rnn",
+    "Packet as OpOverloadPacket": "rushlight.library.operators",
     "PathLike": "os",
     "ProcessGroup": "rushlight.distributed.process_group",
+    "Schema as FunctionSchema": "rushlight.library.schema",
+    "ScriptFunction": "rushlight.jit.callables",
+    "ScriptModule": "rushlight.jit.modules",
     "Subset": "rushlight.utils.data.dataset",
     "WorkerInfo": "rushlight.utils.data.workers",
     "Store": "rushlight.distributed.stores",
     "Stream as CudaStream": "rushlight.cuda.streams",
+    "Tag": "rushlight.library.tags",
     "TypedStorage": "rushlight",
     "UntypedStorage": "rushlight",
     "ndarray": "numpy",
@@ -266,6 +274,9 @@ def _joined(name, lines, written) -> str:
     here |= {m[1] for m in re.finditer(r"^from \S+ import \w+ as (\w+)$", body, re.M)}
     used = set(re.findall(r"\b\w+\b", body))
     needed = {(home, word) for word, home in _PLACES.items() if word.rpartition(" as ")[2] in used}
+    written.imports |= {
+        (home, word) for home, word in needed if home.startswith("rushlight.") and home != WORDS
+    }
     needed |= {(home, word) for home, word in written.imports if word not in _PLACES}
     imports = sorted(
         f"from {home} import {word}" for home, word in needed if home != name and word not in here

@@ -1,6 +1,7 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections.abc import Callable
 from rushlight._words import _bool
 from typing import Any
 from typing import Self
@@ -26,7 +27,7 @@ def is_inference_mode_enabled() -> _bool: ...
 mode: _Mode
 class no_grad(_Recording):
     value: _bool
-    def __new__(cls, function: Any = ...) -> Self: ...
+    def __new__(cls, function: Callable[..., Any] | None = ...) -> Self: ...
 class recorded(_Recording):
     def __enter__(self) -> Any: ...
 class set_grad_enabled(_Recording):

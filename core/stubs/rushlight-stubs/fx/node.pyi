@@ -6,11 +6,12 @@ from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
+from rushlight.fx.graph import Graph as FxGraph
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Node:
-    def __init__(self, graph: Any, name: _str, op: Any, target: Any, args: Any, kwargs: Any, return_type: Any = ...) -> None: ...
+    def __init__(self, graph: FxGraph, name: _str, op: _str, target: Callable[..., Any] | _str, args: tuple[Any, ...], kwargs: dict[_str, Any], return_type: object = ...) -> None: ...
     @property
     def next(self) -> Node: ...
     @property
