@@ -15,6 +15,7 @@ _HEAD = "---\nsearch:\n  boost: 0.1\n---\n\n"
 COUNTS = ("names", "summary", "typed", "parameters", "source", "example")
 # What every name has, and where it can be written.
 COMPLETE = {
+    "summary": "docs/reference/summaries.py",
     "typed": "ci/stub_writer/op_types.txt",
     "parameters": "docs/reference/parameters",
     "example": "docs/reference/examples",
