@@ -120,10 +120,19 @@ def by_schemas(
         gives = result or _gives(function, schema, written)
         lines.append(_line(name, schema, own, function, method, gives, out))
         lines += _variadic(name, schema, method, gives)
-    lines = list(dict.fromkeys([*lines, *([] if method else MORE.get(name, []))]))
+    lines = _distinct([*lines, *([] if method else MORE.get(name, []))])
     if len(lines) == 1:
         return lines
     return [part for line in lines for part in ("@overload", line)]
+
+
+def _distinct(lines: list[str]) -> list[str]:
+    """Overloads without those that another takes as well, with more left to its defaults."""
+    found: dict[str, str] = {}
+    for line in lines:
+        bare = line.replace(" = ...", "").replace(" | None", "")
+        found[bare] = max(found.get(bare, line), line, key=len)
+    return list(found.values())
 
 
 def _gives(function, schema, written) -> str:

@@ -12,6 +12,7 @@ import multiprocessing
 import pkgutil
 import re
 import types
+import typing
 
 from stub_writer import classes, functions, tensors
 from stub_writer.hints import Written
@@ -31,7 +32,8 @@ _PLACES = {
         "collections.abc",
     ),
     **dict.fromkeys(
-        "Any BinaryIO IO Literal NamedTuple NoReturn Self TextIO TypeAlias overload".split(),
+        "Any BinaryIO Generic IO Literal NamedTuple NoReturn Self TextIO TypeAlias TypeVar "
+        "overload".split(),
         "typing",
     ),
     **dict.fromkeys(
@@ -205,6 +207,9 @@ def _named(module, public, value, written) -> list[str]:
         if inner and getattr(value, "__file__", None) is None:
             return [f"{public}: Any"]  # made when the package is imported
         return [f"from {module.__name__} import {public} as {public}"] if inner else []
+    if isinstance(value, typing.TypeVar):
+        written.variables[public] = value
+        return []
     if isinstance(value, type):
         return _class(module, public, value, written)
     if _is_of_python(public, value):
@@ -249,7 +254,7 @@ def _class(module, public, value, written) -> list[str]:
     if home == module.__name__:
         lines = tensors if value.__qualname__ == "Tensor" and home == _TENSOR else classes
         return lines.lines_of(value, written)
-    if home.startswith("rushlight."):
+    if home.partition(".")[0] == "rushlight":
         found = getattr(importlib.import_module(home), value.__name__, None)
         if found is not value:  # made by a function
             return classes.lines_of(value, written, public)
@@ -260,6 +265,12 @@ def _class(module, public, value, written) -> list[str]:
     ]  # fmt: skip
 
 
+def _variable(variable: typing.TypeVar) -> str:
+    """A type variable of generic classes, as it is made."""
+    more = ", covariant=True" if variable.__covariant__ else ""
+    return f'{variable.__name__} = TypeVar("{variable.__name__}"{more})'
+
+
 def _joined(name, lines, written) -> str:
     """The text of a stub: what it imports, then its lines."""
     shown = [line if "import " in line else _HIDDEN.sub(r"_\g<0>", line) for line in lines]
@@ -267,6 +278,7 @@ def _joined(name, lines, written) -> str:
         shown.insert(
             0, f"class {kind}(NamedTuple):\n" + "".join(f"    {f}: Tensor\n" for f in fields)
         )
+    shown = [*map(_variable, written.variables.values()), *shown]
     body = "\n".join(shown)
     here = {
         m[1] for m in re.finditer(r"^(?:class|def) (\w+)|^from .* as (\w+)$", body, re.M) if m[1]

@@ -14,7 +14,7 @@ reveal_type(multiprocessing.cpu_count())  # note: int
 nn.GroupNorm(2, "4")  # error: expected "int"
 nn.ConstantPad1d(1, "0")  # error: expected "float"
 torch.vmap(3)  # error: expected "Callable[..., Any]"
-random_split(x, [1, 1])  # error: expected "Dataset"
+random_split(x, [1, 1])  # error: expected "Dataset[Any]"
 
 
 def viewed(local: DTensor) -> None:

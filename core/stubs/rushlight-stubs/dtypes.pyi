@@ -36,6 +36,14 @@ class dtype:
     short: Any
 class finfo:
     def __init__(self, type: _dtype | None = ...) -> None: ...
+    dtype: Any
+    bits: Any
+    eps: Any
+    max: Any
+    tiny: Any
+    resolution: Any
+    min: Any
+    smallest_normal: Any
 float16: _dtype
 float32: _dtype
 float64: _dtype
@@ -48,6 +56,10 @@ def get_default_dtype() -> _dtype: ...
 def held(value: Tensor, dtype: _dtype) -> Any: ...
 class iinfo:
     def __init__(self, type: _dtype) -> None: ...
+    dtype: Any
+    bits: Any
+    max: Any
+    min: Any
 int16: _dtype
 int32: _dtype
 int64: _dtype

@@ -9,7 +9,7 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import Self
 
-class _Edge(tuple[Any, ...]):
+class _Edge:
     def __new__(cls, node: Any, output_nr: Any, ownership_token: Any = ...) -> Self: ...
     node: Any
     output_nr: Any

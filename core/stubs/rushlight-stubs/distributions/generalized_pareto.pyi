@@ -26,3 +26,6 @@ class GeneralizedPareto(Distribution):
     def mode(self) -> Any: ...
     @property
     def support(self) -> Any: ...
+    loc: Any
+    scale: Any
+    concentration: Any

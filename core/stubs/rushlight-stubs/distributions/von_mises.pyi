@@ -19,3 +19,5 @@ class VonMises(Distribution):
     @property
     def mode(self) -> Any: ...
     variance: Any
+    loc: Any
+    concentration: Any

@@ -18,3 +18,6 @@ class Weibull(TransformedDistribution):
     @property
     def variance(self) -> Any: ...
     def entropy(self) -> Any: ...
+    scale: Any
+    concentration: Any
+    concentration_reciprocal: Any

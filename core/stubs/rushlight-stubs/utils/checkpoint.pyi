@@ -19,6 +19,9 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, function: Any, keep_random: Any, *args: Any) -> Any: ...
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any: ...
+    function: Any
+    args: Any
+    surroundings: Any
 from rushlight.utils.selective_checkpoint import CheckpointPolicy as CheckpointPolicy
 class DefaultDeviceType:
     @staticmethod

@@ -36,5 +36,6 @@ class TensorProperties:
     memory_format: Any
     pin_memory: _bool
     def __init__(self, dtype: _dtype, layout: _layout = ..., requires_grad: _bool = ..., memory_format: _memory_format = ..., pin_memory: _bool = ...) -> None: ...
+    dtype: Any
 class TensorStorageMetadata:
     def __init__(self, properties: TensorProperties, size: _int | Sequence[_int], chunks: list[Any]) -> None: ...

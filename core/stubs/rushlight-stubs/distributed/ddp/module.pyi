@@ -18,3 +18,17 @@ class DistributedDataParallel(Module, GroupJoinable):
     def join(self, divide_by_initial_world_size: _bool = ..., enable: _bool = ..., throw_on_early_termination: _bool = ...) -> Any: ...
     def join_hook(self, **kwargs: Any) -> JoinHook: ...
     def __call__(self, *inputs: Any, **kwargs: Any) -> Tensor: ...
+    process_group: Any
+    module: Module
+    dim: _int
+    device_ids: Any
+    output_device: Any
+    broadcast_buffers: Any
+    find_unused_parameters: _bool
+    gradient_as_bucket_view: _bool
+    static_graph: _bool
+    require_backward_grad_sync: _bool
+    require_forward_param_sync: _bool
+    bucket_bytes_cap: _int
+    reducer: Any
+    parameters_to_ignore: Any

@@ -65,6 +65,9 @@ class FullyShardedDataParallel(Wrapper):
     @staticmethod
     def rekey_optim_state_dict(optim_state_dict: Any, optim_state_key_type: Any, model: Any, optim_input: Any = ..., optim: Any = ...) -> dict[Any, Any]: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    sharding_strategy: Any
+    mixed_precision: MixedPrecision | None
+    process_group: Any
 from rushlight.distributed.fsdp.api import LocalOptimStateDictConfig as LocalOptimStateDictConfig
 from rushlight.distributed.fsdp.api import LocalStateDictConfig as LocalStateDictConfig
 from rushlight.distributed.fsdp.api import MixedPrecision as MixedPrecision

@@ -8,6 +8,10 @@ from typing import Any
 class ExceptionWrapper:
     def __init__(self, exc_info: Any = ..., where: _str = ...) -> None: ...
     def reraise(self) -> Any: ...
+    exc_type: Any
+    name: Any
+    where: _str
+    exc_msg: Any
 class StreamEnd:
     ...
 class WorkerInfo:
