@@ -9,7 +9,7 @@ import inspect
 import sys
 from pathlib import Path
 
-from stub_writer import functions
+from stub_writer import by_hand, functions
 
 # What makes a value, by the name that is called.
 _MADE = {
@@ -23,9 +23,12 @@ def lines_of(cls, written) -> list[str]:
     """``name: type`` of the public attributes that no base class has already."""
     inherited = set(dir(cls))
     for base in cls.__mro__[1:]:
-        inherited |= _assigned(base).keys()
+        inherited |= _assigned(base).keys() | by_hand.names_of(by_hand.lines_of(base))
     known = _parameter_types(cls, written)
     found = {n: _type(values, known) for n, values in _assigned(cls).items() if n not in inherited}
+    if any(base.__name__ == "Distribution" for base in cls.__mro__):  # whose numbers become tensors
+        of_tensors = {name for name, kind in known.items() if kind.startswith("Tensor")}
+        found.update(dict.fromkeys(of_tensors & found.keys(), "Tensor"))
     return [f"{name}: {kind}" for name, kind in found.items()]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from stub_writer import attributes, functions, hints, tensors
+from stub_writer import attributes, by_hand, functions, hints, tensors
 
 _KEPT = frozenset(
     "__new__ __init__ __call__ __getitem__ __setitem__ __len__ __iter__ __enter__ __exit__ "
@@ -12,27 +12,6 @@ _KEPT = frozenset(
     "__delitem__ __reversed__ __bool__ __int__ __float__ __or__".split()
 )
 
-
-# What classes have besides what can be seen of them.
-BY_HAND = {
-    "rushlight.nn.module.Module": [
-        "training: bool",
-        "def _save_to_state_dict(self, *args: Any, **kwargs: Any) -> None: ...",
-        "def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None: ...",
-        "def _get_name(self) -> str: ...",
-    ],
-    "rushlight.utils.data.dataset.IterableDataset": ["def __iter__(self) -> Iterator[T_co]: ..."],
-    "rushlight.optim.optimizer.Optimizer": [
-        "param_groups: list[dict[str, Any]]",
-        "state: dict[Any, dict[str, Any]]",
-        "defaults: dict[str, Any]",
-    ],
-    "rushlight.optim.lr_scheduler.scheduler.LRScheduler": [
-        "optimizer: Optimizer",
-        "base_lrs: list[float | Tensor]",
-        "last_epoch: int",
-    ],
-}
 # Methods that take less, or more, than those that they replace, as PyTorch's do.
 _NARROWER = frozenset((
     "rushlight.optim.lbfgs.LBFGS.step",
@@ -41,6 +20,8 @@ _NARROWER = frozenset((
     "rushlight.optim.lr_scheduler.composed.SequentialLR.step",
     "rushlight.distributions.constraints._DependentProperty.__call__",
 ))  # fmt: skip
+# Bases that say more than those at run time.
+_BASES = {"Size": (tuple[int, ...],)}
 # Properties that stand for an attribute of the class they are mixed into.
 _PLAIN = {"rushlight.nn.lazy._Uninitialized.shape": "shape: Size"}
 _IGNORED = "  # type: ignore[override]"
@@ -65,6 +46,11 @@ _SPECIAL = {
     "__len__": "int", "__bool__": "bool", "__contains__": "bool", "__iter__": "Iterator[Any]",
     "__int__": "int", "__float__": "float", "__setitem__": "None", "__delitem__": "None",
 }  # fmt: skip
+# What distributions compute.
+_OF_DISTRIBUTIONS = frozenset(
+    "sample rsample sample_n log_prob cdf icdf enumerate_support entropy perplexity mean mode "
+    "variance stddev logits probs covariance_matrix precision_matrix scale_tril scale".split()
+)
 
 
 def public_members(cls) -> dict:
@@ -76,18 +62,19 @@ def public_members(cls) -> dict:
 def lines_of(cls, written, name=None) -> list[str]:
     """The stub of a class."""
     written.variables.update({v.__name__: v for v in hints.variables_of(cls)})
-    given = vars(cls).get("__orig_bases__", cls.__bases__)
+    given = _BASES.get(cls.__name__, vars(cls).get("__orig_bases__", cls.__bases__))
     bases = [b for b in (_base(b, written, name or cls.__name__) for b in given) if b]
     head = f"class {name or cls.__name__}{'(' + ', '.join(bases) + ')' if bases else ''}:"
     body = []
+    told = by_hand.lines_of(cls)
+    given_by_hand = by_hand.names_of(told)
     for member, value in public_members(cls).items():
-        body += _member(cls, member, value, written)
+        if member not in given_by_hand:
+            body += _member(cls, member, value, written)
     if "__call__" not in vars(cls) and "forward" in vars(cls):
         body += _call_like_forward(cls, written)
-    body += (by_hand := BY_HAND.get(f"{cls.__module__}.{cls.__name__}", []))
-    told = {line.partition(":")[0] for line in by_hand}
-    more = attributes.lines_of(cls, written) if not _is_of_tensors(cls) else []
-    body += [line for line in more if line.partition(":")[0] not in told]
+    more = [] if _is_of_tensors(cls) else attributes.lines_of(cls, written)
+    body += told + [line for line in more if line.partition(":")[0] not in given_by_hand]
     return [head, *("    " + line for line in body or ["..."])]
 
 
@@ -131,6 +118,8 @@ def _member(cls, name, value, written) -> list[str]:
             name, value, written, method=True, gives=gives, of_tensors=is_of_tensors
         )
         return [line + _IGNORED if f"{cls.__module__}.{cls.__name__}.{name}" in _NARROWER else line]
+    if _result(cls, name) is not None and not callable(value):  # computed when first asked for
+        return [f"{name}: {_result(cls, name)}"]
     if isinstance(value, (bool, int, float, str)) and not name.startswith("__"):
         return [f"{name}: {type(value).__name__}"]
     return [f"{name}: Any"] if not name.startswith("__") and not callable(value) else []
@@ -157,7 +146,9 @@ def _property(cls, name, value, written) -> list[str]:
     if not inspect.isfunction(getter):
         return [f"{name}: Any"]
     ignored = _IGNORED if _is_attribute(cls, name) else ""
-    lines = ["@property", functions.by_signature(name, getter, written, method=True) + ignored]
+    gives = _result(cls, name)
+    line = functions.by_signature(name, getter, written, method=True, gives=gives)
+    lines = ["@property", line + ignored]
     if value.fset is not None:
         lines += [f"@{name}.setter", f"def {name}(self, value: Any) -> None: ..."]
     return lines
@@ -167,6 +158,8 @@ def _result(cls, name):
     """The type of what layers compute is a tensor's, unless they say otherwise."""
     if name in _SPECIAL:
         return _SPECIAL[name]
+    if any(b.__name__ == "Distribution" for b in cls.__mro__) and name in _OF_DISTRIBUTIONS:
+        return "Tensor"
     is_layer = any(b.__name__ == "Module" for b in cls.__mro__[1:])
     several = ("LSTM", "GRU", "RNN", "Multihead", "return_indices", "AdaptiveLog")
     if is_layer and name == "forward" and not any(w in cls.__name__ for w in several):

@@ -4,6 +4,7 @@ their signatures, annotations and names say."""
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib
 import inspect
@@ -16,6 +17,8 @@ from rushlight.library.schema import REQUIRED
 from rushlight.tensor.results import NAMED
 from stub_writer import hints, op_types
 
+# The code of every function that contextlib.contextmanager has wrapped.
+_OF_CONTEXTS = contextlib.contextmanager(lambda: iter(())).__code__
 _EMPTY = inspect.Parameter.empty
 _VARIABLE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -256,7 +259,14 @@ def by_signature(
     result = op_types.type_of(function, "return")
     if result is None:
         result = written.text(known["return"]) if "return" in known else (gives or "Any")
+    if getattr(function, "__code__", None) is _OF_CONTEXTS:
+        result = f"AbstractContextManager[{_item(result)}]"
     return f"def {name}({', '.join(words)}) -> {result}: ..."
+
+
+def _item(result: str) -> str:
+    """What a context gives, by what its generator does: ``Iterator[None]``."""
+    return result.partition("[")[2].rpartition("]")[0].partition(",")[0] or "Any"
 
 
 def _word(parameter, known, written, of_tensors, told=None):

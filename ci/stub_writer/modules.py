@@ -14,7 +14,7 @@ import re
 import types
 import typing
 
-from stub_writer import classes, functions, tensors
+from stub_writer import by_hand, classes, functions, tensors
 from stub_writer.hints import Written
 
 _HEAD = """\
@@ -27,8 +27,8 @@ WORDS = "rushlight._words"
 # a module may hide: `rushlight.float` is a dtype, `Tensor.int` a method.
 _PLACES = {
     **dict.fromkeys(
-        "Callable Collection Hashable Iterable Iterator Mapping MutableMapping Sequence "
-        "Sized".split(),
+        "Callable Collection Hashable ItemsView Iterable Iterator KeysView Mapping MutableMapping "
+        "Sequence Sized ValuesView".split(),
         "collections.abc",
     ),
     **dict.fromkeys(
@@ -37,7 +37,7 @@ _PLACES = {
         "typing",
     ),
     **dict.fromkeys(
-        "_int _float _bool _complex _str _dtype _layout _device _memory_format DeviceLike "
+        "_F _int _float _bool _complex _str _dtype _layout _device _memory_format DeviceLike "
         "Number".split(),
         WORDS,
     ),
@@ -64,9 +64,11 @@ _PLACES = {
     "PathLike": "os",
     "ProcessGroup": "rushlight.distributed.process_group",
     "Schema as FunctionSchema": "rushlight.library.schema",
+    "RecursiveScriptModule": "rushlight.jit.modules",
     "ScriptFunction": "rushlight.jit.callables",
     "ScriptModule": "rushlight.jit.modules",
     "Subset": "rushlight.utils.data.dataset",
+    "T_co": "rushlight.utils.data.dataset",
     "WorkerInfo": "rushlight.utils.data.workers",
     "Store": "rushlight.distributed.stores",
     "Stream as CudaStream": "rushlight.cuda.streams",
@@ -92,13 +94,15 @@ def __getattr__(name: str) -> Any: ...
 WORDS_TEXT = (
     _HEAD
     + """
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
 
 from rushlight.devices import device
 from rushlight.dtypes import dtype
 from rushlight.tensor.layout import layout
 from rushlight.tensor.memory_format import memory_format
 
+_F = TypeVar("_F", bound=Callable[..., Any])  # of decorators
 _int: TypeAlias = int
 _float: TypeAlias = float
 _bool: TypeAlias = bool
@@ -137,7 +141,15 @@ _INNER = frozenset(
     "machine kernels ops fastpath compiler prebuilt compat chains refusals directory listings "
     "inspection settings warmup legacy_types symbolic_numbers streams foreach".split()
 )
-_OPEN = frozenset("nn optim autograd utils cuda amp distributions func".split())
+_OPEN = frozenset("nn optim autograd utils cuda amp backends distributions func".split())
+
+
+# Modules that a package brings though it does not list them.
+_SUBMODULES = {
+    "rushlight.autograd": set("forward_ad function functional grad_mode graph".split()),
+    "rushlight.backends": set("cpu cuda cudnn mkl mkldnn mps openmp".split()),
+}
+_MORE = {"rushlight": ["__version__: str"]}  # names with underscores
 
 
 def public_names(module) -> list[str]:
@@ -150,6 +162,12 @@ def public_names(module) -> list[str]:
     )
     if module.__name__ == "rushlight":
         found |= {n for n in dir(module)}
+    elif named is None and not found:  # a module of other modules' names
+        homes = {n: str(getattr(v, "__module__", "")) for n, v in vars(module).items()}
+        found = {n for n, home in homes.items() if home.startswith("rushlight")}
+    if module.__name__.startswith("rushlight.backends."):  # their switches
+        found |= {n for n, v in vars(module).items() if isinstance(v, (bool, int, str))}
+    found |= _SUBMODULES.get(module.__name__, set())
     return sorted(n for n in found if not n.startswith("_") and n.isidentifier())
 
 
@@ -190,6 +208,7 @@ def text_of(name: str, written: Written, more: set[str]) -> str:
     """The stub of a module: its public names, and those `more` that others need of it."""
     module = importlib.import_module(name)
     lines: list[str] = []
+    lines += _MORE.get(name, [])
     hidden = _private_bases(module)
     for public in [*hidden, *sorted({*public_names(module), *more} - set(hidden))]:
         try:
@@ -215,6 +234,8 @@ def _named(module, public, value, written) -> list[str]:
     if _is_of_python(public, value):
         return [f"from multiprocessing import {public} as {public}"]
     if callable(value) and not _is_constant(value):
+        if told := by_hand.lines_of(value):
+            return told
         schemas = functions.schemas_of(value)
         if schemas:
             return functions.by_schemas(public, value, schemas, written, False)
@@ -284,6 +305,7 @@ def _joined(name, lines, written) -> str:
         m[1] for m in re.finditer(r"^(?:class|def) (\w+)|^from .* as (\w+)$", body, re.M) if m[1]
     }
     here |= {m[1] for m in re.finditer(r"^from \S+ import \w+ as (\w+)$", body, re.M)}
+    here |= written.variables.keys()
     used = set(re.findall(r"\b\w+\b", body))
     needed = {(home, word) for word, home in _PLACES.items() if word.rpartition(" as ")[2] in used}
     written.imports |= {

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from rushlight._words import _bool
 from rushlight._words import _dtype
+from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.tensor.tensor import Tensor
@@ -36,14 +37,14 @@ class dtype:
     short: Any
 class finfo:
     def __init__(self, type: _dtype | None = ...) -> None: ...
-    dtype: Any
-    bits: Any
-    eps: Any
-    max: Any
-    tiny: Any
-    resolution: Any
-    min: Any
-    smallest_normal: Any
+    dtype: _str
+    bits: _int
+    eps: _float
+    max: _float
+    min: _float
+    tiny: _float
+    smallest_normal: _float
+    resolution: _float
 float16: _dtype
 float32: _dtype
 float64: _dtype
@@ -56,10 +57,10 @@ def get_default_dtype() -> _dtype: ...
 def held(value: Tensor, dtype: _dtype) -> Any: ...
 class iinfo:
     def __init__(self, type: _dtype) -> None: ...
-    dtype: Any
-    bits: Any
-    max: Any
-    min: Any
+    dtype: _str
+    bits: _int
+    max: _int
+    min: _int
 int16: _dtype
 int32: _dtype
 int64: _dtype

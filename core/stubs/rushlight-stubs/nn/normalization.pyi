@@ -18,12 +18,16 @@ class _BatchStatistics(Module):
     def reset_running_stats(self) -> Any: ...
     def reset_parameters(self) -> None: ...
     def extra_repr(self) -> _str: ...
+    weight: Tensor
+    bias: Tensor
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
     num_features: _int
     eps: _float
     momentum: _float
     affine: _bool
     track_running_stats: _bool
-    weight: Parameter
 class _BatchNorm(_BatchStatistics):
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...

@@ -14,6 +14,9 @@ class ReduceLROnPlateau(LRScheduler):
     def in_cooldown(self) -> Any: ...
     def step(self, metrics: Any, epoch: Any = ...) -> None: ...  # type: ignore[override]
     def load_state_dict(self, state_dict: Any) -> Any: ...
+    best: _float
+    num_bad_epochs: _int
+    cooldown_counter: _int
     factor: _float
     default_min_lr: Any
     min_lrs: Any
@@ -24,6 +27,3 @@ class ReduceLROnPlateau(LRScheduler):
     mode: Any
     threshold: Any
     threshold_mode: Any
-    best: Any
-    cooldown_counter: Any
-    num_bad_epochs: Any
