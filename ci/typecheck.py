@@ -2,8 +2,9 @@
 
 Usage: python ci/typecheck.py [PACKAGE ...]
 
-Without names, the stubs are checked, too: that they are what ci/stubs.py would write, and that
-`mypy --strict` finds in ci/typed_programs what their comments say and nothing else.
+Without names, the stubs are checked, too: that they are what ci/stubs.py would write, that
+`mypy --strict` finds nothing in them, and that it finds in ci/typed_programs what their comments
+say and nothing else.
 """
 
 from __future__ import annotations
@@ -25,31 +26,44 @@ _PROGRAMS = Path(__file__).with_name("typed_programs")
 
 
 def check_stubs() -> int:
-    """Whether stubs are as they would be written, and say what programs are told by them."""
+    """Whether stubs are as they would be written, and say what is wrong in them and what programs
+    are told by them."""
     stubs = Path(__file__).with_name("stubs.py")
     status = subprocess.run([sys.executable, str(stubs), "--check"], cwd=ROOT).returncode
-    for program in sorted(_PROGRAMS.glob("*.py")):
-        for line in differences(program):
-            print(f"{program.name}: {line}")
-            status = 1
-    return status
-
-
-def differences(program: Path) -> list[str]:
-    """Where mypy finds something else than a program's comments say."""
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--config-file="]
+    programs = sorted(_PROGRAMS.glob("*.py"))
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "rushlight").symlink_to(_STUBS)
-        found = subprocess.run(
-            [*command, str(program)], capture_output=True, text=True,
-            env={**os.environ, "MYPYPATH": folder},
-        ).stdout  # fmt: skip
+        of_stubs = strict(folder, "-p", "rushlight")
+        for package in PACKAGES[1:]:
+            Path(folder, package.source.name).symlink_to(package.source)
+        of_programs = strict(folder, "--follow-imports=silent", *map(str, programs))
+    lines = re.findall(r".*: error: .*", of_stubs)
+    for program in programs:
+        lines += [f"{program.name}: {line}" for line in differences(program, of_programs)]
+    for line in lines:
+        print(line)
+    return 1 if lines else status
+
+
+def strict(folder: str, *arguments: str) -> str:
+    """What `mypy --strict` says with a folder's packages; its cache stays there."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--config-file="]
+    environment = {**os.environ, "MYPYPATH": folder}
+    return subprocess.run(
+        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        cwd=folder, env=environment,
+    ).stdout  # fmt: skip
+
+
+def differences(program: Path, said: str) -> list[str]:
+    """Where mypy, which `said` this, finds something else than a program's comments say."""
     told: dict[int, str] = {}
-    for number, kind, text in re.findall(r"\.py:(\d+): (error|note): (.*)", found):
+    lines = re.findall(rf"{re.escape(program.name)}:(\d+): (error|note): (.*)", said)
+    for number, kind, text in lines:
         if kind == "error" or "Revealed type" in text:
-            told[int(number)] = told.get(int(number), "") + text
+            told[int(number)] = told.get(int(number), "") + _bare(text)
     wanted = {
-        number: line.partition("# ")[2].split(": ", 1)[1]
+        number: _bare(line.partition("# ")[2].split(": ", 1)[1])
         for number, line in enumerate(program.read_text().splitlines(), 1)
         if re.search(r"# (error|note): ", line)
     }
@@ -58,6 +72,11 @@ def differences(program: Path) -> list[str]:
         for number in sorted({*told, *wanted})
         if number not in told or number not in wanted or wanted[number] not in told[number]
     ]
+
+
+def _bare(text: str) -> str:
+    """What mypy says, classes without their modules."""
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z_])", "", text)
 
 
 def main() -> int:

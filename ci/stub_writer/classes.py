@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from stub_writer import functions, tensors
+from stub_writer import attributes, by_hand, functions, hints, tensors
 
 _KEPT = frozenset(
     "__new__ __init__ __call__ __getitem__ __setitem__ __len__ __iter__ __enter__ __exit__ "
@@ -12,17 +12,19 @@ _KEPT = frozenset(
     "__delitem__ __reversed__ __bool__ __int__ __float__ __or__".split()
 )
 
-
-# What classes have besides what can be seen of them.
-BY_HAND = {
-    "rushlight.nn.module.Module": [
-        "training: bool",
-        "def __getattr__(self, name: str) -> Any: ...",
-        "def _save_to_state_dict(self, *args: Any, **kwargs: Any) -> None: ...",
-        "def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None: ...",
-        "def _get_name(self) -> str: ...",
-    ],
-}
+# Methods that take less, or more, than those that they replace, as PyTorch's do.
+_NARROWER = frozenset((
+    "rushlight.optim.lbfgs.LBFGS.step",
+    "rushlight.optim.lr_scheduler.plateau.ReduceLROnPlateau.step",
+    "rushlight.optim.lr_scheduler.composed.ChainedScheduler.step",
+    "rushlight.optim.lr_scheduler.composed.SequentialLR.step",
+    "rushlight.distributions.constraints._DependentProperty.__call__",
+))  # fmt: skip
+# Bases that say more than those at run time.
+_BASES = {"Size": (tuple[int, ...],)}
+# Properties that stand for an attribute of the class they are mixed into.
+_PLAIN = {"rushlight.nn.lazy._Uninitialized.shape": "shape: Size"}
+_IGNORED = "  # type: ignore[override]"
 
 
 # What methods of modules return; Self where a module returns itself.
@@ -39,6 +41,16 @@ _RESULTS = {
         "share_memory".split(), "Self",
     ),
 }  # fmt: skip
+# What these return wherever no annotation says more.
+_SPECIAL = {
+    "__len__": "int", "__bool__": "bool", "__contains__": "bool", "__iter__": "Iterator[Any]",
+    "__int__": "int", "__float__": "float", "__setitem__": "None", "__delitem__": "None",
+}  # fmt: skip
+# What distributions compute.
+_OF_DISTRIBUTIONS = frozenset(
+    "sample rsample sample_n log_prob cdf icdf enumerate_support entropy perplexity mean mode "
+    "variance stddev logits probs covariance_matrix precision_matrix scale_tril scale".split()
+)
 
 
 def public_members(cls) -> dict:
@@ -49,14 +61,20 @@ def public_members(cls) -> dict:
 
 def lines_of(cls, written, name=None) -> list[str]:
     """The stub of a class."""
-    bases = [b for b in (_base(b, written, name or cls.__name__) for b in cls.__bases__) if b]
+    written.variables.update({v.__name__: v for v in hints.variables_of(cls)})
+    given = _BASES.get(cls.__name__, vars(cls).get("__orig_bases__", cls.__bases__))
+    bases = [b for b in (_base(b, written, name or cls.__name__) for b in given) if b]
     head = f"class {name or cls.__name__}{'(' + ', '.join(bases) + ')' if bases else ''}:"
     body = []
+    told = by_hand.lines_of(cls)
+    given_by_hand = by_hand.names_of(told)
     for member, value in public_members(cls).items():
-        body += _member(cls, member, value, written)
+        if member not in given_by_hand:
+            body += _member(cls, member, value, written)
     if "__call__" not in vars(cls) and "forward" in vars(cls):
         body += _call_like_forward(cls, written)
-    body += BY_HAND.get(f"{cls.__module__}.{cls.__name__}", [])
+    more = [] if _is_of_tensors(cls) else attributes.lines_of(cls, written)
+    body += told + [line for line in more if line.partition(":")[0] not in given_by_hand]
     return [head, *("    " + line for line in body or ["..."])]
 
 
@@ -88,7 +106,7 @@ def _member(cls, name, value, written) -> list[str]:
         first = "cls" if word == "classmethod" else None
         return [f"@{word}", functions.by_signature(name, value.__func__, written, first=first)]
     if isinstance(value, property):
-        return _property(name, value, written)
+        return _property(cls, name, value, written)
     if name == "__getattr__":
         return ["def __getattr__(self, name: str) -> Any: ..."]
     if inspect.isfunction(value):
@@ -99,17 +117,38 @@ def _member(cls, name, value, written) -> list[str]:
         line = functions.by_signature(
             name, value, written, method=True, gives=gives, of_tensors=is_of_tensors
         )
-        return [line]
+        return [line + _IGNORED if f"{cls.__module__}.{cls.__name__}.{name}" in _NARROWER else line]
+    if _result(cls, name) is not None and not callable(value):  # computed when first asked for
+        return [f"{name}: {_result(cls, name)}"]
     if isinstance(value, (bool, int, float, str)) and not name.startswith("__"):
         return [f"{name}: {type(value).__name__}"]
     return [f"{name}: Any"] if not name.startswith("__") and not callable(value) else []
 
 
-def _property(name, value, written) -> list[str]:
+def _is_of_tensors(cls) -> bool:
+    """Whether objects of a class are tensors, whose attributes are Tensor's."""
+    return any(base.__name__ == "Tensor" for base in cls.__mro__)
+
+
+def _is_attribute(cls, name) -> bool:
+    """Whether what a class describes as a property is a plain attribute of a base class."""
+    found = (vars(base).get(name) for base in cls.__mro__[1:])
+    plain = [v for v in found if v is not None]
+    if plain:
+        return isinstance(plain[0], (bool, int, float, str))
+    return any(attributes.has(base, name) for base in cls.__mro__[1:])
+
+
+def _property(cls, name, value, written) -> list[str]:
     getter = value.fget
+    if (plain := _PLAIN.get(f"{cls.__module__}.{cls.__name__}.{name}")) is not None:
+        return [plain]
     if not inspect.isfunction(getter):
         return [f"{name}: Any"]
-    lines = ["@property", functions.by_signature(name, getter, written, method=True)]
+    ignored = _IGNORED if _is_attribute(cls, name) else ""
+    gives = _result(cls, name)
+    line = functions.by_signature(name, getter, written, method=True, gives=gives)
+    lines = ["@property", line + ignored]
     if value.fset is not None:
         lines += [f"@{name}.setter", f"def {name}(self, value: Any) -> None: ..."]
     return lines
@@ -117,6 +156,10 @@ def _property(name, value, written) -> list[str]:
 
 def _result(cls, name):
     """The type of what layers compute is a tensor's, unless they say otherwise."""
+    if name in _SPECIAL:
+        return _SPECIAL[name]
+    if any(b.__name__ == "Distribution" for b in cls.__mro__) and name in _OF_DISTRIBUTIONS:
+        return "Tensor"
     is_layer = any(b.__name__ == "Module" for b in cls.__mro__[1:])
     several = ("LSTM", "GRU", "RNN", "Multihead", "return_indices", "AdaptiveLog")
     if is_layer and name == "forward" and not any(w in cls.__name__ for w in several):

@@ -4,6 +4,7 @@ their signatures, annotations and names say."""
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib
 import inspect
@@ -16,6 +17,8 @@ from rushlight.library.schema import REQUIRED
 from rushlight.tensor.results import NAMED
 from stub_writer import hints, op_types
 
+# The code of every function that contextlib.contextmanager has wrapped.
+_OF_CONTEXTS = contextlib.contextmanager(lambda: iter(())).__code__
 _EMPTY = inspect.Parameter.empty
 _VARIABLE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -67,6 +70,8 @@ def hints_of(function) -> dict:
     """The annotations of a function, evaluated where that is possible."""
     signed = getattr(function, "__signature__", None)
     function = inspect.unwrap(_maker(function) if isinstance(function, type) else function)
+    if isinstance(function, functools.partial):
+        function = function.func
     if not hasattr(function, "__annotations__"):  # an object that can be called
         function = type(function).__call__
     module = getattr(function, "__module__", None)
@@ -118,10 +123,19 @@ def by_schemas(
         gives = result or _gives(function, schema, written)
         lines.append(_line(name, schema, own, function, method, gives, out))
         lines += _variadic(name, schema, method, gives)
-    lines = list(dict.fromkeys([*lines, *([] if method else MORE.get(name, []))]))
+    lines = _distinct([*lines, *([] if method else MORE.get(name, []))])
     if len(lines) == 1:
         return lines
     return [part for line in lines for part in ("@overload", line)]
+
+
+def _distinct(lines: list[str]) -> list[str]:
+    """Overloads without those that another takes as well, with more left to its defaults."""
+    found: dict[str, str] = {}
+    for line in lines:
+        bare = line.replace(" = ...", "").replace(" | None", "")
+        found[bare] = max(found.get(bare, line), line, key=len)
+    return list(found.values())
 
 
 def _gives(function, schema, written) -> str:
@@ -245,7 +259,14 @@ def by_signature(
     result = op_types.type_of(function, "return")
     if result is None:
         result = written.text(known["return"]) if "return" in known else (gives or "Any")
+    if getattr(function, "__code__", None) is _OF_CONTEXTS:
+        result = f"AbstractContextManager[{_item(result)}]"
     return f"def {name}({', '.join(words)}) -> {result}: ..."
+
+
+def _item(result: str) -> str:
+    """What a context gives, by what its generator does: ``Iterator[None]``."""
+    return result.partition("[")[2].rpartition("]")[0].partition(",")[0] or "Any"
 
 
 def _word(parameter, known, written, of_tensors, told=None):

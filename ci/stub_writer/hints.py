@@ -123,12 +123,19 @@ def by_name(name: str, default, of_tensors: bool = True) -> str:
     return "str" if isinstance(default, str) else "Any"
 
 
+def variables_of(cls: type) -> tuple[typing.TypeVar, ...]:
+    """The type variables of a generic class."""
+    found = getattr(cls, "__parameters__", ())
+    return found if isinstance(found, tuple) else ()
+
+
 class Written:
     """Annotations as text, and what a stub has to import for them."""
 
     def __init__(self):
         self.imports: set[tuple[str, str]] = set()
         self.named: dict[str, tuple] = {}  # results with names: class -> fields
+        self.variables: dict[str, typing.TypeVar] = {}  # of the generic classes of the module
 
     def text(self, hint) -> str:
         """A type as it is written; Any for what cannot be."""
@@ -140,6 +147,8 @@ class Written:
             return "NoReturn"
         if isinstance(hint, typing.TypeVar) and hint.__constraints__:
             return " | ".join(map(self.text, hint.__constraints__))
+        if isinstance(hint, typing.TypeVar):
+            return hint.__name__ if hint.__name__ in self.variables else "Any"
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin in (typing.Union, types.UnionType):
             return " | ".join(dict.fromkeys(self.text(a) for a in arguments))
@@ -176,6 +185,8 @@ class Written:
             return self._of_others(module, name)
         if module == "builtins":
             return _BARE.get(name, name)
+        if hint is typing.Generic:
+            return "Generic"
         if module in ("collections.abc", "typing"):
             if name == "Callable" and not generic:
                 return "Callable[..., Any]"
@@ -186,7 +197,9 @@ class Written:
             return "Any"
         if module.startswith("rushlight") or (module, name) in _FOREIGN:
             self.imports.add((module, name))
-            return _FOREIGN.get((module, name), name)
+            count = 0 if generic else len(variables_of(hint))
+            named = f"{name}[{', '.join(['Any'] * count)}]" if count else name
+            return _FOREIGN.get((module, name), named)
         return self._of_others(module, name)
 
     def _of_others(self, module, name) -> str:

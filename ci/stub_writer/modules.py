@@ -12,8 +12,9 @@ import multiprocessing
 import pkgutil
 import re
 import types
+import typing
 
-from stub_writer import classes, functions, tensors
+from stub_writer import by_hand, classes, functions, tensors
 from stub_writer.hints import Written
 
 _HEAD = """\
@@ -26,16 +27,17 @@ WORDS = "rushlight._words"
 # a module may hide: `rushlight.float` is a dtype, `Tensor.int` a method.
 _PLACES = {
     **dict.fromkeys(
-        "Callable Collection Hashable Iterable Iterator Mapping MutableMapping Sequence "
-        "Sized".split(),
+        "Callable Collection Hashable ItemsView Iterable Iterator KeysView Mapping MutableMapping "
+        "Sequence Sized ValuesView".split(),
         "collections.abc",
     ),
     **dict.fromkeys(
-        "Any BinaryIO IO Literal NamedTuple NoReturn Self TextIO TypeAlias overload".split(),
+        "Any BinaryIO Generic IO Literal NamedTuple NoReturn Self TextIO TypeAlias TypeVar "
+        "overload".split(),
         "typing",
     ),
     **dict.fromkeys(
-        "_int _float _bool _complex _str _dtype _layout _device _memory_format DeviceLike "
+        "_F _int _float _bool _complex _str _dtype _layout _device _memory_format DeviceLike "
         "Number".split(),
         WORDS,
     ),
@@ -43,6 +45,7 @@ _PLACES = {
     "Size": "rushlight.tensor.shape",
     "Tensor": _TENSOR,
     "Parameter": _TENSOR,
+    "Graph as FxGraph": "rushlight.fx.graph",
     "Module": "rushlight.nn.module",
     "Optimizer": "rushlight.optim.optimizer",
     "ParamsT": "rushlight.optim.optimizer",
@@ -50,17 +53,26 @@ _PLACES = {
     "Backend": "rushlight.distributed.backends",
     "BaseContext": "multiprocessing.context",
     "BaseProcess": "multiprocessing.process",
+    "CustomOpDef": "rushlight.library.definitions",
     "Dataset": "rushlight.utils.data.dataset",
     "ExportedProgram": "rushlight.export.exported_program",
     "FileSystemReader": "rushlight.distributed.checkpoint.filesystem",
     "FileSystemWriter": "rushlight.distributed.checkpoint.filesystem",
+    "Operator as OpOverload": "rushlight.library.operators",
     "PackedSequence": "rushlight.nn.utils.rnn",
+    "Packet as OpOverloadPacket": "rushlight.library.operators",
     "PathLike": "os",
     "ProcessGroup": "rushlight.distributed.process_group",
+    "Schema as FunctionSchema": "rushlight.library.schema",
+    "RecursiveScriptModule": "rushlight.jit.modules",
+    "ScriptFunction": "rushlight.jit.callables",
+    "ScriptModule": "rushlight.jit.modules",
     "Subset": "rushlight.utils.data.dataset",
+    "T_co": "rushlight.utils.data.dataset",
     "WorkerInfo": "rushlight.utils.data.workers",
     "Store": "rushlight.distributed.stores",
     "Stream as CudaStream": "rushlight.cuda.streams",
+    "Tag": "rushlight.library.tags",
     "TypedStorage": "rushlight",
     "UntypedStorage": "rushlight",
     "ndarray": "numpy",
@@ -82,13 +94,15 @@ def __getattr__(name: str) -> Any: ...
 WORDS_TEXT = (
     _HEAD
     + """
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
 
 from rushlight.devices import device
 from rushlight.dtypes import dtype
 from rushlight.tensor.layout import layout
 from rushlight.tensor.memory_format import memory_format
 
+_F = TypeVar("_F", bound=Callable[..., Any])  # of decorators
 _int: TypeAlias = int
 _float: TypeAlias = float
 _bool: TypeAlias = bool
@@ -127,7 +141,15 @@ _INNER = frozenset(
     "machine kernels ops fastpath compiler prebuilt compat chains refusals directory listings "
     "inspection settings warmup legacy_types symbolic_numbers streams foreach".split()
 )
-_OPEN = frozenset("nn optim autograd utils cuda amp distributions func".split())
+_OPEN = frozenset("nn optim autograd utils cuda amp backends distributions func".split())
+
+
+# Modules that a package brings though it does not list them.
+_SUBMODULES = {
+    "rushlight.autograd": set("forward_ad function functional grad_mode graph".split()),
+    "rushlight.backends": set("cpu cuda cudnn mkl mkldnn mps openmp".split()),
+}
+_MORE = {"rushlight": ["__version__: str"]}  # names with underscores
 
 
 def public_names(module) -> list[str]:
@@ -140,6 +162,12 @@ def public_names(module) -> list[str]:
     )
     if module.__name__ == "rushlight":
         found |= {n for n in dir(module)}
+    elif named is None and not found:  # a module of other modules' names
+        homes = {n: str(getattr(v, "__module__", "")) for n, v in vars(module).items()}
+        found = {n for n, home in homes.items() if home.startswith("rushlight")}
+    if module.__name__.startswith("rushlight.backends."):  # their switches
+        found |= {n for n, v in vars(module).items() if isinstance(v, (bool, int, str))}
+    found |= _SUBMODULES.get(module.__name__, set())
     return sorted(n for n in found if not n.startswith("_") and n.isidentifier())
 
 
@@ -180,6 +208,7 @@ def text_of(name: str, written: Written, more: set[str]) -> str:
     """The stub of a module: its public names, and those `more` that others need of it."""
     module = importlib.import_module(name)
     lines: list[str] = []
+    lines += _MORE.get(name, [])
     hidden = _private_bases(module)
     for public in [*hidden, *sorted({*public_names(module), *more} - set(hidden))]:
         try:
@@ -197,11 +226,16 @@ def _named(module, public, value, written) -> list[str]:
         if inner and getattr(value, "__file__", None) is None:
             return [f"{public}: Any"]  # made when the package is imported
         return [f"from {module.__name__} import {public} as {public}"] if inner else []
+    if isinstance(value, typing.TypeVar):
+        written.variables[public] = value
+        return []
     if isinstance(value, type):
         return _class(module, public, value, written)
     if _is_of_python(public, value):
         return [f"from multiprocessing import {public} as {public}"]
     if callable(value) and not _is_constant(value):
+        if told := by_hand.lines_of(value):
+            return told
         schemas = functions.schemas_of(value)
         if schemas:
             return functions.by_schemas(public, value, schemas, written, False)
@@ -241,7 +275,7 @@ def _class(module, public, value, written) -> list[str]:
     if home == module.__name__:
         lines = tensors if value.__qualname__ == "Tensor" and home == _TENSOR else classes
         return lines.lines_of(value, written)
-    if home.startswith("rushlight."):
+    if home.partition(".")[0] == "rushlight":
         found = getattr(importlib.import_module(home), value.__name__, None)
         if found is not value:  # made by a function
             return classes.lines_of(value, written, public)
@@ -252,6 +286,12 @@ def _class(module, public, value, written) -> list[str]:
     ]  # fmt: skip
 
 
+def _variable(variable: typing.TypeVar) -> str:
+    """A type variable of generic classes, as it is made."""
+    more = ", covariant=True" if variable.__covariant__ else ""
+    return f'{variable.__name__} = TypeVar("{variable.__name__}"{more})'
+
+
 def _joined(name, lines, written) -> str:
     """The text of a stub: what it imports, then its lines."""
     shown = [line if "import " in line else _HIDDEN.sub(r"_\g<0>", line) for line in lines]
@@ -259,13 +299,18 @@ def _joined(name, lines, written) -> str:
         shown.insert(
             0, f"class {kind}(NamedTuple):\n" + "".join(f"    {f}: Tensor\n" for f in fields)
         )
+    shown = [*map(_variable, written.variables.values()), *shown]
     body = "\n".join(shown)
     here = {
         m[1] for m in re.finditer(r"^(?:class|def) (\w+)|^from .* as (\w+)$", body, re.M) if m[1]
     }
     here |= {m[1] for m in re.finditer(r"^from \S+ import \w+ as (\w+)$", body, re.M)}
+    here |= written.variables.keys()
     used = set(re.findall(r"\b\w+\b", body))
     needed = {(home, word) for word, home in _PLACES.items() if word.rpartition(" as ")[2] in used}
+    written.imports |= {
+        (home, word) for home, word in needed if home.startswith("rushlight.") and home != WORDS
+    }
     needed |= {(home, word) for home, word in written.imports if word not in _PLACES}
     imports = sorted(
         f"from {home} import {word}" for home, word in needed if home != name and word not in here

@@ -28,8 +28,19 @@ def type_of(function, parameter: str) -> str | None:
     says nothing. A call in place has the types of the function without underscore."""
     op = None if isinstance(function, type) else getattr(function, "op", None)
     table = _table()
-    home = str(getattr(function, "__module__", ""))
-    if op is None and not home.startswith(_HOMES):
-        return table.get((f"{home}.{getattr(function, '__qualname__', '')}", parameter))
+    if op is None and not str(getattr(function, "__module__", "")).startswith(_HOMES):
+        found = (table.get((name, parameter)) for name in _names(function))
+        return next((kind for kind in found if kind is not None), None)
     name = getattr(function, "__name__", "") if op is None else op.name
     return table.get((name, parameter)) or table.get((name.rstrip("_"), parameter))
+
+
+def _names(function):
+    """What a function is called in the table: a class by itself or by what makes instances, an
+    object by the method that a call of it runs."""
+    if not isinstance(function, type) and not hasattr(function, "__qualname__"):
+        function = type(function).__call__
+    yield f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}"
+    if isinstance(function, type):
+        for maker in (function.__new__, function.__init__):
+            yield f"{getattr(maker, '__module__', '')}.{maker.__qualname__}"

@@ -62,9 +62,9 @@ _BY_HAND = [
     "-> Tensor: ...",
     "@overload\ndef to(self, other: Tensor, non_blocking: bool = ..., copy: bool = ...) "
     "-> Tensor: ...",
-    "def item(self) -> Any: ...",
-    "def tolist(self) -> Any: ...",
-    "def numpy(self, *, force: bool = ...) -> Any: ...",
+    "def item(self) -> int | float | bool: ...",
+    "def tolist(self) -> list[Any]: ...",
+    "def numpy(self, *, force: bool = ...) -> ndarray[Any, Any]: ...",
     "@overload\ndef type(self, dtype: None = ..., non_blocking: bool = ...) -> str: ...",
     "@overload\ndef type(self, dtype: _dtype | str, non_blocking: bool = ...) -> Tensor: ...",
     "def split(self, split_size: int | Sequence[int], dim: int = ...) -> tuple[Tensor, ...]: ...",

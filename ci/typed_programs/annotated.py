@@ -13,8 +13,8 @@ dist.broadcast(x, src="0")  # error: expected "int | None"
 reveal_type(multiprocessing.cpu_count())  # note: int
 nn.GroupNorm(2, "4")  # error: expected "int"
 nn.ConstantPad1d(1, "0")  # error: expected "float"
-torch.vmap(3)  # error: expected "Callable[..., Any]"
-random_split(x, [1, 1])  # error: expected "Dataset"
+torch.vmap(3)  # error: of "vmap" cannot be "int"
+random_split(x, [1, 1])  # error: expected "Dataset[
 
 
 def viewed(local: DTensor) -> None:

@@ -7,7 +7,7 @@ from rushlight import nn
 from rushlight.utils.data import DataLoader, TensorDataset
 
 m = nn.BatchNorm1d(3)
-reveal_type(m.track_running_stats)  # note: Any
+reveal_type(m.track_running_stats)  # note: bool
 reveal_type(m.parameters())  # note: typing.Iterator[rushlight.tensor.tensor.Parameter]
 reveal_type(m.to("cpu"))  # note: rushlight.nn.normalization.BatchNorm1d
 values, indices = torch.ones(3).max(0)

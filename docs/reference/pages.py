@@ -9,6 +9,7 @@ from reference.docstrings import inherited, own_doc, parsed
 from reference.glossary import described
 from reference.made_examples import example_of
 from reference.signatures import signature_of
+from reference.summaries import SUMMARIES
 
 ROOT = Path(__file__).parents[2]
 _PROMPTS = (">>>", "...")
@@ -23,6 +24,7 @@ class Entry:
         self.path, self.name, self.value = path, name, value
         self.taken = set() if taken is None else taken
         self.doc = parsed(value)
+        self.doc.text = self.doc.text or SUMMARIES.get(f"{path}.{name}", "")
         self.signature = signature_of(name, value, path == "rushlight.Tensor")
         self.example = self._example()
         self.source = source_of(value)

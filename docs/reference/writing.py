@@ -13,8 +13,13 @@ RECORD = Path(__file__).with_name("record.json")
 # Pages that explain come before the reference in a search.
 _HEAD = "---\nsearch:\n  boost: 0.1\n---\n\n"
 COUNTS = ("names", "summary", "typed", "parameters", "source", "example")
-# What every name has, and the folder that it can be written in.
-COMPLETE = {"parameters": "parameters", "example": "examples"}
+# What every name has, and where it can be written.
+COMPLETE = {
+    "summary": "docs/reference/summaries.py",
+    "typed": "ci/stub_writer/op_types.txt",
+    "parameters": "docs/reference/parameters",
+    "example": "docs/reference/examples",
+}
 
 
 def entries():
@@ -66,10 +71,10 @@ def _count(row, entry):
 def lacks(entry):
     """Lines that name what an entry lacks and every entry has."""
     said, name = _said(entry), f"{entry.path}.{entry.name}"
-    for count, folder in COMPLETE.items():
+    for count, home in COMPLETE.items():
         if not said[count]:
             which = f": {', '.join(entry.undescribed)}" if count == "parameters" else ""
-            yield f"{name}: no {count}{which}; see docs/reference/{folder}"
+            yield f"{name}: no {count}{which}; see {home}"
 
 
 def overview(sizes, counts):

@@ -20,7 +20,15 @@ class dtype:  # noqa: N801 - PyTorch's public name
     constants = True  # there is one object of each
     __slots__ = ("category", "code", "is_signed", "itemsize", "name", "short")
 
-    def __init__(self, code, name, short, itemsize, category, is_signed=True):
+    def __init__(
+        self,
+        code: int,
+        name: str,
+        short: str,
+        itemsize: int,
+        category: int,
+        is_signed: bool = True,
+    ) -> None:
         self.code, self.name, self.short = code, name, short
         self.itemsize, self.category, self.is_signed = itemsize, category, is_signed
 

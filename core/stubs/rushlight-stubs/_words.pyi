@@ -1,13 +1,15 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
 
 from rushlight.devices import device
 from rushlight.dtypes import dtype
 from rushlight.tensor.layout import layout
 from rushlight.tensor.memory_format import memory_format
 
+_F = TypeVar("_F", bound=Callable[..., Any])  # of decorators
 _int: TypeAlias = int
 _float: TypeAlias = float
 _bool: TypeAlias = bool

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from rushlight._words import _bool
 from rushlight._words import _dtype
+from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.tensor.tensor import Tensor
@@ -21,7 +22,7 @@ complex64: _dtype
 default: _Default
 class dtype:
     constants: _bool
-    def __init__(self, code: Any, name: _str, short: Any, itemsize: Any, category: Any, is_signed: _bool = ...) -> None: ...
+    def __init__(self, code: _int, name: _str, short: _str, itemsize: _int, category: _int, is_signed: _bool = ...) -> None: ...
     @property
     def is_floating_point(self) -> _bool: ...
     @property
@@ -36,6 +37,14 @@ class dtype:
     short: Any
 class finfo:
     def __init__(self, type: _dtype | None = ...) -> None: ...
+    dtype: _str
+    bits: _int
+    eps: _float
+    max: _float
+    min: _float
+    tiny: _float
+    smallest_normal: _float
+    resolution: _float
 float16: _dtype
 float32: _dtype
 float64: _dtype
@@ -48,6 +57,10 @@ def get_default_dtype() -> _dtype: ...
 def held(value: Tensor, dtype: _dtype) -> Any: ...
 class iinfo:
     def __init__(self, type: _dtype) -> None: ...
+    dtype: _str
+    bits: _int
+    max: _int
+    min: _int
 int16: _dtype
 int32: _dtype
 int64: _dtype

@@ -1,7 +1,7 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from rushlight._words import _bool
 from rushlight._words import _int
 from rushlight._words import _str
@@ -10,7 +10,7 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 default_generator: Generator
-def fork_rng(devices: Any = ..., enabled: _bool = ..., _caller: _str = ..., _devices_kw: _str = ..., device_type: _str = ...) -> Iterator[None]: ...
+def fork_rng(devices: Any = ..., enabled: _bool = ..., _caller: _str = ..., _devices_kw: _str = ..., device_type: _str = ...) -> AbstractContextManager[None]: ...
 def get_rng_state() -> Tensor: ...
 def initial_seed() -> _int: ...
 def manual_seed(seed: _int) -> Generator: ...

@@ -193,13 +193,14 @@ def test_every_name_has_descriptions_and_an_example():
 
     record = json.loads(writing.RECORD.read_text())
     for row in record.values():
-        assert row["parameters"] == row["example"] == row["names"]
+        assert {row[count] for count in writing.COMPLETE} == {row["names"]}
 
     def new_name(x, gravity=9.81):
         """What `x` weighs."""
 
     found = list(writing.lacks(Entry("rushlight", "new_name", new_name)))
     assert [line.partition(";")[0] for line in found] == [
+        "rushlight.new_name: no typed",
         "rushlight.new_name: no parameters: gravity",
         "rushlight.new_name: no example",
     ]

@@ -10,8 +10,13 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rushlight.refusals import rest_of, unavailable
+
+if TYPE_CHECKING:
+    from rushlight.machine.cuda.runtime.properties import DeviceProperties
+    from rushlight.tensor.tensor import Tensor
 
 # Modules and names of other modules, imported at first use.
 _PARTS = frozenset(("amp", "graphs", "memory", "nvtx", "random", "streams"))
@@ -140,7 +145,7 @@ def set_device(device) -> None:
 
 
 @_on_gpu
-def get_device_properties(device=None):
+def get_device_properties(device=None) -> DeviceProperties:
     """Name, compute capability, memory and number of multiprocessors of a GPU."""
     return _runtime().current().properties(index_of(device))
 
@@ -209,12 +214,12 @@ class device:  # noqa: N801 - PyTorch's name
 class device_of(device):  # noqa: N801 - PyTorch's name
     """A context that makes a tensor's GPU the current one; nothing for tensors on the CPU."""
 
-    def __init__(self, obj):
+    def __init__(self, obj: Tensor) -> None:
         super().__init__(obj.device.index if obj.is_cuda else -1)
 
 
 def _utilization(name):
-    def call(device=None):
+    def call(device=None) -> int:
         needs_gpu(name)
         raise NotImplementedError(
             f"cuda.{name} needs NVIDIA's management library, which rushlight does not load; use "

@@ -27,7 +27,8 @@ from rushlight import (
 from rushlight.distributions.utils import all_true
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 __all__ = [
     "Constraint",
@@ -94,7 +95,9 @@ def _all_of_event(result, dims):
 class _Dependent(Constraint):
     """Stands for a constraint that depends on other parameters; it checks nothing."""
 
-    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(
+        self, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented
+    ) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
         super().__init__()
 
@@ -112,7 +115,9 @@ class _Dependent(Constraint):
             raise NotImplementedError("event_dim of this constraint depends on the instance")
         return self._event_dim
 
-    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __call__(
+        self, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented
+    ) -> _Dependent:
         """The same with is_discrete and event_dim told."""
         if is_discrete is NotImplemented:
             is_discrete = self._is_discrete
@@ -135,11 +140,19 @@ class _DependentProperty(property, _Dependent):
     ...         return constraints.interval(self.low, self.high)
     """
 
-    def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(
+        self,
+        fn: Callable[[Any], Constraint] | None = None,
+        *,
+        is_discrete: bool = NotImplemented,
+        event_dim: int = NotImplemented,
+    ) -> None:
         super().__init__(fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    def __call__(self, fn):
+    def __call__(  # type: ignore[override]
+        self, fn: Callable[[Any], Constraint]
+    ) -> _DependentProperty:
         """The decorator with options."""
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
@@ -299,7 +312,7 @@ class _Multinomial(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def __init__(self, upper_bound):
+    def __init__(self, upper_bound: int | Tensor) -> None:
         self.upper_bound = upper_bound
 
     def check(self, x):
@@ -389,7 +402,7 @@ class _PositiveDefinite(_Symmetric):
 class _IndependentConstraint(Constraint):
     """A constraint whose last `reinterpreted_batch_ndims` batch dimensions belong to the event."""
 
-    def __init__(self, base_constraint, reinterpreted_batch_ndims):
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint is a Constraint; got {base_constraint!r}")
         if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
@@ -494,7 +507,7 @@ class _Cat(Constraint):
 class _Stack(Constraint):
     """A stack of values of several constraints along `dim`."""
 
-    def __init__(self, cseq, dim=0):
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         if not all(isinstance(c, Constraint) for c in cseq):
             raise AssertionError("stack takes a sequence of constraints")
         self.cseq, self.dim = list(cseq), dim

@@ -51,7 +51,7 @@ def export(
     args: tuple[Any, ...],
     kwargs: dict[str, Any] | None = None,
     *,
-    dynamic_shapes=None,
+    dynamic_shapes: dict[str, Any] | tuple[Any, ...] | list[Any] | None = None,
     strict: bool = False,
     preserve_module_call_signature: tuple[str, ...] = (),
     prefer_deferred_runtime_asserts_over_guards: bool = False,

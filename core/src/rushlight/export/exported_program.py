@@ -12,6 +12,7 @@ from rushlight.export.unlifting import unlifted
 from rushlight.export.verifier import check, writes
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
+from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.utils import _pytree as pytree
 
@@ -52,13 +53,13 @@ class ExportedProgram:
 
     def __init__(
         self,
-        root,
+        root: Module | dict[str, Any],
         graph: Graph,
         graph_signature: ExportGraphSignature,
         state_dict: dict[str, Any],
         range_constraints: dict,
         module_call_graph: list[ModuleCallEntry],
-        example_inputs=None,
+        example_inputs: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
         constants: dict[str, Any] | None = None,
     ):
         self._graph_module = GraphModule(root, graph)

@@ -10,13 +10,18 @@ import enum
 import importlib
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight.onnx import errors
 from rushlight.onnx.errors import OnnxExporterError
 from rushlight.refusals import rest_of
+
+if TYPE_CHECKING:
+    from rushlight.export import ExportedProgram
+    from rushlight.nn import Module
+    from rushlight.onnx._program import ONNXProgram
 
 __all__ = [
     "ONNXProgram",
@@ -65,9 +70,9 @@ def supported_ops() -> list[str]:
 
 
 def export(
-    model: Any,
+    model: Module | ExportedProgram,
     args: tuple[Any, ...] = (),
-    f: Any = None,
+    f: str | os.PathLike | None = None,
     *,
     kwargs: dict[str, Any] | None = None,
     verbose: bool | None = None,
@@ -76,7 +81,7 @@ def export(
     opset_version: int | None = None,
     dynamo: bool = True,
     external_data: bool = True,
-    dynamic_shapes: Any = None,
+    dynamic_shapes: dict[str, Any] | tuple[Any, ...] | list[Any] | None = None,
     custom_translation_table: dict[Callable, Callable] | None = None,
     report: bool = False,
     optimize: bool = True,
@@ -91,9 +96,9 @@ def export(
     operator_export_type: OperatorExportTypes = OperatorExportTypes.ONNX,
     do_constant_folding: bool = True,
     custom_opsets: Mapping[str, int] | None = None,
-    export_modules_as_functions: Any = False,
+    export_modules_as_functions: bool | Collection[type[Module]] = False,
     autograd_inlining: bool = True,
-):
+) -> ONNXProgram:
     """Write a model in ONNX's form.
 
     `model` is a module, with `args` and `kwargs` to call it with, or an

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator as python_operator
+import os
+from typing import TYPE_CHECKING
 
 import rushlight
 from rushlight import nn
@@ -14,10 +16,13 @@ from rushlight.onnx._operators.registry import find, wants
 from rushlight.onnx._reading import Limits, read
 from rushlight.onnx.errors import OnnxImporterError, UnsupportedOperatorError
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
 _LARGEST_LIST = 64  # whole numbers that are written into the graph instead of being read
 
 
-def load(model, trainable: bool = True):
+def load(model: str | os.PathLike | bytes | ModelProto, trainable: bool = True) -> GraphModule:
     """A :class:`~rushlight.fx.GraphModule` that does what an ONNX model does.
 
     `model` is a path, bytes, or a ``ModelProto``. Weights are parameters under their names (with

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight
 from rushlight.machine import np
 from rushlight.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from rushlight.export import ExportedProgram
 
 _LARGEST = 2**31 - 2**24  # bytes; a file of the format cannot be longer than 2 GiB
 _SMALL = 1024  # bytes; weights smaller than this stay in the model's own file
@@ -20,9 +25,11 @@ class ONNXProgram:
     Calling it runs the model by ONNX Runtime and gives a list of tensors.
     """
 
-    def __init__(self, model_proto, exported_program=None):
+    def __init__(
+        self, model_proto: ModelProto, exported_program: ExportedProgram | None = None
+    ) -> None:
         self.model_proto, self.exported_program = model_proto, exported_program
-        self._session = None
+        self._session: Any = None
 
     def __repr__(self) -> str:
         graph = self.model_proto.graph

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from time import perf_counter_ns
 
-from rushlight.profiler.events import time_text
+from rushlight.profiler.events import EventList, time_text
 from rushlight.profiler.profile import profile
 from rushlight.profiler.table import memory_text
 
@@ -15,7 +16,14 @@ _PHASES = ("data", "forward", "backward", "optimizer", "other")
 class StepReport:
     """Where the time of steps went: `phases` and `ops` in seconds a step; `str` is the report."""
 
-    def __init__(self, steps, seconds, phases, averages, advice):
+    def __init__(
+        self,
+        steps: int,
+        seconds: float,
+        phases: dict[str, float],
+        averages: EventList,
+        advice: list[str],
+    ) -> None:
         self.steps, self.seconds, self.phases = steps, seconds, phases
         self.averages, self.advice = averages, advice
         self.ops = {e.key: e.self_cpu_time_total / 1e6 / steps for e in averages}
@@ -43,7 +51,13 @@ class StepReport:
     __repr__ = __str__
 
 
-def where_does_my_step_go(step, data=None, *, steps: int = 5, warmup: int = 2) -> StepReport:
+def where_does_my_step_go(
+    step: Callable[..., object],
+    data: Iterable[object] | None = None,
+    *,
+    steps: int = 5,
+    warmup: int = 2,
+) -> StepReport:
     """Run ``step(batch)`` for batches of `data`, or ``step()`` without, and report what took time.
 
     Waiting for the next batch counts as data; nodes of the backward pass as backward; optimizers'

@@ -8,7 +8,7 @@ import os
 import socket
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import perf_counter_ns
 
 from rushlight.profiler.events import EventList, build_events
@@ -124,19 +124,19 @@ class profile:  # noqa: N801 - PyTorch's name
     def __init__(
         self,
         *,
-        activities=None,
-        schedule=None,
-        on_trace_ready=None,
+        activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[profile], object] | None = None,
         record_shapes: bool = False,
         profile_memory: bool = False,
         with_stack: bool = False,
         with_flops: bool = False,
         with_modules: bool = False,
-        experimental_config=None,
-        execution_trace_observer=None,
+        experimental_config: None = None,
+        execution_trace_observer: None = None,
         acc_events: bool = False,
         use_cuda: bool | None = None,
-        custom_trace_id_callback=None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
         post_processing_timeout_s: float | None = None,
     ):
         for name, value in (

@@ -7,6 +7,7 @@ from typing import Any
 class DisableTorchFunction(_DisableTorchFunction):
     def __enter__(self) -> Any: ...
     def __exit__(self, *exc: Any) -> Any: ...
+    interpreters: Any
 from rushlight.tensor.dispatch import DisableTorchFunction as DisableTorchFunctionSubclass
 from rushlight.futures import Future as Future
 class TensorType:

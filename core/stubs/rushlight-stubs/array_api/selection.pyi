@@ -8,17 +8,17 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import Self
 
-class UniqueAll(tuple[Any, ...]):
+class UniqueAll:
     def __new__(cls, values: Any, indices: Tensor, inverse_indices: Any, counts: Any) -> Self: ...
     values: Any
     indices: Any
     inverse_indices: Any
     counts: Any
-class UniqueCounts(tuple[Any, ...]):
+class UniqueCounts:
     def __new__(cls, values: Any, counts: Any) -> Self: ...
     values: Any
     counts: Any
-class UniqueInverse(tuple[Any, ...]):
+class UniqueInverse:
     def __new__(cls, values: Any, inverse_indices: Any) -> Self: ...
     values: Any
     inverse_indices: Any

@@ -7,7 +7,7 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import Self
 
-class UnpackedDualTensor(tuple[Any, ...]):
+class UnpackedDualTensor:
     def __new__(cls, primal: Any, tangent: Any) -> Self: ...
     primal: Any
     tangent: Any

@@ -9,7 +9,7 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import Self
 
-class _Edge(tuple[Any, ...]):
+class _Edge:
     def __new__(cls, node: Any, output_nr: Any, ownership_token: Any = ...) -> Self: ...
     node: Any
     output_nr: Any
@@ -34,7 +34,7 @@ class Node:
     values: Any
     versions: Any
     packed: _bool
-    def __init__(self, op: Any, edges: Any, numbers: Any, outputs: _int = ...) -> None: ...
+    def __init__(self, op: object, edges: Sequence[Any], numbers: Sequence[_int] | None, outputs: _int = ...) -> None: ...
     def name(self) -> _str: ...
     def __call__(self, *grads: Any) -> Any: ...
     @property

@@ -14,12 +14,26 @@ from typing import Any
 class Completed:
     def __init__(self, counts: Any, membership: Any) -> None: ...
     def get(self, key: _str, otherwise: _int) -> _int: ...
+    counts: Any
+    rank: Any
 class GroupMember:
     WORLD: Any
     NON_GROUP_MEMBER: _int
 class Job:
     def __init__(self) -> None: ...
     def done(self) -> Completed: ...
+    groups: dict[Any, Any]
+    generation: _int
+    count: _int
+    local_counts: dict[Any, Any]
+    control: Any
+    server: Any
+    mpi: Any
+    membership: Any
+    process: Any
+    failure: Any
+    issued: dict[Any, Any]
+    completed: dict[Any, Any]
 class RankGroup:
     def __init__(self, communicator: object, ranks: Sequence[_int], name: _str, backend: Backend, timeout: timedelta, store: Store | None = ..., description: _str = ...) -> None: ...
     def rank(self) -> _int: ...
@@ -35,6 +49,20 @@ class RankGroup:
     def message(self, sender: _int, receiver: _int) -> list[Any]: ...
     def obstacle(self, work: Work) -> _str | None: ...
     def absent(self, work: Work) -> _str: ...
+    communicator: object
+    ranks: list[Any]
+    group_name: _str
+    backend: Backend
+    timeout: timedelta
+    group_desc: Any
+    store: Store | None
+    rank_of: Any
+    number: _int
+    monitored: _int
+    outstanding: set[Any]
+    world_rank: Any
+    key: Any
+    of_devices: dict[Any, Any]
 def default_group() -> ProcessGroup: ...
 class group:
     ...

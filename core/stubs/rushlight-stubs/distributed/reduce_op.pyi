@@ -11,6 +11,7 @@ from typing import Self
 class PremultipliedSum:
     op: RedOpType
     def __init__(self, factor: _float) -> None: ...
+    factor: _float
 class RedOpType:
     def __call__(self, factor: _float) -> Any: ...
     SUM: RedOpType

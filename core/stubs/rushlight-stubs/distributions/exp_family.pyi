@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from rushlight.distributions.distribution import Distribution
-from typing import Any
+from rushlight.tensor.tensor import Tensor
 
 class ExponentialFamily(Distribution):
-    def entropy(self) -> Any: ...
+    def entropy(self) -> Tensor: ...

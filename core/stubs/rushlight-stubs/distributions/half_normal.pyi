@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 from rushlight.distributions.folded import Folded
-from typing import Any
+from rushlight.tensor.tensor import Tensor
 
 class HalfNormal(Folded):
     @property
-    def mean(self) -> Any: ...
+    def mean(self) -> Tensor: ...
     @property
-    def variance(self) -> Any: ...
+    def variance(self) -> Tensor: ...

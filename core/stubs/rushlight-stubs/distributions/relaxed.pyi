@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from rushlight._words import _bool
 from rushlight.distributions.transformed_distribution import TransformedDistribution
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Relaxed(TransformedDistribution):
@@ -10,6 +11,6 @@ class Relaxed(TransformedDistribution):
     @property
     def temperature(self) -> Any: ...
     @property
-    def logits(self) -> Any: ...
+    def logits(self) -> Tensor: ...
     @property
-    def probs(self) -> Any: ...
+    def probs(self) -> Tensor: ...

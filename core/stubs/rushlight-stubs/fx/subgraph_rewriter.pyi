@@ -10,11 +10,14 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import Self
 
-class Match(tuple[Any, ...]):
+class Match:
     def __new__(cls, anchor: Tensor, nodes_map: Any) -> Self: ...
     anchor: Any
     nodes_map: Any
 class ReplacedPatterns:
     def __init__(self, anchor: Node, nodes_map: dict[Node, Node], replacements: list[Node]) -> None: ...
+    anchor: Node
+    nodes_map: dict[Node, Node]
+    replacements: list[Node]
 def replace_pattern(gm: GraphModule, pattern: Callable[..., Any], replacement: Callable[..., Any]) -> list[Match]: ...
 def replace_pattern_with_filters(gm: GraphModule, pattern: Any, replacement: Any = ..., match_filters: Any = ..., ignore_literals: _bool = ..., replacement_callback: Any = ..., node_name_match: _str = ...) -> list[ReplacedPatterns]: ...

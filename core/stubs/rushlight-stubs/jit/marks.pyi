@@ -7,7 +7,7 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import Self
 
-class Attribute(tuple[Any, ...]):
+class Attribute:
     def __new__(cls, value: Tensor, type: Any) -> Self: ...
     value: Any
     type: Any

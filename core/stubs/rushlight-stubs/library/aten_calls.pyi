@@ -6,7 +6,7 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import Self
 
-class AtenCall(tuple[Any, ...]):
+class AtenCall:
     def __new__(cls, target: Tensor, args: Any, kwargs: Any, writes: _bool = ...) -> Self: ...
     target: Any
     args: Any

@@ -18,3 +18,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def log_prob(self, input: Any) -> Any: ...
     def predict(self, input: Any) -> Any: ...
     def __call__(self, input: Tensor, target: Tensor) -> Any: ...
+    in_features: _int
+    n_classes: _int
+    cutoffs: list[Any]
+    div_value: _float
+    head_bias: _bool
+    shortlist_size: Any
+    n_clusters: Any
+    head_size: Any
+    head: Any
+    tail: Any

@@ -9,6 +9,14 @@ class BackwardHook:
     def __init__(self, module: Module, user_hooks: Any, user_pre_hooks: Any) -> None: ...
     def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]: ...
     def setup_output_hook(self, output: Any) -> Any: ...
+    module: Module
+    user_hooks: Any
+    user_pre_hooks: Any
+    grad_outputs: Any
+    input_places: Any
+    output_places: Any
+    n_inputs: Any
+    n_outputs: Any
 class BackwardHookFunction(Function):
     @staticmethod
     def forward(ctx: Any, *tensors: Any) -> Any: ...

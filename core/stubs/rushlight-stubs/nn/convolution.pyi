@@ -9,6 +9,7 @@ from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.nn.module import Module
 from rushlight.tensor.tensor import Tensor
+from typing import Any
 
 class _Convolution(Module):
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int], padding: _int | _str | Sequence[_int], dilation: _int | Sequence[_int], groups: _int, bias: _bool, padding_mode: _str, output_padding: _int | Sequence[_int], device: DeviceLike, dtype: _dtype) -> None: ...
@@ -16,6 +17,17 @@ class _Convolution(Module):
     def forward(self, input: Tensor) -> Tensor: ...
     def extra_repr(self) -> _str: ...
     def __call__(self, input: Tensor) -> Tensor: ...
+    weight: Tensor
+    bias: Tensor | None
+    kernel_size: tuple[_int, ...]
+    stride: tuple[_int, ...]
+    dilation: tuple[_int, ...]
+    padding: _str | tuple[_int, ...]
+    in_channels: _int
+    out_channels: _int
+    groups: _int
+    padding_mode: _str
+    output_padding: Any
 class _Forward(_Convolution):
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = ..., padding: _int | _str | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., bias: _bool = ..., padding_mode: _str = ..., device: DeviceLike | None = ..., dtype: _dtype | None = ...) -> None: ...
 class _Transpose(_Convolution):

@@ -21,6 +21,7 @@ from rushlight.nn.normalization import BatchNorm3d
 from rushlight.nn.normalization import InstanceNorm1d
 from rushlight.nn.normalization import InstanceNorm2d
 from rushlight.nn.normalization import InstanceNorm3d
+from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import Parameter
 from rushlight.tensor.tensor import Tensor
 from typing import Any
@@ -28,12 +29,16 @@ from typing import Self
 
 class _Uninitialized:
     def materialize(self, shape: Any, device: DeviceLike | None = ..., dtype: _dtype | None = ...) -> Any: ...
-    @property
-    def shape(self) -> Any: ...
+    shape: Size
     def share_memory_(self) -> Any: ...
+    data: Any
 class _LazyConvolution(LazyModuleMixin):
     def reset_parameters(self) -> None: ...
     def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> Any: ...
+    weight: Any
+    out_channels: Any
+    bias: Any
+    in_channels: Any
 class _LazyForward(_LazyConvolution):
     def __init__(self, out_channels: _int, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = ..., padding: _int | _str | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., bias: _bool = ..., padding_mode: _str = ..., device: DeviceLike | None = ..., dtype: _dtype | None = ...) -> None: ...
 class _LazyTransposed(_LazyConvolution):
@@ -42,6 +47,14 @@ class _LazyNorm(LazyModuleMixin):
     def __init__(self, eps: _float = ..., momentum: _float = ..., affine: _bool | None = ..., track_running_stats: _bool | None = ..., device: DeviceLike | None = ..., dtype: _dtype | None = ..., *, bias: _bool = ...) -> None: ...
     def reset_parameters(self) -> None: ...
     def initialize_parameters(self, input: Any) -> Any: ...
+    affine: Any
+    track_running_stats: Any
+    weight: Any
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
+    bias: Any
+    num_features: Any
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     ...
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):

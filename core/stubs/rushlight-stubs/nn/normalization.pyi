@@ -9,6 +9,7 @@ from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.nn.module import Module
+from rushlight.tensor.tensor import Parameter
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
@@ -17,6 +18,16 @@ class _BatchStatistics(Module):
     def reset_running_stats(self) -> Any: ...
     def reset_parameters(self) -> None: ...
     def extra_repr(self) -> _str: ...
+    weight: Tensor
+    bias: Tensor
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+    num_features: _int
+    eps: _float
+    momentum: _float
+    affine: _bool
+    track_running_stats: _bool
 class _BatchNorm(_BatchStatistics):
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Tensor) -> Tensor: ...
@@ -35,6 +46,12 @@ class GroupNorm(Module):
     def forward(self, input: Tensor) -> Tensor: ...
     def extra_repr(self) -> _str: ...
     def __call__(self, input: Tensor) -> Tensor: ...
+    num_groups: _int
+    num_channels: _int
+    eps: _float
+    affine: _bool
+    weight: Parameter
+    bias: Parameter
 class InstanceNorm1d(_InstanceNorm):
     ...
 class InstanceNorm2d(_InstanceNorm):
@@ -47,8 +64,17 @@ class LayerNorm(Module):
     def forward(self, input: Tensor) -> Tensor: ...
     def extra_repr(self) -> _str: ...
     def __call__(self, input: Tensor) -> Tensor: ...
+    normalized_shape: tuple[Any, ...]
+    eps: _float
+    elementwise_affine: _bool
+    weight: Parameter
+    bias: Parameter
 class RMSNorm(Module):
     def __init__(self, normalized_shape: _int | Sequence[_int], eps: _float | None = ..., elementwise_affine: _bool = ..., device: DeviceLike | None = ..., dtype: _dtype | None = ...) -> None: ...
     def forward(self, x: Any) -> Tensor: ...
     def extra_repr(self) -> _str: ...
     def __call__(self, x: Any) -> Tensor: ...
+    normalized_shape: tuple[Any, ...]
+    eps: _float | None
+    elementwise_affine: _bool
+    weight: Parameter

@@ -8,6 +8,7 @@ from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.nn.module import Module
+from rushlight.tensor.tensor import Parameter
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
@@ -40,11 +41,26 @@ class RNNBase(Module):
     def check_input(self, input: Any, batch_sizes: Any) -> Any: ...
     def permute_hidden(self, hx: Any, permutation: Any) -> Any: ...
     def extra_repr(self) -> _str: ...
+    mode: _str
+    input_size: _int
+    hidden_size: _int
+    num_layers: _int
+    bias: _bool
+    batch_first: _bool
+    dropout: _float
+    bidirectional: _bool
+    proj_size: _int
 class RNNCell(RNNCellBase):
     def __init__(self, input_size: _int, hidden_size: _int, bias: _bool = ..., nonlinearity: _str = ..., device: DeviceLike | None = ..., dtype: _dtype | None = ...) -> None: ...
     def forward(self, input: Tensor, hx: Any = ...) -> Any: ...
     def __call__(self, input: Tensor, hx: Any = ...) -> Any: ...
+    nonlinearity: _str
 class RNNCellBase(Module):
     def __init__(self, input_size: _int, hidden_size: _int, bias: _bool, num_chunks: _int, device: DeviceLike | None = ..., dtype: _dtype | None = ...) -> None: ...
     def reset_parameters(self) -> None: ...
     def extra_repr(self) -> _str: ...
+    input_size: _int
+    hidden_size: _int
+    bias: _bool
+    weight_ih: Parameter
+    weight_hh: Parameter

@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from rushlight._words import Number
+from collections.abc import Iterable
 from rushlight._words import _bool
 from rushlight._words import _int
 from rushlight._words import _str
-from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 from rushlight.profiler.profile import ProfilerAction as ProfilerAction
@@ -17,4 +16,4 @@ from rushlight.profiler.ranges import record_function as record_function
 def schedule(*, wait: _int, warmup: _int, active: _int, repeat: _int = ..., skip_first: _int = ..., skip_first_wait: _int = ...) -> Callable[..., Any]: ...
 def supported_activities() -> set[ProfilerActivity]: ...
 def tensorboard_trace_handler(dir_name: _str, worker_name: _str | None = ..., use_gzip: _bool = ...) -> Callable[..., Any]: ...
-def where_does_my_step_go(step: Number | Tensor, data: Any = ..., *, steps: _int = ..., warmup: _int = ...) -> StepReport: ...
+def where_does_my_step_go(step: Callable[..., object], data: Iterable[object] | None = ..., *, steps: _int = ..., warmup: _int = ...) -> StepReport: ...

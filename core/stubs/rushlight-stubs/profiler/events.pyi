@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from rushlight._words import Number
 from rushlight._words import _bool
+from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.tensor.tensor import Tensor
@@ -50,11 +51,40 @@ class FunctionEvent(_Times):
     def cpu_memory_usage(self) -> Any: ...
     @property
     def self_cpu_memory_usage(self) -> Any: ...
+    id: Any
+    name: Any
+    key: Any
+    category: Any
+    thread: Any
+    fwd_thread: Any
+    time_range: Any
+    input_shapes: Any
+    stack: Any
+    flops: Any
+    own_bytes: Any
+    sequence_nr: Any
+    cpu_children: list[Any]
+    cpu_parent: Any
+    kernels: list[Any]
 class FunctionEventAvg(_Times):
     def __init__(self) -> None: ...
     def add(self, other: Any) -> Any: ...
+    key: Any
+    input_shapes: Any
+    stack: Any
+    scope: Any
+    count: _int
+    cpu_time_total: _float
+    self_cpu_time_total: _float
+    cpu_memory_usage: _int
+    self_cpu_memory_usage: _int
+    flops: _int
+    is_user_annotation: _bool
+    cpu_children: list[Any]
 class Interval:
     def __init__(self, start: Number | Tensor, end: Number | Tensor) -> None: ...
     def elapsed_us(self) -> Any: ...
+    start: Number | Tensor
+    end: Number | Tensor
 def build_events(recorder: Any) -> EventList: ...
 def time_text(microseconds: Any) -> _str: ...

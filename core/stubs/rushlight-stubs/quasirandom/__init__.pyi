@@ -5,6 +5,7 @@ from rushlight._words import _bool
 from rushlight._words import _dtype
 from rushlight._words import _int
 from rushlight.tensor.tensor import Tensor
+from typing import Any
 
 class SobolEngine:
     MAXBIT: _int
@@ -14,3 +15,10 @@ class SobolEngine:
     def draw_base2(self, m: _int, out: Tensor | None = ..., dtype: _dtype | None = ...) -> Tensor: ...
     def fast_forward(self, n: _int) -> SobolEngine: ...
     def reset(self) -> SobolEngine: ...
+    seed: _int | None
+    scramble: _bool
+    dimension: _int
+    sobolstate: Any
+    quasi: Any
+    num_generated: _int
+    shift: Any

@@ -7,7 +7,7 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import Self
 
-class Followers(tuple[Any, ...]):
+class Followers:
     def __new__(cls, score: Any, before: Any, state: Any, node: Any, token: Any, parent: Any, word: Any, blank: _int, words: Any) -> Self: ...
     score: Any
     before: Any
@@ -21,4 +21,6 @@ class Followers(tuple[Any, ...]):
 class PrefixTree:
     def __init__(self, starts: Any, tokens: Any, nodes: Any, best: Any, label_starts: Any, labels: Any) -> None: ...
     def followers(self, hypotheses: Any, heard: Any, tried: Any, silence: Any, blank: _int, unknown: _int = ..., weight: _float = ...) -> Followers: ...
+    nodes: Any
+    tokens: Any
 def best_rows(score: Any, key: Tensor, most: _int, threshold: _float = ...) -> Any: ...

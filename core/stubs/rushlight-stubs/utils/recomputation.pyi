@@ -9,3 +9,14 @@ class Part:
     def __init__(self, function: Any, args: Any, kwargs: Any, surroundings: Any, second: Any, check: Any, early_stop: Any, debug: Any) -> None: ...
     def run(self, args: Any, first: Any) -> Any: ...
     def opened(self, place: Any) -> Any: ...
+    function: Any
+    kwargs: Any
+    surroundings: Any
+    second: Any
+    check: Any
+    early_stop: Any
+    logs: Any
+    places: list[Any]
+    forms: list[Any]
+    args: Any
+    others: Any

@@ -1,6 +1,9 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from rushlight._words import _bool
 from rushlight.tensor.tensor import Tensor
 from typing import Any
@@ -16,4 +19,6 @@ class CheckpointPolicy:
     def __new__(cls, value: Tensor) -> Self: ...
 class SelectiveCheckpointContext:
     def __init__(self, *, is_recompute: _bool, op_output: object = ...) -> None: ...
-def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: _bool = ...) -> Any: ...
+    is_recompute: _bool
+    op_output: object
+def create_selective_checkpoint_contexts(policy_fn_or_list: Callable[..., Any] | Sequence[Callable[..., Any]], allow_cache_entry_mutation: _bool = ...) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]: ...

@@ -17,4 +17,9 @@ class LayerSummary:
     trainable: Any
 class ModelSummary:
     def __init__(self, rows: Any, model: Any) -> None: ...
+    rows: Any
+    total_parameters: Any
+    trainable_parameters: Any
+    parameter_bytes: Any
+    multiply_adds: Any
 def summarize(model: Any, *inputs: Any, depth: _int | None = ..., **keywords: Any) -> ModelSummary: ...

@@ -9,6 +9,7 @@ from typing import Any
 from rushlight.serialization.save import _Layout
 from rushlight.tensor.layout import strided
 from rushlight.tensor.memory_format import contiguous_format
+from rushlight.tensor.shape import Size
 
 __all__ = [
     "BytesStorageMetadata", "ChunkStorageMetadata", "Metadata", "MetadataIndex", "StorageMeta",
@@ -46,8 +47,8 @@ class TensorProperties:
 class ChunkStorageMetadata:
     """A part of a tensor that is stored as one: where it begins and how large it is."""
 
-    offsets: Any
-    sizes: Any
+    offsets: Size
+    sizes: Size
 
 
 @dataclass

@@ -141,7 +141,7 @@ _groups: dict = {}
 
 def async_save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None,
                process_group=None, async_checkpointer_type=None, async_stager=None, no_dist=False,
-               use_collectives=True) -> Future:  # fmt: skip
+               use_collectives=True) -> Future[Metadata]:  # fmt: skip
     """Copy a state dict and save the copy in a thread; returns a future of the metadata.
 
     The state dict may be changed as soon as this returns. Start the next saving when the future is

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rushlight import nn
 from rushlight.autograd.mode import no_grad
+from rushlight.devices import device
 from rushlight.distributed import collectives
 from rushlight.distributed.device_mesh import DeviceMesh
 from rushlight.distributed.fsdp import optimizer_states as states
 from rushlight.distributed.fsdp.api import *  # noqa: F403
 from rushlight.distributed.fsdp.api import (
+    BackwardPrefetch,
+    CPUOffload,
     FullOptimStateDictConfig,
     FullStateDictConfig,
+    MixedPrecision,
     ShardedOptimStateDictConfig,
     ShardedStateDictConfig,
     ShardingStrategy,
@@ -39,11 +44,14 @@ from rushlight.distributed.fsdp.preparing import (
 from rushlight.distributed.fsdp.sharded_parameters import ShardedParameters
 from rushlight.distributed.fsdp.whole_parameters import whole_parameters
 from rushlight.distributed.fsdp.wrap import (
+    CustomPolicy,
+    ModuleWrapPolicy,
     _or_policy,
     _Policy,
     _wrap_module_cls_individually,
     wrap_inside,
 )
+from rushlight.distributed.process_group import ProcessGroup
 from rushlight.distributed.tensor.dtensor import DTensor
 from rushlight.distributed.wrappers import SHARDED, Wrapper, clean_name
 
@@ -85,23 +93,23 @@ class FullyShardedDataParallel(Wrapper):
 
     def __init__(
         self,
-        module,
-        process_group=None,
-        sharding_strategy=None,
-        cpu_offload=None,
-        auto_wrap_policy=None,
-        backward_prefetch=None,
-        mixed_precision=None,
-        ignored_modules=None,
-        param_init_fn=None,
-        device_id=None,
-        sync_module_states=False,
-        forward_prefetch=False,
-        limit_all_gathers=True,
-        use_orig_params=False,
-        ignored_states=None,
-        device_mesh=None,
-    ):
+        module: nn.Module,
+        process_group: ProcessGroup | None = None,
+        sharding_strategy: ShardingStrategy | None = None,
+        cpu_offload: CPUOffload | None = None,
+        auto_wrap_policy: Callable[..., bool] | ModuleWrapPolicy | CustomPolicy | None = None,
+        backward_prefetch: BackwardPrefetch | None = None,
+        mixed_precision: MixedPrecision | None = None,
+        ignored_modules: Iterable[nn.Module] | None = None,
+        param_init_fn: Callable[[nn.Module], object] | None = None,
+        device_id: int | device | None = None,
+        sync_module_states: bool = False,
+        forward_prefetch: bool = False,
+        limit_all_gathers: bool = True,
+        use_orig_params: bool = False,
+        ignored_states: Iterable[nn.Parameter] | Iterable[nn.Module] | None = None,
+        device_mesh: DeviceMesh | None = None,
+    ) -> None:
         super().__init__()
         self.sharding_strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
         self.mixed_precision = mixed_precision

@@ -12,7 +12,8 @@ from rushlight.distributed.fsdp.sharded_parameters import ShardedParameters
 from rushlight.distributed.groups import default_group
 from rushlight.distributed.tensor.dtensor import DTensor
 from rushlight.dtypes import dtype
-from rushlight.tensor.tensor import Tensor
+from rushlight.nn.module import Module
+from rushlight.tensor.tensor import Parameter, Tensor
 from rushlight.utils._pytree import tree_map
 from rushlight.utils.checkpoint import BEFORE_SECOND_RUN
 
@@ -116,8 +117,16 @@ def cast(values, dtype):
     return tree_map(one, values)
 
 
-def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placement_fn=None,
-                mp_policy=None, offload_policy=None, ignored_params=None):  # fmt: skip
+def fully_shard(
+    module: Module,
+    *,
+    mesh: DeviceMesh | None = None,
+    reshard_after_forward: bool | int | None = None,
+    shard_placement_fn: None = None,
+    mp_policy: MixedPrecisionPolicy | None = None,
+    offload_policy: object = None,
+    ignored_params: set[Parameter] | None = None,
+):
     """Divide a module's parameters among ranks: each holds its rows of every parameter.
 
     Call it for the layers and then for the whole model. The parameters of one call become whole

@@ -8,18 +8,19 @@ from rushlight._words import _int
 from rushlight._words import _layout
 from rushlight._words import _memory_format
 from rushlight._words import _str
+from rushlight.tensor.shape import Size
 from typing import Any
 
 class BytesStorageMetadata:
     def __init__(self) -> None: ...
 class ChunkStorageMetadata:
-    def __init__(self, offsets: Any, sizes: Any) -> None: ...
+    def __init__(self, offsets: Size, sizes: Size) -> None: ...
 class Metadata:
     planner_data: Any
     storage_data: Any
     storage_meta: Any
     version: Any
-    def __init__(self, state_dict_metadata: dict[Any, Any], planner_data: Any = ..., storage_data: Any = ..., storage_meta: StorageMeta | None = ..., version: _str | None = ...) -> None: ...
+    def __init__(self, state_dict_metadata: dict[Any, Any], planner_data: object = ..., storage_data: object = ..., storage_meta: StorageMeta | None = ..., version: _str | None = ...) -> None: ...
 class MetadataIndex:
     offset: Any
     index: Any
@@ -35,5 +36,6 @@ class TensorProperties:
     memory_format: Any
     pin_memory: _bool
     def __init__(self, dtype: _dtype, layout: _layout = ..., requires_grad: _bool = ..., memory_format: _memory_format = ..., pin_memory: _bool = ...) -> None: ...
+    dtype: Any
 class TensorStorageMetadata:
     def __init__(self, properties: TensorProperties, size: _int | Sequence[_int], chunks: list[Any]) -> None: ...

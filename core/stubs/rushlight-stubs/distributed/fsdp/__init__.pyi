@@ -1,8 +1,11 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import _bool
+from rushlight._words import _int
+from rushlight.distributed.device_mesh import DeviceMesh
 from rushlight.nn.module import Module
-from typing import Any
+from rushlight.tensor.tensor import Parameter
 
 from rushlight.distributed.fsdp.api import BackwardPrefetch as BackwardPrefetch
 from rushlight.distributed.fsdp.api import CPUOffload as CPUOffload
@@ -22,4 +25,4 @@ from rushlight.distributed.fsdp.api import ShardingStrategy as ShardingStrategy
 from rushlight.distributed.fsdp.api import StateDictConfig as StateDictConfig
 from rushlight.distributed.fsdp.api import StateDictSettings as StateDictSettings
 from rushlight.distributed.fsdp.api import StateDictType as StateDictType
-def fully_shard(module: Module, *, mesh: Any = ..., reshard_after_forward: Any = ..., shard_placement_fn: Any = ..., mp_policy: Any = ..., offload_policy: Any = ..., ignored_params: Any = ...) -> Any: ...
+def fully_shard(module: Module, *, mesh: DeviceMesh | None = ..., reshard_after_forward: _bool | _int | None = ..., shard_placement_fn: None = ..., mp_policy: MixedPrecisionPolicy | None = ..., offload_policy: object = ..., ignored_params: set[Parameter] | None = ...) -> FSDPModule: ...

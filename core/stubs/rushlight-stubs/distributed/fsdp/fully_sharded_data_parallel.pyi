@@ -1,11 +1,22 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from rushlight._words import _bool
+from rushlight._words import _device
 from rushlight._words import _float
+from rushlight._words import _int
 from rushlight._words import _str
+from rushlight.devices import device
+from rushlight.distributed.device_mesh import DeviceMesh
+from rushlight.distributed.fsdp.wrap import CustomPolicy
+from rushlight.distributed.fsdp.wrap import ModuleWrapPolicy
+from rushlight.distributed.process_group import ProcessGroup
 from rushlight.distributed.wrappers import Wrapper
 from rushlight.nn.module import Module
+from rushlight.tensor.tensor import Parameter
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
@@ -14,12 +25,12 @@ from rushlight.distributed.fsdp.api import CPUOffload as CPUOffload
 from rushlight.distributed.fsdp.api import FullOptimStateDictConfig as FullOptimStateDictConfig
 from rushlight.distributed.fsdp.api import FullStateDictConfig as FullStateDictConfig
 class FullyShardedDataParallel(Wrapper):
-    def __init__(self, module: Module, process_group: Any = ..., sharding_strategy: Any = ..., cpu_offload: Any = ..., auto_wrap_policy: Any = ..., backward_prefetch: Any = ..., mixed_precision: Any = ..., ignored_modules: Any = ..., param_init_fn: Any = ..., device_id: Any = ..., sync_module_states: _bool = ..., forward_prefetch: _bool = ..., limit_all_gathers: _bool = ..., use_orig_params: _bool = ..., ignored_states: Any = ..., device_mesh: Any = ...) -> None: ...
+    def __init__(self, module: Module, process_group: ProcessGroup | None = ..., sharding_strategy: ShardingStrategy | None = ..., cpu_offload: CPUOffload | None = ..., auto_wrap_policy: Callable[..., _bool] | ModuleWrapPolicy | CustomPolicy | None = ..., backward_prefetch: BackwardPrefetch | None = ..., mixed_precision: MixedPrecision | None = ..., ignored_modules: Iterable[Module] | None = ..., param_init_fn: Callable[[Module], object] | None = ..., device_id: _int | _device | None = ..., sync_module_states: _bool = ..., forward_prefetch: _bool = ..., limit_all_gathers: _bool = ..., use_orig_params: _bool = ..., ignored_states: Iterable[Parameter] | Iterable[Module] | None = ..., device_mesh: DeviceMesh | None = ...) -> None: ...
     @property
     def module(self) -> Any: ...
     def forward(self, *args: Any, **kwargs: Any) -> Tensor: ...
     def check_is_root(self) -> _bool: ...
-    def no_sync(self) -> Any: ...
+    def no_sync(self) -> AbstractContextManager[Any]: ...
     def clip_grad_norm_(self, max_norm: _float, norm_type: _float = ...) -> Any: ...
     def register_comm_hook(self, state: Any, hook: Any) -> Any: ...
     def named_parameters(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -34,7 +45,7 @@ class FullyShardedDataParallel(Wrapper):
     @staticmethod
     def get_state_dict_type(module: Module) -> StateDictSettings: ...
     @staticmethod
-    def state_dict_type(module: Module, state_dict_type: Any, state_dict_config: Any = ..., optim_state_dict_config: Any = ...) -> Any: ...
+    def state_dict_type(module: Module, state_dict_type: Any, state_dict_config: Any = ..., optim_state_dict_config: Any = ...) -> AbstractContextManager[Any]: ...
     @staticmethod
     def settings_of_parts() -> StateDictSettings: ...
     def state_dict(self, *args: Any, destination: Any = ..., prefix: _str = ..., keep_vars: _bool = ...) -> Any: ...
@@ -55,6 +66,9 @@ class FullyShardedDataParallel(Wrapper):
     @staticmethod
     def rekey_optim_state_dict(optim_state_dict: Any, optim_state_key_type: Any, model: Any, optim_input: Any = ..., optim: Any = ...) -> dict[Any, Any]: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    sharding_strategy: Any
+    mixed_precision: MixedPrecision | None
+    process_group: Any
 from rushlight.distributed.fsdp.api import LocalOptimStateDictConfig as LocalOptimStateDictConfig
 from rushlight.distributed.fsdp.api import LocalStateDictConfig as LocalStateDictConfig
 from rushlight.distributed.fsdp.api import MixedPrecision as MixedPrecision

@@ -3,8 +3,11 @@ from __future__ import annotations
 
 from rushlight._words import _bool
 from rushlight._words import _dtype
+from rushlight._words import _int
+from rushlight.distributed.device_mesh import DeviceMesh
 from rushlight.dtypes import dtype
 from rushlight.nn.module import Module
+from rushlight.tensor.tensor import Parameter
 from typing import Any
 
 class FSDPModule:
@@ -20,4 +23,4 @@ class MixedPrecisionPolicy:
     output_dtype: Any
     cast_forward_inputs: _bool
     def __init__(self, param_dtype: _dtype | None = ..., reduce_dtype: _dtype | None = ..., output_dtype: _dtype | None = ..., cast_forward_inputs: _bool = ...) -> None: ...
-def fully_shard(module: Module, *, mesh: Any = ..., reshard_after_forward: Any = ..., shard_placement_fn: Any = ..., mp_policy: Any = ..., offload_policy: Any = ..., ignored_params: Any = ...) -> Any: ...
+def fully_shard(module: Module, *, mesh: DeviceMesh | None = ..., reshard_after_forward: _bool | _int | None = ..., shard_placement_fn: None = ..., mp_policy: MixedPrecisionPolicy | None = ..., offload_policy: object = ..., ignored_params: set[Parameter] | None = ...) -> FSDPModule: ...

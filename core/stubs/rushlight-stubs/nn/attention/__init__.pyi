@@ -1,6 +1,7 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from rushlight._words import _bool
 from rushlight.tensor.tensor import Tensor
 from typing import Any
@@ -14,4 +15,4 @@ class SDPBackend:
     CUDNN_ATTENTION: SDPBackend
     OVERRIDEABLE: SDPBackend
     def __new__(cls, value: Tensor) -> Self: ...
-def sdpa_kernel(backends: Any, set_priority: _bool = ...) -> Any: ...
+def sdpa_kernel(backends: Any, set_priority: _bool = ...) -> AbstractContextManager[Any]: ...

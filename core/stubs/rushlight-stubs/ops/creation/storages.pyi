@@ -15,7 +15,8 @@ from rushlight import ByteStorage as ByteStorage
 from rushlight import CharStorage as CharStorage
 from rushlight import ComplexDoubleStorage as ComplexDoubleStorage
 from rushlight import ComplexFloatStorage as ComplexFloatStorage
-from rushlight import ComplexHalfStorage as ComplexHalfStorage
+class ComplexHalfStorage:
+    dtype: Any
 from rushlight import DoubleStorage as DoubleStorage
 from rushlight import FloatStorage as FloatStorage
 from rushlight import HalfStorage as HalfStorage

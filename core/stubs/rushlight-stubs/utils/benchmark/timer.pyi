@@ -18,6 +18,14 @@ class Measurement:
     def iqr(self) -> _float: ...
     @property
     def title(self) -> _str: ...
+    number_per_run: Any
+    raw_times: Any
+    num_threads: Any
+    stmt: Any
+    label: Any
+    sub_label: Any
+    description: Any
+    env: Any
 class Timer:
     def __init__(self, stmt: _str = ..., setup: _str = ..., global_setup: _str = ..., timer: Any = ..., globals: dict[_str, Any] | None = ..., label: _str | None = ..., sub_label: _str | None = ..., description: _str | None = ..., env: _str | None = ..., num_threads: _int = ..., language: _str = ...) -> None: ...
     def timeit(self, number: _int = ...) -> Measurement: ...

@@ -7,3 +7,7 @@ from typing import Any
 class _BaseDatasetFetcher:
     def __init__(self, dataset: Any, auto_collation: Any, collate_fn: Any, drop_last: _bool) -> None: ...
     def fetch(self, possibly_batched_index: Any) -> Any: ...
+    dataset: Any
+    auto_collation: Any
+    collate_fn: Any
+    drop_last: _bool

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from rushlight._words import _bool
+from rushlight._words import _int
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
@@ -9,6 +10,19 @@ class Position:
     def __init__(self, loader: Any) -> None: ...
     def take_over(self, resumption: Any) -> None: ...
     def main_state(self) -> dict[Any, Any]: ...
+    start: dict[Any, Any]
+    draws_seed: _bool
+    base_seed: Any
+    length: Any
+    yielded: _int
+    finished: _bool
+    drawn: _int
+    ahead: list[Any]
+    sampler_state: Any
+    workers: Any
+    last_worker: Any
+    fetcher: Any
+    skipped_ahead: Any
 class Resumption:
     def __init__(self, loader: Any, state: Any) -> None: ...
     def rewind(self) -> None: ...
@@ -18,6 +32,12 @@ class Resumption:
     def skipped(self, iterator: Any) -> Any: ...
     def stream(self, batch: Any) -> dict[Any, Any]: ...
     def worker(self, number: Any, batch: Any) -> dict[Any, Any]: ...
+    main: Any
+    finished: Any
+    loader: Any
+    workers: Any
+    last_worker: Any
+    own: Any
 def is_stateful(value: Tensor) -> _bool: ...
 def load_dataset_state(dataset: Any, state: Any) -> None: ...
 def own_generators(loader: Any) -> list[Any]: ...
@@ -28,3 +48,4 @@ class stream_state:
     def capture(fetcher: Any) -> dict[Any, Any]: ...
     @staticmethod
     def restore(fetcher: Any, saved: Any) -> None: ...
+    ended: Any

@@ -1,0 +1,9 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from rushlight._words import _int
+
+def is_available() -> _bool: ...
+def is_built() -> _bool: ...
+def is_macos_or_newer(major: _int, minor: _int) -> _bool: ...
