@@ -10,7 +10,7 @@ import functools
 
 from rushlight._dynamo.backends.registry import lookup_backend
 from rushlight.capture.entry import NOT_TAKEN, WholeGraphs
-from rushlight.capture.handing import Backend, HandedGraphs
+from rushlight.capture.handing import Backend, HandedGraphs, Pieces
 from rushlight.chains import chained
 from rushlight.compiler import get_default_backend, stances
 from rushlight.nn.module import Module
@@ -45,8 +45,9 @@ def compile(
     - `dynamic`: accepted; a graph is always made for the sizes at hand.
     - `name`: accepted; graphs are called after the function.
     - `disable`: return the model as it is.
-    - `recompile_limit`: how many graphs there may be before the function runs as it is; None for
-      ``_dynamo.config.recompile_limit`` for arguments of one kind.
+    - `recompile_limit`: how many graphs there may be before the function runs as it is, of each
+      part where it is cut at a graph break; None for ``_dynamo.config.recompile_limit`` for
+      arguments of one kind.
     - `isolate_recompiles`: accepted; every call of :func:`compile` has graphs of its own.
     - `shapes_spec`: None; graphs are made for the sizes at hand.
 
@@ -119,10 +120,9 @@ def _backend_of(backend, mode, options):
 def _graphs_of(function, fullgraph, freezing, backend, limit):
     """The graphs of a function, which a :class:`Backend` compiles, or for None the ordinary one; at
     most `limit` of them."""
-    if backend is None:
-        found = WholeGraphs(function, fullgraph, freezing)
-    else:
-        found = HandedGraphs(function, fullgraph, backend)
+    if backend is not None:
+        return HandedGraphs(function, fullgraph, backend, Pieces(backend, limit=limit))
+    found = WholeGraphs(function, fullgraph, freezing)
     found.limit = limit
     return found
 

@@ -15,7 +15,7 @@ import warnings
 from types import FunctionType, MethodType
 from typing import NamedTuple
 
-from rushlight._dynamo import config, exc
+from rushlight._dynamo import exc
 from rushlight.amp.mode import paused
 from rushlight.capture.breaks import BreakError
 from rushlight.capture.entry import BEFORE_LEAVES, NOT_TAKEN, Entry, WholeGraphs
@@ -52,6 +52,7 @@ class HandedGraphs(WholeGraphs):
         self.backend, self.is_part = backend, is_part
         self.pieces = Pieces(backend) if pieces is None else pieces
         super().__init__(function, fullgraph)
+        self.limit = self.pieces.limit
 
     def reset(self):
         """Forget everything that was captured."""
@@ -88,7 +89,7 @@ class HandedGraphs(WholeGraphs):
                 return entry.run(leaves)
         if not stances.now().captures:
             return NOT_TAKEN
-        if len(entries) >= config.recompile_limit:
+        if len(entries) >= self.most_of_kind():
             self._stop(entries, form)
             return NOT_TAKEN
         entry = self._free(form, differing, args, kwargs)
@@ -115,7 +116,7 @@ class HandedGraphs(WholeGraphs):
 
     def most(self):
         """A number that was read outside of graphs is another one at every call."""
-        return config.recompile_limit if self.is_part else super().most()
+        return self.most_of_kind() if self.is_part else super().most()
 
     def in_parts(self, kind, args, kwargs):
         """The result of a call by the graphs before and behind what is none; `kind` is None where
@@ -153,10 +154,10 @@ class HandedGraphs(WholeGraphs):
 
 class Pieces:
     """The functions that run by themselves around what is no part of a graph; `reasons`: where to
-    note breaks, or None."""
+    note breaks, or None; `limit`: of the graphs of each, or None for that of the settings."""
 
-    def __init__(self, backend, reasons=None):
-        self.backend, self.reasons, self.functions = backend, reasons, {}
+    def __init__(self, backend, reasons=None, limit=None):
+        self.backend, self.reasons, self.limit, self.functions = backend, reasons, limit, {}
 
     def note(self, error):
         """Note a break."""
