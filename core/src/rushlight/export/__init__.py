@@ -73,12 +73,16 @@ def export(
             :class:`Dim`, ``Dim.AUTO``, ``Dim.DYNAMIC``, ``Dim.STATIC`` or None; for structures of
             tensors a structure of these. Or a :class:`ShapesCollection`.
         strict: accepted; both values do the same.
+        preserve_module_call_signature: empty; of the model alone is it known how it is called.
+        prefer_deferred_runtime_asserts_over_guards: False; what sizes have to fulfil is said by
+            their declarations.
 
     Raises:
         ValueError: `mod` is no module, or an argument is of a kind that a graph cannot have.
         GuardOnDataDependentSymNode: what the module does depends on the values of tensors.
         ConstraintViolationError: a size that `dynamic_shapes` names cannot differ; the text says
             what in the program needs it.
+        NotImplementedError: one of the last two arguments is given.
 
     Example:
         >>> import rushlight
@@ -98,6 +102,16 @@ def export(
         raise TypeError(
             "export(): argument 'args' must be a tuple of example inputs, not "
             f"{type(args).__name__}"
+        )
+    if preserve_module_call_signature:
+        raise NotImplementedError(
+            "export(): preserve_module_call_signature is not available; export the modules whose "
+            "calls are to be kept as programs of their own"
+        )
+    if prefer_deferred_runtime_asserts_over_guards:
+        raise NotImplementedError(
+            "export(): prefer_deferred_runtime_asserts_over_guards is not available; declare the "
+            "ranges of sizes by Dim in dynamic_shapes"
         )
     kwargs = {} if kwargs is None else kwargs
     names = _argument_names(mod, args, kwargs)
