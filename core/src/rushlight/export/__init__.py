@@ -103,16 +103,7 @@ def export(
             "export(): argument 'args' must be a tuple of example inputs, not "
             f"{type(args).__name__}"
         )
-    if preserve_module_call_signature:
-        raise NotImplementedError(
-            "export(): preserve_module_call_signature is not available; export the modules whose "
-            "calls are to be kept as programs of their own"
-        )
-    if prefer_deferred_runtime_asserts_over_guards:
-        raise NotImplementedError(
-            "export(): prefer_deferred_runtime_asserts_over_guards is not available; declare the "
-            "ranges of sizes by Dim in dynamic_shapes"
-        )
+    _refuse(preserve_module_call_signature, prefer_deferred_runtime_asserts_over_guards)
     kwargs = {} if kwargs is None else kwargs
     names = _argument_names(mod, args, kwargs)
     made, ranges = exported(mod, args, kwargs, declared(dynamic_shapes, names, args, kwargs, mod))
@@ -122,6 +113,19 @@ def export(
         made.graph_module, made.graph, made.signature, state_of(made.signature, mod), ranges,
         [ModuleCallEntry("", call), *entries], (args, kwargs), made.constants,
     )  # fmt: skip
+
+
+def _refuse(signatures, asserts):
+    if signatures:
+        raise NotImplementedError(
+            "export(): preserve_module_call_signature is not available; export the modules whose "
+            "calls are to be kept as programs of their own"
+        )
+    if asserts:
+        raise NotImplementedError(
+            "export(): prefer_deferred_runtime_asserts_over_guards is not available; declare the "
+            "ranges of sizes by Dim in dynamic_shapes"
+        )
 
 
 def _argument_names(module, args, kwargs):
