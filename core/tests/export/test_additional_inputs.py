@@ -36,3 +36,7 @@ def test_what_cannot_differ():
             further.dynamic_shapes(Sum(), (rushlight.ones(3, 2), rushlight.ones(4)))
     with pytest.raises(AssertionError, match="args must be a tuple, got list"):
         AdditionalInputs().add([])
+
+
+def test_the_module_is_an_attribute_of_export():
+    assert rushlight.export.dynamic_shapes.AdditionalInputs is AdditionalInputs
