@@ -199,6 +199,17 @@ def test_sizes_do_not_compile_for_ever(noting):
     assert len(noting.graphs) <= 2 + _dynamo.config.recompile_limit
 
 
+@pytest.mark.parametrize("limit", [1, 3, 11])
+def test_a_limit_of_ones_own_holds_for_parts(limit, noting):
+    """PyTorch's `recompile_limit` is that of each part, too."""
+    compiled = rushlight.compile(makes_shapes, backend=noting, recompile_limit=limit)
+    with pytest.warns(UserWarning, match=f"was captured {limit} times"):
+        for number in range(1, 20):
+            x = rushlight.full((2,), float(number))
+            same(compiled(x), makes_shapes(x))
+    assert len(noting.graphs) == 1 + limit  # one graph until the break, which no number reaches
+
+
 def test_the_ordinary_backend_takes_numbers():
     compiled = rushlight.compile(reads_int, backend=_dynamo.lookup_backend("inductor"))
     for number in range(1, 5):

@@ -10,7 +10,7 @@ import functools
 
 from rushlight._dynamo.backends.registry import lookup_backend
 from rushlight.capture.entry import NOT_TAKEN, WholeGraphs
-from rushlight.capture.handing import Backend, HandedGraphs
+from rushlight.capture.handing import Backend, HandedGraphs, Pieces
 from rushlight.chains import chained
 from rushlight.compiler import get_default_backend, stances
 from rushlight.nn.module import Module
@@ -41,12 +41,17 @@ def compile(
       function (``_inductor.config.freezing``: for all): batch norms are then folded into
       convolutions, and weights packed once. Writes by ops are still noticed; those through
       ``.data`` and NumPy are not.
+      ``{"guard_filter_fn": function}``: it gets a list of the guards of each new graph (`name`,
+      `value`, `guard_type`, `is_global`, ...) and gives a list of bools, which of them are kept;
+      `compiler.skip_guard_on_globals_unsafe` and its like are such functions. Kinds of arguments,
+      modes and the memory of tensors are looked at in any case.
       Other options are accepted.
     - `dynamic`: accepted; a graph is always made for the sizes at hand.
     - `name`: accepted; graphs are called after the function.
     - `disable`: return the model as it is.
-    - `recompile_limit`: how many graphs there may be before the function runs as it is; None for
-      ``_dynamo.config.recompile_limit`` for arguments of one kind.
+    - `recompile_limit`: how many graphs there may be before the function runs as it is, of each
+      part where it is cut at a graph break; None for ``_dynamo.config.recompile_limit`` for
+      arguments of one kind.
     - `isolate_recompiles`: accepted; every call of :func:`compile` has graphs of its own.
     - `shapes_spec`: None; graphs are made for the sizes at hand.
 
@@ -62,6 +67,7 @@ def compile(
     rushlight.Size([100, 100])
     """
     _check_limits(recompile_limit, shapes_spec)
+    guard_filter = _guard_filter_of(options)
     backend = _backend_of(get_default_backend() if backend is None else backend, mode, options)
     if model is None:
         return lambda found: compile(
@@ -73,7 +79,7 @@ def compile(
     if disable:
         return model
     freezing = None if backend else (options or {}).get("freezing")
-    settings = fullgraph, freezing, backend, recompile_limit
+    settings = fullgraph, freezing, backend, recompile_limit, guard_filter
     return (
         OptimizedModule(model, *settings)
         if isinstance(model, Module)
@@ -94,6 +100,25 @@ def _check_limits(recompile_limit, shapes_spec):
         )
 
 
+def _guard_filter_of(options):
+    """The filter of guards among the options, or None; refuses what are no options."""
+    if options is None:
+        return None
+    if not isinstance(options, dict):
+        raise TypeError(f"compile(): options must be a dict or None, got {type(options).__name__}")
+    freezing = options.get("freezing", False)
+    if type(freezing) is not bool:
+        raise RuntimeError(
+            f"compile(): options['freezing'] must be a bool, got {type(freezing).__name__}"
+        )
+    found = options.get("guard_filter_fn")
+    if found is not None and not callable(found):
+        raise TypeError(
+            f"compile(): options['guard_filter_fn'] must be a function, got {type(found).__name__}"
+        )
+    return found
+
+
 def _backend_of(backend, mode, options):
     """A :class:`Backend`, or None for the ordinary one; refuses what :func:`compile` does not
     take."""
@@ -111,27 +136,28 @@ def _backend_of(backend, mode, options):
         )
     name = backend if isinstance(backend, str) else getattr(backend, "__name__", repr(backend))
     keywords: dict = {} if mode in (None, "default") else dict(mode=mode)
-    if options is not None:
-        keywords["options"] = options
+    passed = {k: v for k, v in (options or {}).items() if k != "guard_filter_fn"}
+    if passed:
+        keywords["options"] = passed
     return Backend(lookup_backend(backend), name, keywords)
 
 
-def _graphs_of(function, fullgraph, freezing, backend, limit):
+def _graphs_of(function, fullgraph, freezing, backend, limit, guard_filter):
     """The graphs of a function, which a :class:`Backend` compiles, or for None the ordinary one; at
-    most `limit` of them."""
-    if backend is None:
-        found = WholeGraphs(function, fullgraph, freezing)
-    else:
-        found = HandedGraphs(function, fullgraph, backend)
-    found.limit = limit
+    most `limit` of them, with the guards that `guard_filter` keeps."""
+    if backend is not None:
+        pieces = Pieces(backend, limit=limit, guard_filter=guard_filter)
+        return HandedGraphs(function, fullgraph, backend, pieces)
+    found = WholeGraphs(function, fullgraph, freezing)
+    found.limit, found.guard_filter = limit, guard_filter
     return found
 
 
-def compiled(function, fullgraph=False, freezing=None, backend=None, limit=None):
+def compiled(function, fullgraph=False, freezing=None, backend=None, limit=None, guard_filter=None):
     """The function, run as a graph in inference, else with its elementwise chains deferred where
     that pays; with a :class:`Backend` run by what that makes of its graphs."""
     rest = chained(function) if backend is None else function
-    graphs = _graphs_of(function, fullgraph, freezing, backend, limit)
+    graphs = _graphs_of(function, fullgraph, freezing, backend, limit, guard_filter)
     held = InStances(function, graphs, rest)
 
     @functools.wraps(function)
@@ -172,7 +198,8 @@ class InStances:
         found = self.forced.get(backend)
         if found is None:
             made, graphs = _backend_of(backend, None, None), self.graphs
-            found = _graphs_of(self.function, graphs.fullgraph, None, made, graphs.limit)
+            rules = graphs.limit, graphs.guard_filter
+            found = _graphs_of(self.function, graphs.fullgraph, None, made, *rules)
             self.forced[backend] = found
         return found
 

@@ -18,6 +18,7 @@ from rushlight.capture.breaks import BreakError
 from rushlight.capture.constants import fold, without_unread
 from rushlight.capture.folding import fused
 from rushlight.capture.fusion import fuse
+from rushlight.capture.guard_filters import keep_wanted
 from rushlight.capture.guards import Check
 from rushlight.capture.identities import without_identities
 from rushlight.capture.kinds import is_container, is_known_by_identity, is_value
@@ -83,6 +84,7 @@ class WholeGraphs:
 
     trains = False  # whether graphs run where gradients are recorded
     limit: int | None = None  # of graphs, instead of those of the settings
+    guard_filter = None  # which guards of a graph are kept
     is_part = False  # whether arguments may be objects of all kinds, known by their identity
 
     def __init__(self, function, fullgraph=False, freezing=None):
@@ -149,7 +151,7 @@ class WholeGraphs:
 
     def entry(self, args, kwargs):
         """Capture a call; raises :class:`BreakError`."""
-        return entry_of(self.function, args, kwargs, self.name, self.freezing)
+        return entry_of(self.function, args, kwargs, self.name, self.freezing, self.guard_filter)
 
     def most(self):
         """How many graphs there may be."""
@@ -182,10 +184,12 @@ class WholeGraphs:
         warnings.warn(message, stacklevel=5)
 
 
-def entry_of(function, args, kwargs, name, freezing=None):
-    """Capture a call; raises :class:`BreakError`. `freezing` as for ``compile(options=...)``."""
+def entry_of(function, args, kwargs, name, freezing=None, guard_filter=None):
+    """Capture a call; raises :class:`BreakError`. `freezing` and `guard_filter` as for
+    ``compile(options=...)``."""
     freezing = compiler_config.freezing if freezing is None else freezing
     found = capture(function, args, kwargs)
+    keep_wanted(found.guards, guard_filter)
     with paused():
         return _entry_of(found, name, freezing)
 

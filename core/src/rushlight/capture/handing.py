@@ -15,10 +15,11 @@ import warnings
 from types import FunctionType, MethodType
 from typing import NamedTuple
 
-from rushlight._dynamo import config, exc
+from rushlight._dynamo import exc
 from rushlight.amp.mode import paused
 from rushlight.capture.breaks import BreakError
 from rushlight.capture.entry import BEFORE_LEAVES, NOT_TAKEN, Entry, WholeGraphs
+from rushlight.capture.guard_filters import keep_wanted
 from rushlight.capture.numbers import Varying, hold
 from rushlight.capture.plans import Plan
 from rushlight.capture.recording import capture
@@ -52,6 +53,7 @@ class HandedGraphs(WholeGraphs):
         self.backend, self.is_part = backend, is_part
         self.pieces = Pieces(backend) if pieces is None else pieces
         super().__init__(function, fullgraph)
+        self.limit, self.guard_filter = self.pieces.limit, self.pieces.guard_filter
 
     def reset(self):
         """Forget everything that was captured."""
@@ -70,6 +72,7 @@ class HandedGraphs(WholeGraphs):
             with paused():
                 _hand_over(found, leaves, self.backend)
         plan = Plan(found.graph, found.constants, f"graph of {self.name}")
+        keep_wanted(found.guards, self.guard_filter)
         check = found.guards.check()
         entry = Entry(check, plan, steps, [], check.asking())
         entry.conditions = found.conditions
@@ -88,7 +91,7 @@ class HandedGraphs(WholeGraphs):
                 return entry.run(leaves)
         if not stances.now().captures:
             return NOT_TAKEN
-        if len(entries) >= config.recompile_limit:
+        if len(entries) >= self.most_of_kind():
             self._stop(entries, form)
             return NOT_TAKEN
         entry = self._free(form, differing, args, kwargs)
@@ -115,7 +118,7 @@ class HandedGraphs(WholeGraphs):
 
     def most(self):
         """A number that was read outside of graphs is another one at every call."""
-        return config.recompile_limit if self.is_part else super().most()
+        return self.most_of_kind() if self.is_part else super().most()
 
     def in_parts(self, kind, args, kwargs):
         """The result of a call by the graphs before and behind what is none; `kind` is None where
@@ -153,10 +156,12 @@ class HandedGraphs(WholeGraphs):
 
 class Pieces:
     """The functions that run by themselves around what is no part of a graph; `reasons`: where to
-    note breaks, or None."""
+    note breaks, or None; `limit`: of the graphs of each, or None for that of the settings;
+    `guard_filter`: which of their guards are kept."""
 
-    def __init__(self, backend, reasons=None):
+    def __init__(self, backend, reasons=None, limit=None, guard_filter=None):
         self.backend, self.reasons, self.functions = backend, reasons, {}
+        self.limit, self.guard_filter = limit, guard_filter
 
     def note(self, error):
         """Note a break."""

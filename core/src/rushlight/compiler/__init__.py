@@ -25,6 +25,14 @@ from rushlight.compiler.eager import (
 )
 from rushlight.compiler.functions import composites as _composites  # noqa: F401 - adds words to xp
 from rushlight.compiler.graph import Expr
+from rushlight.compiler.guard_filters import (
+    keep_portable_guards_unsafe,
+    keep_tensor_guards_unsafe,
+    skip_all_guards_unsafe,
+    skip_guard_on_all_nn_modules_unsafe,
+    skip_guard_on_globals_unsafe,
+    skip_guard_on_inbuilt_nn_modules_unsafe,
+)
 from rushlight.compiler.kernel import Kernel, ReferenceKernel
 from rushlight.compiler.stances import set_stance
 from rushlight.compiler.substitutes import substitute_in_graph
@@ -44,12 +52,18 @@ __all__ = [
     "is_dynamo_compiling",
     "is_exporting",
     "is_traced",
+    "keep_portable_guards_unsafe",
+    "keep_tensor_guards_unsafe",
     "list_backends",
     "nested_compile_region",
     "reference",
     "reset",
     "set_default_backend",
     "set_stance",
+    "skip_all_guards_unsafe",
+    "skip_guard_on_all_nn_modules_unsafe",
+    "skip_guard_on_globals_unsafe",
+    "skip_guard_on_inbuilt_nn_modules_unsafe",
     "substitute_in_graph",
     "xp",
 ]

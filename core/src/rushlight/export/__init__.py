@@ -73,12 +73,16 @@ def export(
             :class:`Dim`, ``Dim.AUTO``, ``Dim.DYNAMIC``, ``Dim.STATIC`` or None; for structures of
             tensors a structure of these. Or a :class:`ShapesCollection`.
         strict: accepted; both values do the same.
+        preserve_module_call_signature: empty; of the model alone is it known how it is called.
+        prefer_deferred_runtime_asserts_over_guards: False; what sizes have to fulfil is said by
+            their declarations.
 
     Raises:
         ValueError: `mod` is no module, or an argument is of a kind that a graph cannot have.
         GuardOnDataDependentSymNode: what the module does depends on the values of tensors.
         ConstraintViolationError: a size that `dynamic_shapes` names cannot differ; the text says
             what in the program needs it.
+        NotImplementedError: one of the last two arguments is given.
 
     Example:
         >>> import rushlight
@@ -99,6 +103,7 @@ def export(
             "export(): argument 'args' must be a tuple of example inputs, not "
             f"{type(args).__name__}"
         )
+    _refuse(preserve_module_call_signature, prefer_deferred_runtime_asserts_over_guards)
     kwargs = {} if kwargs is None else kwargs
     names = _argument_names(mod, args, kwargs)
     made, ranges = exported(mod, args, kwargs, declared(dynamic_shapes, names, args, kwargs, mod))
@@ -110,8 +115,21 @@ def export(
     )  # fmt: skip
 
 
+def _refuse(signatures, asserts):
+    if signatures:
+        raise NotImplementedError(
+            "export(): preserve_module_call_signature is not available; export the modules whose "
+            "calls are to be kept as programs of their own"
+        )
+    if asserts:
+        raise NotImplementedError(
+            "export(): prefer_deferred_runtime_asserts_over_guards is not available; declare the "
+            "ranges of sizes by Dim in dynamic_shapes"
+        )
+
+
 def _argument_names(module, args, kwargs):
     return [name for name, _ in _positional(module.forward, args)] + list(kwargs)
 
 
-__getattr__ = refusals.rest_of(__name__)
+__getattr__ = refusals.rest_of(__name__, "dynamic_shapes")

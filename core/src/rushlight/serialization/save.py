@@ -8,6 +8,7 @@ import os
 import pickle
 import sys
 import types
+from typing import SupportsIndex
 
 from rushlight import devices, dtypes
 from rushlight.autograd.later import later
@@ -240,6 +241,14 @@ class _Stored:
         return memoryview(array.reshape(-1).view(np.uint8))
 
 
+def check_protocol(protocol) -> None:
+    """Raise TypeError for a pickle protocol that is neither None nor an integer."""
+    if protocol is not None and not isinstance(protocol, SupportsIndex):
+        raise TypeError(
+            f"save(): argument 'pickle_protocol' must be an int, not {type(protocol).__name__}"
+        )
+
+
 def save(
     obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True
 ) -> None:
@@ -250,6 +259,7 @@ def save(
     share memory share it again after loading. ``_use_new_zipfile_serialization=False`` writes
     PyTorch's format from before version 1.6, which has no checksums and cannot be mapped.
     """
+    check_protocol(pickle_protocol)
     name = "archive"
     write = _write if _use_new_zipfile_serialization else _write_old
     if isinstance(f, (str, os.PathLike)):

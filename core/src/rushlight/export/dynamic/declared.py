@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from rushlight.export.dynamic.additional import AdditionalInputs
 from rushlight.export.dynamic.dims import Dim, DimHint, ShapesCollection
 from rushlight.export.dynamic.expressions import Expression, ValueRanges, symbol
 from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
@@ -60,7 +61,7 @@ def declared(shapes, names, args, kwargs, module) -> Declaration:
     found = Declaration()
     if shapes is None:
         return found
-    if isinstance(shapes, ShapesCollection):
+    if isinstance(shapes, ShapesCollection | AdditionalInputs):
         shapes = shapes.dynamic_shapes(module, args, kwargs)
     structures = _by_argument(shapes, names, args, kwargs)
     leaf = 0

@@ -24,6 +24,7 @@ from rushlight.serialization import load as load_tensors
 from rushlight.serialization import save as save_tensors
 from rushlight.serialization.atomic import replacing
 from rushlight.serialization.rebuild import LoadedStorage, parameter, typed_tensor
+from rushlight.serialization.save import check_protocol
 
 _MODEL = "models/model.json"
 _EXAMPLES = "data/sample_inputs/model.pt"
@@ -56,6 +57,7 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol: int = 
     if extra_files or opset_version:
         raise NotImplementedError("save(): extra_files and opset_version are not available; write "
                                   "other files yourself")  # fmt: skip
+    check_protocol(pickle_protocol)
     # PyTorch's reader takes the first folder of an archive for its name
     name = Path(f).stem if isinstance(f, str | os.PathLike) else "archive"
     files = _files(ep, pickle_protocol)
