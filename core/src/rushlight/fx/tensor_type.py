@@ -13,7 +13,8 @@ class TensorType:
     True
     """
 
-    __hash__ = None  # type: ignore[assignment] - two that are equal are not the same annotation
+    # Two that are equal are not the same annotation.
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, dim):
         self.__origin__, self.__args__ = TensorType, dim

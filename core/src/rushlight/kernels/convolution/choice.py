@@ -48,7 +48,6 @@ from rushlight.machine.memory import empty
 __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
 
 _WINOGRAD = int(os.environ.get("RUSHLIGHT_WINOGRAD", "4"))  # largest tile of outputs; 0: none
-_WINOGRAD_PIXELS = 64  # output maps below this are quicker by products on matrix units
 _WINOGRAD_CHANNELS = 32
 _DEPTHWISE_TAPS = 64  # more taps than these are not worth unrolled code
 _plans: dict = {}
@@ -133,23 +132,6 @@ def _winograd_tile(n, size, fewest):
     return 4 if _WINOGRAD != 2 and large >= fewest and 36 * large <= 12 * small else 2
 
 
-def _gathers_forward(n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes):
-    """Whether a forward convolution is to be a product of gathered windows."""
-    from rushlight.kernels.convolution import gathered, pointwise
-
-    if planes == 1:
-        return gathered.fits_one_plane(n, c, image, o, size, kernel, padding)
-    if is_winograd and size[0] * size[1] >= _WINOGRAD_PIXELS:
-        return False
-    strided = max(stride) > 1 and kernel != (1, 1)
-    if strided and size[0] * size[1] > gathered.STRIDED_PIXELS:
-        return False
-    large = size[0] * size[1] > gathered.SOME_PIXELS and c >= 32
-    if large and pointwise.fits(c, image, o, kernel, stride, padding):
-        return False
-    return gathered.fits(n, c, image, o, size, kernel, padding, flipped)
-
-
 def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, flipped=False,
                    planes=3, direct=False):  # fmt: skip
     """``flipped``: the weight is that of the convolution whose input gradient this is.
@@ -172,14 +154,16 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
                               direct=True)  # fmt: skip
 
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
-    if groups == 1 and not direct and _gathers_forward(
-        n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes
-    ):  # fmt: skip
+    if groups == 1 and not direct:
         from rushlight.kernels.convolution import gathered
 
-        return gathered.Forward(
-            n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes, build_direct
-        )
+        if gathered.suits_forward(
+            n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes
+        ):
+            return gathered.Forward(
+                n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes,
+                build_direct,
+            )  # fmt: skip
     parted = dilated.Forward
     if not direct and _is_parted(parted, n, c, o, size, kernel, stride, padding, dilation, groups):
         return parted(n, c, image, o, size, padding, dilation[0], lambda n, image, padding: (
@@ -237,20 +221,6 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
     return None
 
 
-def _gathers_weight_gradient(n, c, image, o, size, kernel, stride, padding, is_winograd, planes):
-    """Whether a weight gradient is to be a product of gathered windows."""
-    from rushlight.kernels.convolution import gathered
-
-    if planes == 1:
-        return gathered.fits_one_plane(n, c, image, o, size, kernel, padding)
-    if is_winograd and size[0] * size[1] >= _WINOGRAD_PIXELS:
-        return False
-    strided = max(stride) > 1 and kernel != (1, 1)
-    if strided and size[0] * size[1] > gathered.STRIDED_PIXELS:
-        return False
-    return gathered.fits_weight_gradient(n, c, image, o, size, kernel, padding)
-
-
 def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, groups, planes=3,
                            direct=False):  # fmt: skip
     if whole_windows.fits(image, kernel, padding, dilation, groups):
@@ -267,14 +237,15 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
                                       direct=True)  # fmt: skip
 
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
-    if groups == 1 and not direct and _gathers_weight_gradient(
-        n, c, image, o, size, kernel, stride, padding, is_winograd, planes
-    ):  # fmt: skip
+    if groups == 1 and not direct:
         from rushlight.kernels.convolution import gathered
 
-        return gathered.WeightGradient(
-            n, c, image, o, size, kernel, stride, padding, dilation, planes, build_direct
-        )
+        if gathered.suits_weight_gradient(
+            n, c, image, o, size, kernel, stride, padding, is_winograd, planes
+        ):
+            return gathered.WeightGradient(
+                n, c, image, o, size, kernel, stride, padding, dilation, planes, build_direct
+            )
     parted = dilated.WeightGradient
     if not direct and _is_parted(parted, n, c, o, size, kernel, stride, padding, dilation, groups):
         return parted(n, c, image, o, size, padding, dilation[0], lambda n, image, padding: (

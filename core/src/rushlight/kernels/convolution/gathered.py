@@ -11,6 +11,7 @@ compiler.
 
 from __future__ import annotations
 
+from rushlight.kernels.convolution import pointwise
 from rushlight.kernels.convolution.gathered_packing import gather_block, gathering
 from rushlight.kernels.gemm import matrix_units as mu
 from rushlight.kernels.gemm import microkernel as mk
@@ -32,6 +33,7 @@ MOST_BYTES = 1 << 31  # offsets are int32
 PACKED_LIMIT = 6 << 20  # bytes of packed windows at a time
 ONE_IMAGE_LIMIT = 16 << 20  # the same of one image
 FEW_PIXELS, SOME_PIXELS = 64, 256  # of a map
+WINOGRAD_PIXELS = 64  # from which Winograd's way is quicker
 STRIDED_PIXELS = 1024  # of a map; beyond: strided windows are slow to gather
 
 
@@ -215,6 +217,33 @@ def fits_one_plane(n, c, image, o, size, kernel, padding):
     if min(o, depth) < 32 or n * pixels < 64:
         return False
     return _reachable(n, c, image, padding, depth * pixels)
+
+
+def suits_forward(n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes):
+    """Whether a forward convolution is to be a product of gathered windows."""
+    if planes == 1:
+        return fits_one_plane(n, c, image, o, size, kernel, padding)
+    if is_winograd and size[0] * size[1] >= WINOGRAD_PIXELS:
+        return False
+    strided = max(stride) > 1 and kernel != (1, 1)
+    if strided and size[0] * size[1] > STRIDED_PIXELS:
+        return False
+    large = size[0] * size[1] > SOME_PIXELS and c >= 32
+    if large and pointwise.fits(c, image, o, kernel, stride, padding):
+        return False
+    return fits(n, c, image, o, size, kernel, padding, flipped)
+
+
+def suits_weight_gradient(n, c, image, o, size, kernel, stride, padding, is_winograd, planes):
+    """Whether a weight gradient is to be a product of gathered windows."""
+    if planes == 1:
+        return fits_one_plane(n, c, image, o, size, kernel, padding)
+    if is_winograd and size[0] * size[1] >= WINOGRAD_PIXELS:
+        return False
+    strided = max(stride) > 1 and kernel != (1, 1)
+    if strided and size[0] * size[1] > STRIDED_PIXELS:
+        return False
+    return fits_weight_gradient(n, c, image, o, size, kernel, padding)
 
 
 def _reachable(n, c, image, padding, windows):

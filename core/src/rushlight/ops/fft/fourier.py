@@ -6,6 +6,8 @@ the public functions check, pad or cut, and name the scale.
 
 from __future__ import annotations
 
+import functools
+
 from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, complex64, default, float32
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.fft import rows_and_columns as fourier
@@ -353,10 +355,7 @@ def _at_once(calls, input, n, dim, norm):
     return found if found is NotImplemented else tensor_of(found)
 
 
-def half_at_once(input, norm):
-    """:func:`rfft` over the last dimension by one call; NotImplemented as above."""
-    return _at_once(_RFFT, input, None, -1, norm)
-
+half_at_once = functools.partial(_at_once, _RFFT)  # of input, n, dim, norm
 
 _LINES = [(), (3, 0), (6, -1, "ortho")]
 _PLANES = [(), ((2, 5),), (None, (0,), "ortho")]

@@ -177,7 +177,7 @@ def _transformed(frames, norm, onesided):
     axes = (frames.dim() - 1,)
     if frames.is_complex():
         return _fft_c2c(frames, axes, norm, True)
-    found = half_at_once(frames, norm) if onesided else NotImplemented
+    found = half_at_once(frames, None, -1, norm) if onesided else NotImplemented
     return _fft_r2c(frames, axes, norm, onesided) if found is NotImplemented else found
 
 

@@ -52,7 +52,7 @@ def along(index, dim):
 
 @functools.lru_cache(64)
 def _mesh(shape):
-    """The places along every dimension, shaped so that they broadcast; nobody writes to them."""
+    """The positions along every dimension, shaped so that they broadcast; nobody writes to them."""
     rank = len(shape)
     return [np.arange(n).reshape([n if i == d else 1 for i in range(rank)])
             for d, n in enumerate(shape)]  # fmt: skip

@@ -44,7 +44,7 @@ from rushlight.tensor.memory_format import empty_iterated, same_order
 from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
-_FEW = 64  # places of a list that are looked at one by one
+_FEW = 64  # positions in a list that are looked at one by one
 _FAR = 1 << 62
 
 
@@ -325,7 +325,7 @@ def _slices_at(self, index):
     return _index_rows(self if first is None else _slice(self, first), at, dim)
 
 
-def _few_places(index):
+def _few_positions(index):
     """A list of ints as a tensor, any other list itself."""
     for place in index:
         if type(place) is not int or not -_FAR < place < _FAR:
@@ -345,7 +345,7 @@ def getitem(self, index):
                 record_view(_slice.op, self, [None, items], out)
             return out
         if type(index) is list and len(index) <= _FEW:
-            index = _few_places(index)
+            index = _few_positions(index)
         if type(index) is Tensor and self._array.ndim and index._array.ndim:
             if index._dtype is dtypes.int64:
                 if self._device is index._device is devices.cpu:
