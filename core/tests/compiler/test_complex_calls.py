@@ -111,3 +111,26 @@ def test_pairs_as_complex_numbers_share_memory():
     assert pairs[:, 0].tolist() == [3, 5, 7] and whole.dtype is rl.complex64
     with pytest.raises(RuntimeError, match="last dimension of size 2"):
         rl.view_as_complex(pairs.t())
+
+
+@pytest.mark.parametrize("dtype", [rl.complex64, rl.complex128, rl.float32])
+def test_one_kernel_serves_all_complex_numbers(dtype):
+    x = rl.tensor([1.0, -2.0, 3.0]).to(dtype)
+    numbers = [complex(k, 1 - k) for k in range(50)]
+    kernels = rl.mul.op.paths.kernels
+    assert (x * numbers[0]).is_complex()
+    before = len(kernels)
+    for number in numbers:
+        found = (x * number).numpy()
+        assert found.dtype == (np.complex128 if dtype is rl.complex128 else np.complex64)
+        assert np.array_equal(found, x.numpy() * found.dtype.type(number))
+    assert len(kernels) == before
+
+
+def test_complex_numbers_in_gradients_and_beyond_the_range():
+    z = rl.tensor([1 + 1j, 2 - 1j], requires_grad=True)
+    ((2 - 1j) * z + 3j).real.sum().backward()
+    assert z.grad.tolist() == [2 + 1j, 2 + 1j]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (rl.ones(1, dtype=rl.complex64) * complex(1e300, 0)).real.item() == float("inf")

@@ -103,6 +103,18 @@ class Call:
 
             with_kernel_operands(self)
         self.attributes = [None if isinstance(v, Tensor) else v for v in values]
+        if self.operand.category == COMPLEX and self.device is devices.cpu:
+            self._take_complex_numbers_in()
+
+    def _take_complex_numbers_in(self):
+        """Complex numbers as operands without dimensions: one kernel serves them all."""
+        self.values, self.tensors = list(self.values), list(self.tensors)
+        for at, position in enumerate(self.op.tensor_positions):
+            value = self.values[position]
+            if isinstance(value, complex) and position not in self.op.options.get("aside", ()):
+                with np.errstate(all="ignore"):  # what the dtype cannot hold is infinite
+                    number = np.array(value, BY_CODE[self.operand.code])
+                self.values[position] = self.tensors[at] = make_tensor(number, self.operand)
 
     def _one_device(self):
         """The device of the tensors; a 0-d CPU tensor may join any device."""
