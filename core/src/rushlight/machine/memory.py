@@ -71,6 +71,11 @@ _readable = sys.implementation.name == "cpython" and (
 address = _address_in_object if _readable else _address_by_name  # 0.14 us against 1 us
 
 
+def start_of(array) -> int:
+    """:func:`address`, of arrays of other kinds, too."""
+    return address(array) if type(array) is np.ndarray else array.ctypes.data
+
+
 def room(shape, dtype, itemsize):
     """Instead of the built-in function that :func:`empty` calls, until machine code is in use."""
     return NotImplemented

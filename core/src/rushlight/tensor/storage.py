@@ -7,6 +7,7 @@ import weakref
 from rushlight import devices
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE
+from rushlight.machine.memory import start_of
 
 
 class Storage:
@@ -48,7 +49,7 @@ class Storage:
 
     def data_ptr(self) -> int:
         """Address of the first byte."""
-        return _root(self.array).ctypes.data
+        return start_of(_root(self.array))
 
     def nbytes(self) -> int:
         """Size in bytes."""
@@ -143,8 +144,9 @@ class Storage:
 
 def _root(array):
     """The array that owns the memory, or the widest one that NumPy knows of."""
-    while getattr(array, "base", None) is not None and hasattr(array.base, "ctypes"):
-        array = array.base
+    base = getattr(array, "base", None)
+    while type(base) is np.ndarray or base is not None and hasattr(base, "ctypes"):
+        array, base = base, getattr(base, "base", None)
     return array
 
 

@@ -11,6 +11,7 @@ from rushlight.dtypes import FLOAT, can_cast
 from rushlight.errors import shape_text
 from rushlight.machine import np
 from rushlight.machine.arrays import cast
+from rushlight.machine.memory import start_of
 from rushlight.ops._table.arrays import collect
 from rushlight.ops._table.elementwise import Call
 from rushlight.ops._table.op import TABLE
@@ -348,7 +349,7 @@ def check_overlap(op, out, values):
             whole = alike and (
                 array.strides == other.strides
                 and array.shape == other.shape
-                and array.ctypes.data == other.ctypes.data
+                and start_of(array) == start_of(other)
             )
             if not whole and np.shares_memory(array, other):
                 raise RuntimeError(

@@ -8,6 +8,7 @@ import itertools
 from rushlight.errors import shape_text
 from rushlight.machine import np
 from rushlight.machine.arrays import MetaArray, meta_array, strided
+from rushlight.machine.memory import start_of
 from rushlight.ops._calls.known_views import ShortView
 from rushlight.ops._table.arrays import one_of_many
 from rushlight.ops._table.op import Position, Whole, composite
@@ -289,8 +290,8 @@ def _strided_values(input, size, stride, storage_offset):
     if isinstance(input._array, MetaArray):
         own = 0
     else:
-        owner = _root(input._array)
-        own = (input._array.ctypes.data - owner.ctypes.data) // input._array.itemsize
+        start = start_of(input._array) - start_of(_root(input._array))
+        own = start // input._array.itemsize
     offset = own if storage_offset is None else storage_offset
     size, stride = tuple(size), tuple(stride)
     if len(size) != len(stride):

@@ -10,6 +10,7 @@ from rushlight.dtypes import as_dtype, default
 from rushlight.errors import shape_text
 from rushlight.machine import memory, np
 from rushlight.machine.arrays import BY_CODE, meta_array
+from rushlight.machine.memory import start_of
 from rushlight.ops._table.op import composite
 from rushlight.ops.creation.tensors import _elsewhere, finish
 from rushlight.tensor.memory_format import iterated
@@ -139,7 +140,7 @@ def resize_(self, *sizes, size=None, memory_format=None):
         self._array = meta_array(size, kind)
         return self
     owner = _root(array)
-    offset = (array.ctypes.data - owner.ctypes.data) // kind.itemsize if array.size else 0
+    offset = (start_of(array) - start_of(owner)) // kind.itemsize if array.size else 0
     flat = owner.reshape(-1).view(np.uint8).view(kind) if owner.flags.forc else None
     if flat is not None and owner.flags.c_contiguous and offset + count <= flat.size:
         self._array = flat[offset : offset + count].reshape(size)
