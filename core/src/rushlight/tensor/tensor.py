@@ -18,8 +18,7 @@ from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, Node, as_function
 from rushlight.dtypes import FLOAT
-from rushlight.machine import np
-from rushlight.machine.memory import start_of
+from rushlight.machine import memory, np
 from rushlight.tensor.asking import install
 from rushlight.tensor.dispatch import (
     PLAIN,
@@ -393,11 +392,11 @@ class Tensor:
     def storage_offset(self) -> int:
         """Where the first element is in its storage, in elements."""
         owner = storage_of(self)
-        return (start_of(self._array) - owner.data_ptr()) // self._dtype.itemsize
+        return (memory.start_of(self._array) - owner.data_ptr()) // self._dtype.itemsize
 
     def data_ptr(self) -> int:
         """Address of the first element."""
-        return start_of(self._array)
+        return memory.start_of(self._array)
 
     def untyped_storage(self) -> Storage:
         """The memory shared by this tensor and its views."""
@@ -405,8 +404,8 @@ class Tensor:
 
     def is_set_to(self, tensor) -> bool:
         """True if both are the same memory with the same shape and strides."""
-        a, b = self._array, tensor._array
-        return start_of(a) == start_of(b) and a.shape == b.shape and a.strides == b.strides
+        a, b = ((memory.start_of(x), x.shape, x.strides) for x in (self._array, tensor._array))
+        return a == b
 
     def element_size(self) -> int:
         """Bytes per element."""
