@@ -136,7 +136,9 @@ _SEEN = (
 
 
 # For arrays of other kinds, which machine code cannot look into.
-in_python = types.SimpleNamespace(made=made, result=result, view=view, seen=seen)
+in_python = types.SimpleNamespace(
+    made=made, result=result, view=view, reinterpreted=reinterpreted, seen=seen
+)
 
 
 def _not_compiled(*args):

@@ -103,7 +103,7 @@ class Call:
 
             with_kernel_operands(self)
         self.attributes = [None if isinstance(v, Tensor) else v for v in values]
-        if self.operand.category == COMPLEX and self.device is devices.cpu:
+        if self.operand.category == COMPLEX and self.device.type != "meta":
             self._take_complex_numbers_in()
 
     def _take_complex_numbers_in(self):
