@@ -99,8 +99,9 @@ def _few_normals(engine, shape):
 
     def make(mean, std):
         draw = draws[engine.cached_normal is not None]
-        values = engine.few_normals(count, draw)
-        return np.array([value * std + mean for value in values], FLOAT32).reshape(shape)
+        values = [value * std + mean for value in engine.few_normals(count, draw)]
+        with np.errstate(over="ignore"):  # what float32 cannot hold is infinite
+            return np.array(values, FLOAT32).reshape(shape)
 
     return make
 

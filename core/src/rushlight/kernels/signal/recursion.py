@@ -105,6 +105,6 @@ def fed_back(x, gains, delays, backward):
 
 
 def _check_delays(delays):
-    # here, where there are values: programs are captured without
-    if delays.size and delays.min() < 1:
+    # here, where there are values: programs are captured without, and a GPU would be waited for
+    if type(delays) is np.ndarray and delays.size and delays.min() < 1:
         raise ValueError("varying_feedback: delays must be whole numbers of at least 1")
