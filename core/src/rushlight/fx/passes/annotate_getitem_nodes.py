@@ -17,10 +17,10 @@ def annotate_getitem_nodes(graph: Graph) -> None:
     >>> import rushlight
     >>> from rushlight.fx.passes.annotate_getitem_nodes import annotate_getitem_nodes
     >>> graph = rushlight.fx.symbolic_trace(lambda pair: pair[0]).graph
-    >>> next(iter(graph.nodes)).type = tuple[rushlight.Tensor, int]
+    >>> next(iter(graph.nodes)).type = tuple[int, str]
     >>> annotate_getitem_nodes(graph)
     >>> [node.type for node in graph.nodes if node.name == "getitem"]
-    [<class 'rushlight.Tensor'>]
+    [<class 'int'>]
     """
     for node in graph.nodes:
         if node.target is operator.getitem and isinstance(node.args[1], int):
