@@ -6,6 +6,7 @@ executor that uses NumPy only. Nothing heavy is imported before the first kernel
 
 from __future__ import annotations
 
+from rushlight.compiler.artifacts import load_cache_artifacts, save_cache_artifacts
 from rushlight.compiler.backends import (
     get_default_backend,
     list_backends,
@@ -55,9 +56,11 @@ __all__ = [
     "keep_portable_guards_unsafe",
     "keep_tensor_guards_unsafe",
     "list_backends",
+    "load_cache_artifacts",
     "nested_compile_region",
     "reference",
     "reset",
+    "save_cache_artifacts",
     "set_default_backend",
     "set_stance",
     "skip_all_guards_unsafe",

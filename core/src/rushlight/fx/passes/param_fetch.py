@@ -15,20 +15,23 @@ def default_matching(name: str, target_version: int) -> str:
     return name
 
 
-_CONV = "weight bias kernel_size stride padding dilation groups padding_mode"
-
 # By class: the version of the layer that the names are those of, the names, and what finds a name
 # in another version. Programs may add classes of their own.
 module_fetch_book: dict[type, tuple[int, list[str], Callable[[str, int], str]]] = {
-    kind: (version, names.split(), default_matching)
-    for kind, version, names in (
-        (nn.Linear, 1, "weight bias"),
-        (nn.Conv2d, 1, _CONV),
-        (nn.BatchNorm2d, 2, "weight bias running_mean running_var eps"),
-        (nn.AdaptiveAvgPool2d, 1, ""),
-        (nn.MaxPool2d, 1, "kernel_size stride padding dilation return_indices ceil_mode"),
-        (nn.ReLU, 1, "inplace"),
-    )
+    nn.Linear: (1, ["weight", "bias"], default_matching),
+    nn.Conv2d: (
+        1,
+        "weight bias kernel_size stride padding dilation groups padding_mode".split(),
+        default_matching,
+    ),
+    nn.BatchNorm2d: (2, "weight bias running_mean running_var eps".split(), default_matching),
+    nn.AdaptiveAvgPool2d: (1, [], default_matching),
+    nn.MaxPool2d: (
+        1,
+        "kernel_size stride padding dilation return_indices ceil_mode".split(),
+        default_matching,
+    ),
+    nn.ReLU: (1, ["inplace"], default_matching),
 }
 
 
