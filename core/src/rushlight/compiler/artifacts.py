@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rushlight.machine import code_cache
+from rushlight.machine.processors import processor
 
 __all__ = ["CacheInfo", "load_cache_artifacts", "save_cache_artifacts"]
 
@@ -134,8 +135,6 @@ def _entries(data) -> Iterator[tuple[str, str, bytes]]:
 
 def _loaded(entries):
     """Store the entries that are for this processor and version."""
-    from rushlight.machine.processors import processor
-
     info, own = CacheInfo(), code_cache.version(processor())
     for version, key, body in entries:
         if version != own and not _ON_GPU.fullmatch(version):
