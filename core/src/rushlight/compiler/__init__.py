@@ -44,6 +44,7 @@ from rushlight.compiler.substitutes import substitute_in_graph
 from rushlight.compiler.vocabulary import is_traced, xp
 
 if TYPE_CHECKING:
+    from rushlight.compiler import config
     from rushlight.compiler.array_functions import wrap_numpy
     from rushlight.compiler.artifacts import load_cache_artifacts, save_cache_artifacts
 
@@ -54,6 +55,7 @@ __all__ = [
     "allow_in_graph",
     "assume_constant_result",
     "compile",
+    "config",
     "cudagraph_mark_step_begin",
     "disable",
     "get_default_backend",
@@ -83,6 +85,7 @@ __all__ = [
 
 # Imported at first use: they need more modules than the rest.
 _LATER = {
+    "config": "config",
     "load_cache_artifacts": "artifacts",
     "save_cache_artifacts": "artifacts",
     "wrap_numpy": "array_functions",
@@ -94,7 +97,8 @@ def __getattr__(name):
         return refusals.lookup("compiler", name)
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+    module = importlib.import_module(f"{__name__}.{_LATER[name]}")
+    found = module if name == "config" else getattr(module, name)
     globals()[name] = found
     return found
 
