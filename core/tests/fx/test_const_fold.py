@@ -159,6 +159,19 @@ def noise(library):
     return library.fx.symbolic_trace(lambda x: x + library.rand_like(x))
 
 
+def kinds(self, library, x):
+    return x.to(self.weight.dtype) * self.weight.exp()
+
+
+def test_constants_that_are_no_numbers():
+    folded = of(rushlight).split_const_subgraphs(built(rushlight, kinds))
+    with pytest.raises(TypeError, match="rushlight.float32.*skip_folding_node_fn"):
+        folded(rushlight.ones(2))
+    net = built(rushlight, kinds)
+    kept = of(rushlight).split_const_subgraphs(net, lambda node: node.target is getattr)
+    same_values(kept(rushlight.ones(2)), net(rushlight.ones(2)))
+
+
 def test_free_names_are_pytorchs():
     names = ["weight", "bias", "weight_1", "2x", "a b.c", "training", "_1", "x"]
     found = []

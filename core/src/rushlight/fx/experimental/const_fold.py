@@ -45,7 +45,8 @@ class FoldedGraphModule(GraphModule):
         return super().__call__(*args, **kwargs)
 
     def run_folding(self) -> None:
-        """Compute the constants, where there are any; AssertionError the second time."""
+        """Compute the constants, where there are any; AssertionError the second time, TypeError
+        where one is neither a tensor nor a number."""
         if self.const_subgraph_module is None or self.fx_const_folded_attrs_name is None:
             return
         if self.has_folding_been_run:
@@ -61,6 +62,11 @@ class FoldedGraphModule(GraphModule):
     def _parameter(self, value):
         if isinstance(value, rushlight.Tensor):
             return nn.Parameter(value.detach().clone(), requires_grad=value.requires_grad)
+        if not isinstance(value, int | float):
+            raise TypeError(
+                f"run_folding(): a constant is {value!r}, neither a tensor nor a number; let "
+                "skip_folding_node_fn of split_const_subgraphs() keep the call that gives it"
+            )
         number = rushlight.tensor([float(value)], device=self.device_for_folded_attrs)
         return nn.Parameter(number, requires_grad=False)
 
