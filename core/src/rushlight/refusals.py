@@ -35,6 +35,8 @@ ADVICE = {
     "fx.experimental.proxy_tensor": "use make_fx, or fx.symbolic_trace",
     "fx.experimental.symbolic_shapes": "sizes are Python's numbers here",
     "fx.passes.fake_tensor_prop": "use fx.passes.shape_prop on tensors with device='meta'",
+    "compiler.load_compiled_function": "use export.save and export.load, whose module() "
+    "computes the same, and compiler.load_cache_artifacts for its kernels",
     "export": "use export.export, whose program runs by ExportedProgram.module()",
     "distributed": "use the collectives that are there, or one process: " + _PLAIN_LOOP,
     "distributed.checkpoint": "use distributed.checkpoint.save and load on state dicts",

@@ -1,5 +1,8 @@
 """Sizes that may differ, found by further arguments; see PyTorch's AdditionalInputs."""
 
+import subprocess
+import sys
+
 import pytest
 
 import rushlight
@@ -39,4 +42,7 @@ def test_what_cannot_differ():
 
 
 def test_the_module_is_an_attribute_of_export():
-    assert rushlight.export.dynamic_shapes.AdditionalInputs is AdditionalInputs
+    """In a process of its own: this file's import sets the attribute as well."""
+    program = "import rushlight; print(rushlight.export.dynamic_shapes.AdditionalInputs.__module__)"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.stdout.strip() == AdditionalInputs.__module__, found.stderr

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import types
 
-accumulated_cache_size_limit = accumulated_recompile_limit = 256
+from rushlight.compiler import config as switches
+
 allow_rnn = False
 assume_static_by_default = True
 automatic_dynamic_shapes = True
-cache_size_limit = recompile_limit = 8
 capture_dynamic_output_shape_ops = False
 capture_scalar_outputs = False
 compiled_autograd = False
@@ -44,3 +45,23 @@ def patch(changes=None, **more):
     finally:
         for name, value in before.items():
             setattr(module, name, value)
+
+
+def _limit(name):
+    """A limit of :mod:`rushlight.compiler.config` as an attribute of this module."""
+    return property(
+        lambda module: getattr(switches, name),
+        lambda module, value: setattr(switches, name, value),
+    )
+
+
+class _Settings(types.ModuleType):
+    """This module, with the limits under the names of both PyTorch's old and new versions."""
+
+    recompile_limit = cache_size_limit = _limit("recompile_limit")
+    accumulated_recompile_limit = accumulated_cache_size_limit = _limit(
+        "accumulated_recompile_limit"
+    )
+
+
+sys.modules[__name__].__class__ = _Settings

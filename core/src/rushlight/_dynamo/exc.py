@@ -1,5 +1,6 @@
-"""Errors of graph capture: `Unsupported`, `RecompileLimitExceeded`, `BackendCompilerFailed` and
-`InvalidBackend` are raised; programs name the others in ``except``."""
+"""Errors of graph capture: `Unsupported`, `RecompileLimitExceeded`, `BackendCompilerFailed`,
+`InvalidBackend` and `FailOnRecompileLimitHit` are raised; programs name the others in ``except``.
+"""
 
 from __future__ import annotations
 
@@ -34,3 +35,7 @@ class UserError(Unsupported):
 
 class RecompileLimitExceeded(Unsupported):
     """Too many versions of one function."""
+
+
+class FailOnRecompileLimitHit(Exception):  # noqa: N818 - PyTorch's name
+    """Too many versions of one function, where ``compiler.config`` makes that an error."""

@@ -27,6 +27,7 @@ from rushlight.capture.plans import Plan
 from rushlight.capture.quick_checks import QuickCheck
 from rushlight.capture.recording import capture
 from rushlight.capture.writes import without_writes
+from rushlight.compiler import config as switches
 from rushlight.compiler import stances
 from rushlight.compiler.eager import captured
 from rushlight.dtypes import get_default_dtype
@@ -155,11 +156,11 @@ class WholeGraphs:
 
     def most(self):
         """How many graphs there may be."""
-        return config.accumulated_recompile_limit if self.limit is None else self.limit
+        return switches.accumulated_recompile_limit if self.limit is None else self.limit
 
     def most_of_kind(self):
         """How many graphs there may be for arguments of one kind."""
-        return config.recompile_limit if self.limit is None else self.limit
+        return switches.recompile_limit if self.limit is None else self.limit
 
     def in_parts(self, kind, args, kwargs):
         """The result of a call that is no single graph, by several; or NOT_TAKEN."""
@@ -179,6 +180,8 @@ class WholeGraphs:
             "(_dynamo.config.recompile_limit for arguments of one kind) and runs as it is from now "
             f"on; last, {why}"
         )
+        if switches.fail_on_recompile_limit_hit:
+            raise exc.FailOnRecompileLimitHit(message)
         if config.error_on_recompile or self.fullgraph:
             raise exc.RecompileLimitExceeded(message)
         warnings.warn(message, stacklevel=5)

@@ -6,6 +6,10 @@ executor that uses NumPy only. Nothing heavy is imported before the first kernel
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
+from rushlight import refusals
 from rushlight.compiler.backends import (
     get_default_backend,
     list_backends,
@@ -22,6 +26,7 @@ from rushlight.compiler.eager import (
     is_exporting,
     nested_compile_region,
     reset,
+    set_enable_guard_collectives,
 )
 from rushlight.compiler.functions import composites as _composites  # noqa: F401 - adds words to xp
 from rushlight.compiler.graph import Expr
@@ -38,6 +43,11 @@ from rushlight.compiler.stances import set_stance
 from rushlight.compiler.substitutes import substitute_in_graph
 from rushlight.compiler.vocabulary import is_traced, xp
 
+if TYPE_CHECKING:
+    from rushlight.compiler import config
+    from rushlight.compiler.array_functions import wrap_numpy
+    from rushlight.compiler.artifacts import load_cache_artifacts, save_cache_artifacts
+
 __all__ = [
     "Expr",
     "Kernel",
@@ -45,6 +55,7 @@ __all__ = [
     "allow_in_graph",
     "assume_constant_result",
     "compile",
+    "config",
     "cudagraph_mark_step_begin",
     "disable",
     "get_default_backend",
@@ -55,15 +66,42 @@ __all__ = [
     "keep_portable_guards_unsafe",
     "keep_tensor_guards_unsafe",
     "list_backends",
+    "load_cache_artifacts",
     "nested_compile_region",
     "reference",
     "reset",
+    "save_cache_artifacts",
     "set_default_backend",
+    "set_enable_guard_collectives",
     "set_stance",
     "skip_all_guards_unsafe",
     "skip_guard_on_all_nn_modules_unsafe",
     "skip_guard_on_globals_unsafe",
     "skip_guard_on_inbuilt_nn_modules_unsafe",
     "substitute_in_graph",
+    "wrap_numpy",
     "xp",
 ]
+
+# Imported at first use: they need more modules than the rest.
+_LATER = {
+    "config": "config",
+    "load_cache_artifacts": "artifacts",
+    "save_cache_artifacts": "artifacts",
+    "wrap_numpy": "array_functions",
+}
+
+
+def __getattr__(name):
+    if name == "load_compiled_function":
+        return refusals.lookup("compiler", name)
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_LATER[name]}")
+    found = module if name == "config" else getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -109,5 +109,26 @@ def reset() -> None:
         graphs.reset()
 
 
+_guard_collectives = False
+
+
+def set_enable_guard_collectives(enabled: bool) -> bool:
+    """Say whether processes should agree before each call on which of them capture anew; returns
+    what was said before.
+
+    Capturing does not communicate here, so that the processes of a group wait for one that captures
+    alone, and nothing hangs: the setting is kept, and no call communicates for it.
+
+    >>> import rushlight
+    >>> rushlight.compiler.set_enable_guard_collectives(True)
+    False
+    >>> rushlight.compiler.set_enable_guard_collectives(False)
+    True
+    """
+    global _guard_collectives
+    before, _guard_collectives = _guard_collectives, bool(enabled)
+    return before
+
+
 def cudagraph_mark_step_begin() -> None:
     """Mark the start of a step for recorded GPU graphs: there are none."""

@@ -61,6 +61,8 @@ class Node:
     `users` is a dict whose keys are the nodes that read this one; `meta` is a dict for passes.
     """
 
+    attrs_for_lowering: dict  # set by passes.param_fetch alone
+
     def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
         if op not in LEGAL_OPS:
             raise AssertionError(f"Node(): op '{op}' is not one of {sorted(LEGAL_OPS)}")

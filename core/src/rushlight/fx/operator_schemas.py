@@ -23,8 +23,11 @@ def signature_of(function) -> inspect.Signature | None:
 
 def bound_arguments(node) -> dict | None:
     """All arguments of a ``call_function`` by name, defaults filled in; None without signature."""
-    found = normalize_function(node.target, node.args, node.kwargs, None, None, True)
-    return None if found is None else found.kwargs
+    signature = signature_of(node.target)
+    bound = None if signature is None else _bound(signature, node.args, node.kwargs)
+    if bound is None or _variadic(signature):
+        return None if bound is None else dict(bound.kwargs)
+    return dict(bound.arguments)
 
 
 def normalize_function(
@@ -32,11 +35,9 @@ def normalize_function(
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:  # fmt: skip
     """The arguments of ``target(*args, **kwargs)`` with the defaults, in the order of the
-    parameters: as keywords alone, or those without default positional. None where the function
-    has no signature or does not take them."""
-    signature = signature_of(target)
-    return None if signature is None else _bound(signature, args, kwargs or {},
-                                                 normalize_to_only_use_kwargs)  # fmt: skip
+    parameters: as keywords alone, or those that were given by position so. None where the function
+    has no signature, has parameters that take no keyword, or does not take the arguments."""
+    return _normalized(signature_of(target), args, kwargs or {}, normalize_to_only_use_kwargs)
 
 
 def normalize_module(
@@ -46,24 +47,36 @@ def normalize_module(
     """:func:`normalize_function` for the ``forward`` of a submodule of `root`."""
     module = root.get_submodule(target)
     signature = signature_of(module.forward)
-    return None if signature is None else _bound(signature, args, kwargs or {},
-                                                 normalize_to_only_use_kwargs)  # fmt: skip
+    return _normalized(signature, args, kwargs or {}, normalize_to_only_use_kwargs)
 
 
-def _bound(signature, args, kwargs, by_name):
-    try:
-        bound = signature.bind(*args, **kwargs)
-    except TypeError:
+def _normalized(signature, args, kwargs, by_name):
+    bound = None if signature is None else _bound(signature, args, kwargs)
+    if bound is None or inspect.Parameter.POSITIONAL_ONLY in _kinds(signature):
         return None
-    bound.apply_defaults()
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    if any(p.kind in variadic for p in signature.parameters.values()):
+    if _variadic(signature):
         return ArgsKwargsPair(bound.args, dict(bound.kwargs))
-    if by_name:
-        return ArgsKwargsPair((), dict(bound.arguments))
-    given = len(args)
+    given = 0 if by_name else len(args)
     names = list(bound.arguments)
     return ArgsKwargsPair(
         tuple(bound.arguments[name] for name in names[:given]),
         {name: bound.arguments[name] for name in names[given:]},
     )
+
+
+def _bound(signature, args, kwargs):
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:
+        return None
+    bound.apply_defaults()
+    return bound
+
+
+def _kinds(signature):
+    return {parameter.kind for parameter in signature.parameters.values()}
+
+
+def _variadic(signature):
+    several = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    return bool(_kinds(signature) & several)

@@ -162,7 +162,15 @@ def folder(version: str) -> pathlib.Path | None:
 # ---- entries -------------------------------------------------------------------------------------
 
 
-def read(version: str, key: str):
+_needed: dict[tuple[str, str], None] = {}
+
+
+def needed() -> list[tuple[str, str]]:
+    """Version and key of the entries that this process has found or made, in order."""
+    return list(_needed)
+
+
+def stored(version: str, key: str):
     """What was stored under `key`, or None if it is missing, damaged or could be someone else's."""
     for root in places():
         if root is not None:
@@ -172,8 +180,22 @@ def read(version: str, key: str):
     return None
 
 
-def write(version: str, key: str, body: bytes) -> None:
+def store(version: str, key: str, body: bytes) -> None:
     """Store under `key`; processes may do so at once. A full disk loses the entry, not the run."""
     into = folder(version)
     if into is not None:
         object_files.write(into / f"{key}.o", body)
+
+
+def read(version: str, key: str):
+    """:func:`stored`, for a kernel that this process needs."""
+    found = stored(version, key)
+    if found is not None:
+        _needed[version, key] = None
+    return found
+
+
+def write(version: str, key: str, body: bytes) -> None:
+    """:func:`store`, for a kernel that this process has made."""
+    _needed[version, key] = None
+    store(version, key, body)

@@ -4,7 +4,10 @@ import importlib
 
 from rushlight import refusals
 
-_PARTS = ("graph_drawer infra operator_support shape_prop split_module tools_common utils").split()
+_PARTS = (
+    "annotate_getitem_nodes graph_drawer graph_manipulation infra operator_support param_fetch "
+    "shape_prop split_module split_utils tools_common utils"
+).split()
 
 
 def __getattr__(name):
