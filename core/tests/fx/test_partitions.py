@@ -165,9 +165,10 @@ def test_parts_of_a_graph():
         assert module(library.tensor([-1.0, 3.0])).tolist() == [-1.0, 0.0]
 
 
-def test_graphs_as_modules():
+@pytest.mark.parametrize("module", ["passes.utils.common", "passes.utils"])
+def test_graphs_as_modules(module):
     for library in LIBRARIES:
-        common = of(library, "passes.utils.common")
+        common = of(library, module)
         traced = library.fx.symbolic_trace(models(library)["MobileNet"][0].eval())
         again = library.fx.symbolic_trace(models(library)["MobileNet"][0].eval())
         assert common.compare_graphs(traced.graph, again.graph)
