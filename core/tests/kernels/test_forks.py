@@ -14,7 +14,7 @@ import warnings
 import pytest
 
 import rushlight
-from rushlight.machine import forking
+from rushlight.machine import forking, openblas
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
@@ -202,3 +202,17 @@ def test_lazy_attributes_are_computed_once():
     square = Square(3)
     assert (square.area, square.area, square.asked) == (9, 9, 1)
     assert Square.area.__doc__ == "Its area."
+
+
+def test_forks_wait_for_libraries_that_are_loaded(monkeypatch):
+    """llvmlite and the loader have locks of their own, which a child would find taken."""
+    import llvmlite.binding
+
+    owned = []
+    monkeypatch.setattr(
+        llvmlite.binding,
+        "load_library_permanently",
+        lambda path: owned.append(forking.COMPILING._is_owned()),
+    )
+    openblas.library.__wrapped__()
+    assert owned == [True]

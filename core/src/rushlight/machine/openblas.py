@@ -7,6 +7,7 @@ import functools
 import glob
 import os
 
+from rushlight.machine.forking import COMPILING
 from rushlight.machine.language.functions import External, f32, f64, i32, i64
 
 ROW_MAJOR, NO_TRANSPOSE, TRANSPOSE = 101, 111, 112
@@ -22,8 +23,9 @@ def library() -> ctypes.CDLL:
     found = glob.glob(os.path.join(folder, "libscipy_openblas64_.*"))
     if not found:
         raise ImportError(f"scipy-openblas64 has no library in {folder}")
-    llvm.load_library_permanently(found[0])
-    loaded = ctypes.CDLL(found[0])
+    with COMPILING:  # a fork waits for it: llvmlite and the loader have locks of their own
+        llvm.load_library_permanently(found[0])
+        loaded = ctypes.CDLL(found[0])
     loaded.scipy_openblas_set_num_threads64_(ctypes.c_int(1))
     return loaded
 
