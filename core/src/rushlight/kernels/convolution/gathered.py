@@ -219,14 +219,18 @@ def fits_one_plane(n, c, image, o, size, kernel, padding):
     return _reachable(n, c, image, padding, depth * pixels)
 
 
+def _is_slower(size, kernel, stride, is_winograd):
+    """Whether Winograd's way is quicker, or strided windows are too many to gather."""
+    pixels = size[0] * size[1]
+    strided = max(stride) > 1 and kernel != (1, 1)
+    return is_winograd and pixels >= WINOGRAD_PIXELS or strided and pixels > STRIDED_PIXELS
+
+
 def suits_forward(n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes):
     """Whether a forward convolution is to be a product of gathered windows."""
     if planes == 1:
         return fits_one_plane(n, c, image, o, size, kernel, padding)
-    if is_winograd and size[0] * size[1] >= WINOGRAD_PIXELS:
-        return False
-    strided = max(stride) > 1 and kernel != (1, 1)
-    if strided and size[0] * size[1] > STRIDED_PIXELS:
+    if _is_slower(size, kernel, stride, is_winograd):
         return False
     large = size[0] * size[1] > SOME_PIXELS and c >= 32
     if large and pointwise.fits(c, image, o, kernel, stride, padding):
@@ -238,10 +242,7 @@ def suits_weight_gradient(n, c, image, o, size, kernel, stride, padding, is_wino
     """Whether a weight gradient is to be a product of gathered windows."""
     if planes == 1:
         return fits_one_plane(n, c, image, o, size, kernel, padding)
-    if is_winograd and size[0] * size[1] >= WINOGRAD_PIXELS:
-        return False
-    strided = max(stride) > 1 and kernel != (1, 1)
-    if strided and size[0] * size[1] > STRIDED_PIXELS:
+    if _is_slower(size, kernel, stride, is_winograd):
         return False
     return fits_weight_gradient(n, c, image, o, size, kernel, padding)
 
