@@ -32,6 +32,8 @@ NEIGHBOURS = (
     *("mpi4py>=4.1", "mpich>=5"),  # several processes
 )
 
+# What types are checked with: the stubs of `onnx.export` name types of the `onnx` package.
+TYPE_TOOLS = ("mypy>=1.14", "rich>=13.7", "onnx")
 # The compiler of CUDA C++ with the headers that kernels include: needs neither GPU nor driver.
 NVRTC = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl")
 
@@ -311,7 +313,7 @@ def window(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Format, rules and types; `-- fix` repairs what can be repaired."""
-    install(session, "ruff>=0.14", "mypy>=1.14", "rich>=13.7")
+    install(session, "ruff>=0.14", *TYPE_TOOLS)
     session.run("python", "ci/lint.py", *session.posargs)
     session.run("python", "ci/typecheck.py")
     session.run("python", "ci/internals.py")
@@ -321,7 +323,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def typecheck(session: nox.Session) -> None:
     """Types of the public signatures."""
-    install(session, "mypy>=1.14", "rich>=13.7")
+    install(session, *TYPE_TOOLS)
     session.run("python", "ci/typecheck.py", *session.posargs)
 
 
