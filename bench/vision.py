@@ -1,11 +1,13 @@
 """Networks trained and pictures transformed by rushlight_vision beside torchvision.
 
 ``networks``: steps of training (forward, loss, backward, SGD) of nine networks from the same seed,
-on all threads by elapsed time. ``transforms``: functions of v2 on pictures of bytes, and pipelines,
+on all threads by elapsed time. ``models``: every network in evaluation on one sample of its usual
+size, in the same way. ``transforms``: functions of v2 on pictures of bytes, and pipelines,
 on one thread by time of the process. Each library in a process of its own, in turn; what counts is
 the least of a few calls over the rounds.
 
-Usage: python bench/vision.py networks|transforms PYTHON [--rounds 2] [--only NAME] [--write NAME]
+Usage: python bench/vision.py networks|models|transforms PYTHON [--rounds 2] [--only PART]
+                              [--write NAME]
        PYTHON: of an environment with torch and torchvision, as `nox -s family` makes one
        --write: bench/results/vision_KIND_NAME.json and .md
 """
@@ -24,13 +26,18 @@ sys.path.append(str(Path(__file__).parents[1] / "ci"))
 from alternating import least_seconds
 
 RESULTS = Path(__file__).parent / "results"
-CALLS = {"networks": 3, "transforms": 30}
+CALLS = {"networks": 3, "models": 3, "transforms": 30}
 # (builder, batch, side) of networks that name classes of pictures
 CLASSIFIERS = (
     ("resnet18", 8, 224), ("resnet50", 4, 224), ("mobilenet_v3_large", 8, 224),
     ("efficientnet_b0", 4, 224), ("vit_b_16", 2, 224), ("swin_t", 4, 224),
     ("convnext_tiny", 4, 224),
 )  # fmt: skip
+# Packages of networks, and what an input of one sample is where no preset tells its side.
+PACKAGES = {
+    "": (3, 224, 224), "detection": (3, 320, 320), "segmentation": (3, 520, 520),
+    "video": (3, 16, 112, 112), "optical_flow": (3, 128, 256),
+}  # fmt: skip
 
 
 def library(which):
@@ -98,6 +105,43 @@ def networks(torch, vision):
     }
     found["fasterrcnn_resnet50_fpn, 1 x 256"] = lambda: detector(torch, models)
     found["deeplabv3_resnet50, 2 x 224"] = lambda: segmenter(torch, models)
+    return found
+
+
+# --------------------------------------------------------------------------------------- models
+def sample_of(models, name, usual):
+    """The shape of a sample: the side that the preset of the network's weights cuts out."""
+    side = getattr(models.get_model_weights(name)["DEFAULT"].transforms(), "crop_size", usual[-2:])
+    return (*usual[:-2], *(side * 2 if len(side) == 1 else side))
+
+
+def evaluated(torch, models, name, package):
+    """A call of a network in evaluation, without gradients."""
+    on_backbone = package in ("detection", "segmentation")
+    options = {"weights_backbone": None} if on_backbone else {}
+    model = models.get_model(name, weights=None, **options).eval()
+    shape = sample_of(models, name, PACKAGES[package])
+    inputs = [torch.rand(1, *shape) for _ in range(2 if package == "optical_flow" else 1)]
+    if package == "detection":
+        inputs = [list(inputs[0])]
+
+    def call():
+        with torch.no_grad():
+            model(*inputs)
+
+    return call
+
+
+def models(torch, vision):
+    """Functions that make the calls, by the names of the networks."""
+    import importlib
+
+    home = importlib.import_module(f"{vision.__name__}.models")
+    found = {}
+    for package in PACKAGES:
+        module = importlib.import_module(f"{home.__name__}.{package}") if package else home
+        for name in home.list_models(module=module):
+            found[name] = lambda n=name, p=package: evaluated(torch, home, n, p)
     return found
 
 
@@ -209,7 +253,7 @@ def table(best):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kind", choices=("networks", "transforms"))
+    parser.add_argument("kind", choices=tuple(CALLS))
     parser.add_argument("python", nargs="?", default=sys.executable)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", default="", help="calls whose names hold this")

@@ -1,13 +1,20 @@
-"""The docs' page of networks: what there is, and how far from torchvision's it is."""
+"""The docs' page of networks: what there is, how far from torchvision's it is, and how fast.
+
+Usage: python ci/vision_models_page.py     the part on speed anew, from bench/results
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "pages" / "vision_models.md"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "pages" / "vision_models.md"
+SPEED_FILE = ROOT / "bench" / "results" / "vision_models_sapphirerapids.json"
 HEAD = """# Networks of vision
 
 The networks of torchvision 0.24.1 by its names, with the same names and shapes in the state dict,
@@ -60,6 +67,16 @@ Both networks of `models.optical_flow`, {weights} files of weights, in float32, 
 are whatever the network: at most **{init} for first weights, {flow} for flows, {slope} for
 gradients**. "End point error" is the published one, in pixels, on the clean images of Sintel of the
 entry that is the default: on those of the test, or of training.
+"""
+SPEED = """## Speed
+
+Every network in evaluation on one sample of its usual size, beside torchvision's: two threads of an
+Intel Sapphire Rapids, processes in turn, the least time of each. The ratio is torchvision's time by ours:
+**{mean:.2f} in the geometric mean**, {slower} of {count} below 1.
+
+```bash
+python3 bench/vision.py models /path/to/torchvision/bin/python
+```
 """
 Figure = Callable[[dict[str, Any]], str]
 
@@ -149,8 +166,24 @@ def title(text: str) -> str:
     return text.partition("\n")[0]
 
 
+def speed() -> dict[str, str]:
+    """The part of the page on speed by its title; nothing where it was not measured."""
+    if not SPEED_FILE.exists():
+        return {}
+    took = json.loads(SPEED_FILE.read_text())
+    ratios = {name: took["theirs"][name] / ours for name, ours in took["ours"].items()}
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    slower = sum(ratio < 1 for ratio in ratios.values())
+    lines = ["| network | torchvision, ms | Rushlight, ms | ratio |", "| --- " * 4 + "|"]
+    for name, ratio in sorted(ratios.items()):
+        times = (f"{took[which][name] * 1e3:.1f}" for which in ("theirs", "ours"))
+        lines.append(f"| `{name}` | {' | '.join(times)} | {ratio:.2f} |")
+    text = SPEED.format(mean=mean, slower=slower, count=len(ratios))
+    return {title(text): text + "\n" + "\n".join(lines) + "\n"}
+
+
 def write(models: Any, packages: dict[str, dict[str, dict[str, float]]]) -> None:
-    """Write the parts of the page on some packages; others stay as they are.
+    """Write the parts of the page on some packages, and on speed; others stay as they are.
 
     `packages` has the differences of each network of each package.
     """
@@ -159,6 +192,12 @@ def write(models: Any, packages: dict[str, dict[str, dict[str, float]]]) -> None
     for package, rows in packages.items():
         made = section(models, package, rows)
         parts[title(made)] = made
-    ordered = [parts[title(text)] for text, *_ in SECTIONS.values() if title(text) in parts]
+    parts |= speed()
+    titles = [title(text) for text, *_ in SECTIONS.values()] + [title(SPEED)]
+    ordered = [parts[each] for each in titles if each in parts]
     PAGE.write_text("\n".join([HEAD, *(part.rstrip() + "\n" for part in ordered)]))
     print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    write(None, {})
