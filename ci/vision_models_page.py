@@ -71,8 +71,8 @@ entry that is the default: on those of the test, or of training.
 SPEED = """## Speed
 
 Every network in evaluation on one sample of its usual size, beside torchvision's: two threads of an
-Intel Sapphire Rapids, processes in turn, the least time of each. The ratio is torchvision's time by ours:
-**{mean:.2f} in the geometric mean**, {slower} of {count} below 1.
+Intel Sapphire Rapids, processes in turn, the least time of each. The ratio is torchvision's time by
+ours: **{mean:.2f} in the geometric mean**, {slower} of {count} below 1.
 
 ```bash
 python3 bench/vision.py models /path/to/torchvision/bin/python
