@@ -109,10 +109,13 @@ def networks(torch, vision):
 
 
 # --------------------------------------------------------------------------------------- models
-def sample_of(models, name, usual):
-    """The shape of a sample: the side that the preset of the network's weights cuts out."""
-    side = getattr(models.get_model_weights(name)["DEFAULT"].transforms(), "crop_size", usual[-2:])
-    return (*usual[:-2], *(side * 2 if len(side) == 1 else side))
+def sample_of(models, name, model, usual):
+    """The shape of a sample: the side that the network is made for, or that the preset of its
+    weights cuts out."""
+    preset = models.get_model_weights(name)["DEFAULT"].transforms()
+    side = getattr(model, "image_size", None) or getattr(preset, "crop_size", usual[-2:])
+    sides = (side,) if isinstance(side, int) else tuple(side)
+    return (*usual[:-2], *(sides * 2)[-2:])
 
 
 def evaluated(torch, models, name, package):
@@ -120,7 +123,7 @@ def evaluated(torch, models, name, package):
     on_backbone = package in ("detection", "segmentation")
     options = {"weights_backbone": None} if on_backbone else {}
     model = models.get_model(name, weights=None, **options).eval()
-    shape = sample_of(models, name, PACKAGES[package])
+    shape = sample_of(models, name, model, PACKAGES[package])
     inputs = [torch.rand(1, *shape) for _ in range(2 if package == "optical_flow" else 1)]
     if package == "detection":
         inputs = [list(inputs[0])]
