@@ -7,6 +7,7 @@ import inspect
 import re
 
 from rushlight.autograd.mode import no_grad
+from rushlight.export.calls import Calls
 from rushlight.export.graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -39,8 +40,7 @@ class Tracing:
         self.user: list = []
         self.constants: dict = {}
         self._by_identity: dict = {}
-        self._paths = {m: name for name, m in module.named_modules()}
-        self._stack: dict = {}
+        self._calls = Calls(module)
 
     # ------------------------------------------------------------------------------------- inputs
     def lift(self, kind, name, tensor, persistent=None):
@@ -115,7 +115,8 @@ class Tracing:
             given = [self.user_input(*each) for each in zip(names, leaves, devices, strict=True)]
             given_args, given_kwargs = pytree.tree_unflatten(given, in_spec)
             # tied parameters are one input under the first of their names
-            with _reparametrize_module(self.module, state, tie_weights=True):
+            tied = _reparametrize_module(self.module, state, tie_weights=True)
+            with tied, self._calls.apart():
                 result = self.module(*given_args, **given_kwargs)
                 self._write_assigned(state)
             outputs, out_spec = pytree.tree_flatten(result)
@@ -157,21 +158,14 @@ class Tracing:
     @contextlib.contextmanager
     def _watched(self):
         """Nodes know the modules that are being called."""
-        self.recorder.scope = self._stack
-        before = global_hooks.register_module_forward_pre_hook(self._enter)
-        after = global_hooks.register_module_forward_hook(self._leave, always_call=True)
+        self.recorder.scope = self._calls.stack
+        before = global_hooks.register_module_forward_pre_hook(self._calls.enter)
+        after = global_hooks.register_module_forward_hook(self._calls.leave, always_call=True)
         try:
             yield
         finally:
             before.remove()
             after.remove()
-
-    def _enter(self, module, args):
-        kind = f"{type(module).__module__}.{type(module).__qualname__}"
-        self._stack[f"{len(self._stack)}"] = self._paths.get(module, ""), kind
-
-    def _leave(self, module, args, output):
-        self._stack.popitem()
 
 
 def _in_order(inputs):
