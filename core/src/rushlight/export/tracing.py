@@ -33,14 +33,14 @@ _CONSTANTS = (int, float, bool, str, complex, type(None))
 class Tracing:
     """One run of a module on tensors without values."""
 
-    def __init__(self, module, draws=None):
+    def __init__(self, module, draws=None, kept=()):
         self.module = module
         self.recorder = Recorder(True, constant=self._constant, draws=draws)
         self.inputs: list = []  # (node, InputSpec) of what is lifted
         self.user: list = []
         self.constants: dict = {}
         self._by_identity: dict = {}
-        self._calls = Calls(module)
+        self._calls = Calls(module, kept, self._described)
 
     # ------------------------------------------------------------------------------------- inputs
     def lift(self, kind, name, tensor, persistent=None):
@@ -116,7 +116,7 @@ class Tracing:
             given_args, given_kwargs = pytree.tree_unflatten(given, in_spec)
             # tied parameters are one input under the first of their names
             tied = _reparametrize_module(self.module, state, tie_weights=True)
-            with tied, self._calls.apart():
+            with tied, self._calls.apart(), self._calls.described():
                 result = self.module(*given_args, **given_kwargs)
                 self._write_assigned(state)
             outputs, out_spec = pytree.tree_flatten(result)
@@ -130,6 +130,27 @@ class Tracing:
             root.add_module(name, module)
         graph_module = GraphModule(root, self.recorder.graph, "GraphModule")
         return graph_module, signature, in_spec, out_spec
+
+    @property
+    def signatures(self):
+        """How the submodules that are `kept` are called, by name, further calls by ``name@1``."""
+        return self._calls.signatures
+
+    def _described(self, path, tree):
+        """The leaves that a submodule is called with or gives, as arguments; their structure."""
+        leaves, spec = pytree.tree_flatten(tree)
+        return [self._exchanged(path, leaf) for leaf in leaves], spec
+
+    def _exchanged(self, path, value):
+        if isinstance(value, Tensor):
+            return TensorArgument(self.recorder.argument(value).name)
+        if isinstance(value, _CONSTANTS):
+            return ConstantArgument("", value)
+        raise ValueError(
+            f"export(): preserve_module_call_signature names '{path}', which is called with or "
+            f"gives an object of type {type(value)}: expected tensors, numbers, strings, None or "
+            "structures of them"
+        )
 
     def _output(self, value):
         if isinstance(value, Tensor) or isinstance(value, _CONSTANTS):
