@@ -9,7 +9,6 @@ from rushlight import nn
 
 
 @pytest.mark.parametrize("name, value, advice", [
-    ("preserve_module_call_signature", ("0",), "programs of their own"),
     ("prefer_deferred_runtime_asserts_over_guards", True, "declare the ranges of sizes by Dim"),
 ])  # fmt: skip
 def test_arguments_of_export(name, value, advice):

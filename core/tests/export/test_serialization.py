@@ -135,7 +135,7 @@ def test_layers_that_pytorch_reads(tmp_path):
     assert len(expected) > 140
 
 
-@pytest.mark.parametrize("name", ["block1-0", "0", "a b", "ä"])
+@pytest.mark.parametrize("name", ["block1-0", "0", "a b", "ä", "a,b;c"])
 def test_modules_may_have_names_that_are_no_identifiers(name, tmp_path):
     class Named(nn.Module):
         def __init__(self):

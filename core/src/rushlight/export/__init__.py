@@ -30,19 +30,23 @@ from rushlight.export.exported_program import (
 from rushlight.export.graph_signature import ExportGraphSignature
 from rushlight.export.serialization import load, save
 from rushlight.export.tracing import _positional
+from rushlight.export.unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 from rushlight.nn.module import Module
 
 __all__ = [
     "Dim",
     "ExportGraphSignature",
     "ExportedProgram",
+    "FlatArgsAdapter",
     "ModuleCallEntry",
     "ModuleCallSignature",
     "ShapesCollection",
+    "UnflattenedModule",
     "dims",
     "export",
     "load",
     "save",
+    "unflatten",
 ]
 
 
@@ -73,16 +77,20 @@ def export(
             :class:`Dim`, ``Dim.AUTO``, ``Dim.DYNAMIC``, ``Dim.STATIC`` or None; for structures of
             tensors a structure of these. Or a :class:`ShapesCollection`.
         strict: accepted; both values do the same.
-        preserve_module_call_signature: empty; of the model alone is it known how it is called.
+        preserve_module_call_signature: names of submodules that are called with the arguments and
+            results of the original in what :func:`unflatten` makes of the program, so that others
+            can replace them; empty by default.
         prefer_deferred_runtime_asserts_over_guards: False; what sizes have to fulfil is said by
             their declarations.
 
     Raises:
-        ValueError: `mod` is no module, or an argument is of a kind that a graph cannot have.
+        ValueError: `mod` is no module, or an argument, or one of a submodule whose signature is
+            kept, is of a kind that a graph cannot have.
+        AttributeError: there is no submodule of a name in `preserve_module_call_signature`.
         GuardOnDataDependentSymNode: what the module does depends on the values of tensors.
         ConstraintViolationError: a size that `dynamic_shapes` names cannot differ; the text says
             what in the program needs it.
-        NotImplementedError: one of the last two arguments is given.
+        NotImplementedError: the last argument is True.
 
     Example:
         >>> import rushlight
@@ -103,29 +111,39 @@ def export(
             "export(): argument 'args' must be a tuple of example inputs, not "
             f"{type(args).__name__}"
         )
-    _refuse(preserve_module_call_signature, prefer_deferred_runtime_asserts_over_guards)
-    kwargs = {} if kwargs is None else kwargs
-    names = _argument_names(mod, args, kwargs)
-    made, ranges = exported(mod, args, kwargs, declared(dynamic_shapes, names, args, kwargs, mod))
-    call = ModuleCallSignature([], [], made.in_spec, made.out_spec, names)
-    entries = [ModuleCallEntry(name) for name, _ in mod.named_modules() if name]
-    return ExportedProgram(
-        made.graph_module, made.graph, made.signature, state_of(made.signature, mod), ranges,
-        [ModuleCallEntry("", call), *entries], (args, kwargs), made.constants,
-    )  # fmt: skip
-
-
-def _refuse(signatures, asserts):
-    if signatures:
-        raise NotImplementedError(
-            "export(): preserve_module_call_signature is not available; export the modules whose "
-            "calls are to be kept as programs of their own"
-        )
-    if asserts:
+    if prefer_deferred_runtime_asserts_over_guards:
         raise NotImplementedError(
             "export(): prefer_deferred_runtime_asserts_over_guards is not available; declare the "
             "ranges of sizes by Dim in dynamic_shapes"
         )
+    kept = _submodule_names(mod, preserve_module_call_signature)
+    kwargs = {} if kwargs is None else kwargs
+    names = _argument_names(mod, args, kwargs)
+    declaration = declared(dynamic_shapes, names, args, kwargs, mod)
+    made, ranges = exported(mod, args, kwargs, declaration, kept)
+    call = ModuleCallSignature([], [], made.in_spec, made.out_spec, names)
+    return ExportedProgram(
+        made.graph_module, made.graph, made.signature, state_of(mod), ranges,
+        [ModuleCallEntry("", call), *_entries(mod, made.calls)], (args, kwargs), made.constants,
+    )  # fmt: skip
+
+
+def _submodule_names(module, names):
+    """The argument `preserve_module_call_signature`, checked."""
+    if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
+        raise TypeError(
+            "export(): argument 'preserve_module_call_signature' must be a tuple of names of "
+            f"submodules, not {names!r}"
+        )
+    for name in names:
+        module.get_submodule(name)
+    return tuple(names)
+
+
+def _entries(module, calls):
+    """The submodules, and further calls of those whose signatures are kept."""
+    names = [name for name, _ in module.named_modules(remove_duplicate=False) if name]
+    return [ModuleCallEntry(n, calls.get(n)) for n in dict.fromkeys((*names, *calls))]
 
 
 def _argument_names(module, args, kwargs):

@@ -44,7 +44,8 @@ def decomposed(program, table=None, shapes=None, draws=None):
         given = [_input(recorder, level, node, sizes.get(place)) for place, node in inputs]
         # a write gives an input another tensor below: the new value of what it stands for
         before = [getattr(t, "_inner", None) for t in given]
-        outputs = _Run(program.graph_module, level, recorder).run(*given)
+        run = _Run(program.graph_module, level, recorder)
+        outputs = run.run(*given)
         specs = program.graph_signature.input_specs
         changed = [
             (spec, tensor._inner)
@@ -53,14 +54,23 @@ def decomposed(program, table=None, shapes=None, draws=None):
         ]
         results = [t for _, t in changed] + [_below(o, level) for o in outputs]
         recorder.node("output", "output", (tuple(results),), {})
-    recorder.graph.eliminate_dead_code(_is_needed)
+    calls, kept = _calls(program, run.names)
+    recorder.graph.eliminate_dead_code(lambda node: node.name in kept or is_needed(node))
     signature = _signature(program, recorder.graph, changed)
     graph_module = GraphModule(Module(), recorder.graph, "GraphModule")
     return type(program)(
         graph_module, graph_module.graph, signature, dict(program.state_dict),
-        {}, copy.deepcopy(program.module_call_graph),
-        program.example_inputs, dict(program.constants),
+        {}, calls, program.example_inputs, dict(program.constants),
     )  # fmt: skip
+
+
+def _calls(program, names):
+    """The calls of submodules with what they exchange by its new names, and these."""
+    calls = copy.deepcopy(program.module_call_graph)
+    found = [argument for entry in calls for argument in exchanged(entry.signature)]
+    for argument in found:
+        argument.name = names[argument.name]
+    return calls, {argument.name for argument in found}
 
 
 class _Run(Interpreter):
@@ -69,6 +79,7 @@ class _Run(Interpreter):
     def __init__(self, module, level, recorder):
         super().__init__(module)
         self.level, self.recorder = level, recorder
+        self.names: dict[str, str] = {}  # of the nodes made of the graph's, for tensors
 
     def call_function(self, target, args, kwargs):
         """A call of the graph; those with graphs as arguments are refused."""
@@ -87,18 +98,27 @@ class _Run(Interpreter):
     def run_node(self, n):
         """The value of a node, as a tensor of the level."""
         self.recorder.origin = n
-        return replace(super().run_node(n), self._lifted)
+        found = replace(super().run_node(n), self._lifted)
+        if isinstance(found, Tensor):
+            self.names[n.name] = self.recorder.argument(_below(found, self.level)).name
+        return found
 
     def _lifted(self, tensor):
         inside = getattr(tensor, "_level", None) is self.level
         return tensor if inside else self.level.lifted(tensor)
 
 
+def exchanged(signature):
+    """The tensors among the arguments and results of a call of known signature, or of None."""
+    found = [] if signature is None else [*signature.inputs, *signature.outputs]
+    return [argument for argument in found if isinstance(argument, TensorArgument)]
+
+
 def _no_constant(tensor):
     raise RuntimeError(f"run_decompositions(): a decomposition made a constant, {tensor!r}")
 
 
-def _is_needed(node):
+def is_needed(node):
     """Whether a node that nobody reads stays: inputs, the output, and what draws numbers."""
     if node.op != "call_function":
         return True

@@ -7,7 +7,7 @@ from typing import Any
 
 from rushlight.export.decomposing import decomposed
 from rushlight.export.dynamic.export import remade
-from rushlight.export.graph_signature import ExportGraphSignature, InputKind
+from rushlight.export.graph_signature import ExportGraphSignature, ModuleCallSignature
 from rushlight.export.unlifting import unlifted
 from rushlight.export.verifier import check, writes
 from rushlight.fx.graph import Graph
@@ -18,19 +18,10 @@ from rushlight.utils import _pytree as pytree
 
 
 @dataclasses.dataclass
-class ModuleCallSignature:
-    """How a module is called: its arguments and result as structures."""
-
-    inputs: list
-    outputs: list
-    in_spec: pytree.TreeSpec
-    out_spec: pytree.TreeSpec
-    forward_arg_names: list[str] | None = None
-
-
-@dataclasses.dataclass
 class ModuleCallEntry:
-    """A module of the model, by its path; the signature is known of the model alone."""
+    """A module of the model, by its path, or a further call of it, such as ``sub@1``; the signature
+    is known of the model and of the submodules that `preserve_module_call_signature` of
+    :func:`rushlight.export.export` names."""
 
     fqn: str
     signature: ModuleCallSignature | None = None
@@ -200,12 +191,13 @@ class ExportedProgram:
     __repr__ = __str__
 
 
-def state_of(signature, module):
-    """The model's tensors that the state dict has: those in it, by their first names."""
-    state = {}
-    tensors = dict(module.named_parameters()) | dict(module.named_buffers())
-    for spec in signature.input_specs:
-        if spec.kind is InputKind.PARAMETER or spec.persistent:
-            value = tensors[spec.target]
-            state[spec.target] = value if isinstance(value, Parameter) else value.detach()
-    return state
+def state_of(module):
+    """The model's parameters and persistent buffers by all of their names; a tensor with several
+    is one under each of them."""
+    kept = module.state_dict().keys()
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    buffers = dict(module.named_buffers(remove_duplicate=False))
+    plain: dict[int, Any] = {}
+    for value in buffers.values():
+        plain[id(value)] = value if isinstance(value, Parameter) else value.detach()
+    return parameters | {n: plain[id(b)] for n, b in buffers.items() if n in kept}

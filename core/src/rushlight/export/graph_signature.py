@@ -8,6 +8,8 @@ from __future__ import annotations
 import dataclasses
 from enum import Enum, auto
 
+from rushlight.utils import _pytree as pytree
+
 
 @dataclasses.dataclass
 class TensorArgument:
@@ -178,6 +180,18 @@ class ExportGraphSignature:
         return "\n".join([*lines, "", "# outputs", *map(str, self.output_specs), ""])
 
 
+@dataclasses.dataclass
+class ModuleCallSignature:
+    """How a module is called: its arguments and result as structures. `inputs` and `outputs` are
+    their leaves, of the model itself none."""
+
+    inputs: list
+    outputs: list
+    in_spec: pytree.TreeSpec
+    out_spec: pytree.TreeSpec
+    forward_arg_names: list[str] | None = None
+
+
 def _shown(spec: InputSpec | OutputSpec):
     return spec.arg.value if isinstance(spec.arg, ConstantArgument) else spec.arg.name
 
@@ -187,6 +201,7 @@ __all__ = [
     "ExportGraphSignature",
     "InputKind",
     "InputSpec",
+    "ModuleCallSignature",
     "OutputKind",
     "OutputSpec",
     "SymFloatArgument",

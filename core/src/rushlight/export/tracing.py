@@ -7,6 +7,7 @@ import inspect
 import re
 
 from rushlight.autograd.mode import no_grad
+from rushlight.export.calls import Calls
 from rushlight.export.graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -32,15 +33,14 @@ _CONSTANTS = (int, float, bool, str, complex, type(None))
 class Tracing:
     """One run of a module on tensors without values."""
 
-    def __init__(self, module, draws=None):
+    def __init__(self, module, draws=None, kept=()):
         self.module = module
         self.recorder = Recorder(True, constant=self._constant, draws=draws)
         self.inputs: list = []  # (node, InputSpec) of what is lifted
         self.user: list = []
         self.constants: dict = {}
         self._by_identity: dict = {}
-        self._paths = {m: name for name, m in module.named_modules()}
-        self._stack: dict = {}
+        self._calls = Calls(module, kept, self._described)
 
     # ------------------------------------------------------------------------------------- inputs
     def lift(self, kind, name, tensor, persistent=None):
@@ -115,7 +115,8 @@ class Tracing:
             given = [self.user_input(*each) for each in zip(names, leaves, devices, strict=True)]
             given_args, given_kwargs = pytree.tree_unflatten(given, in_spec)
             # tied parameters are one input under the first of their names
-            with _reparametrize_module(self.module, state, tie_weights=True):
+            tied = _reparametrize_module(self.module, state, tie_weights=True)
+            with tied, self._calls.apart(), self._calls.described():
                 result = self.module(*given_args, **given_kwargs)
                 self._write_assigned(state)
             outputs, out_spec = pytree.tree_flatten(result)
@@ -129,6 +130,27 @@ class Tracing:
             root.add_module(name, module)
         graph_module = GraphModule(root, self.recorder.graph, "GraphModule")
         return graph_module, signature, in_spec, out_spec
+
+    @property
+    def signatures(self):
+        """How the submodules that are `kept` are called, by name, further calls by ``name@1``."""
+        return self._calls.signatures
+
+    def _described(self, path, tree):
+        """The leaves that a submodule is called with or gives, as arguments; their structure."""
+        leaves, spec = pytree.tree_flatten(tree)
+        return [self._exchanged(path, leaf) for leaf in leaves], spec
+
+    def _exchanged(self, path, value):
+        if isinstance(value, Tensor):
+            return TensorArgument(self.recorder.argument(value).name)
+        if isinstance(value, _CONSTANTS):
+            return ConstantArgument("", value)
+        raise ValueError(
+            f"export(): preserve_module_call_signature names '{path}', which is called with or "
+            f"gives an object of type {type(value)}: expected tensors, numbers, strings, None or "
+            "structures of them"
+        )
 
     def _output(self, value):
         if isinstance(value, Tensor) or isinstance(value, _CONSTANTS):
@@ -157,21 +179,14 @@ class Tracing:
     @contextlib.contextmanager
     def _watched(self):
         """Nodes know the modules that are being called."""
-        self.recorder.scope = self._stack
-        before = global_hooks.register_module_forward_pre_hook(self._enter)
-        after = global_hooks.register_module_forward_hook(self._leave, always_call=True)
+        self.recorder.scope = self._calls.stack
+        before = global_hooks.register_module_forward_pre_hook(self._calls.enter)
+        after = global_hooks.register_module_forward_hook(self._calls.leave, always_call=True)
         try:
             yield
         finally:
             before.remove()
             after.remove()
-
-    def _enter(self, module, args):
-        kind = f"{type(module).__module__}.{type(module).__qualname__}"
-        self._stack[f"{len(self._stack)}"] = self._paths.get(module, ""), kind
-
-    def _leave(self, module, args, output):
-        self._stack.popitem()
 
 
 def _in_order(inputs):

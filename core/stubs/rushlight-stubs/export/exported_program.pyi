@@ -4,6 +4,7 @@ from __future__ import annotations
 from rushlight._words import _bool
 from rushlight._words import _str
 from rushlight.export.graph_signature import ExportGraphSignature
+from rushlight.export.graph_signature import ModuleCallSignature
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.nn.module import Module
@@ -51,7 +52,4 @@ class ExportedProgram:
 class ModuleCallEntry:
     signature: Any
     def __init__(self, fqn: _str, signature: ModuleCallSignature | None = ...) -> None: ...
-class ModuleCallSignature:
-    forward_arg_names: Any
-    def __init__(self, inputs: list[Any], outputs: list[Any], in_spec: TreeSpec, out_spec: TreeSpec, forward_arg_names: list[_str] | None = ...) -> None: ...
-def state_of(signature: Any, module: Module) -> Any: ...
+def state_of(module: Module) -> Any: ...

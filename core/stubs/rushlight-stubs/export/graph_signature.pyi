@@ -6,6 +6,7 @@ from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.tensor.tensor import Tensor
+from rushlight.utils._pytree.trees import TreeSpec
 from typing import Any
 from typing import Self
 
@@ -47,6 +48,9 @@ class InputKind:
 class InputSpec:
     persistent: Any
     def __init__(self, kind: InputKind, arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument, target: _str | None, persistent: _bool | None = ...) -> None: ...
+class ModuleCallSignature:
+    forward_arg_names: Any
+    def __init__(self, inputs: list[Any], outputs: list[Any], in_spec: TreeSpec, out_spec: TreeSpec, forward_arg_names: list[_str] | None = ...) -> None: ...
 class OutputKind:
     USER_OUTPUT: Any
     BUFFER_MUTATION: Any

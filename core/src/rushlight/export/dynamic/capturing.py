@@ -101,6 +101,7 @@ class Captures:
     def _at_all(self, declaration, samples):
         captures, samples = self.all(declaration.sizes, samples)
         _check_constants(captures)
+        _check_calls(captures)
         draws = [self.draws(capture) for capture in captures]
         return Unified([capture.graph for capture in captures], samples, draws, self.lengths)
 
@@ -256,6 +257,18 @@ def _check_constants(captures):
                 raise DifferentProgramsError(
                     f"the constant {name} is made of numbers that differ from call to call, as in "
                     "tensor(k): write full((), k) or multiply a constant"
+                )
+
+
+def _check_calls(captures):
+    """Submodules whose call signatures are kept take and give the same numbers in every call."""
+    first, *others = (getattr(capture, "calls", {}) for capture in captures)
+    for other in others:
+        for name, signature in first.items():
+            if other.get(name) != signature:
+                raise DifferentProgramsError(
+                    f"'{name}', which preserve_module_call_signature names, takes or gives numbers "
+                    "that differ from call to call: pass them as tensors, or as their shapes"
                 )
 
 

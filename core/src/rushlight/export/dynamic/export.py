@@ -18,7 +18,8 @@ from rushlight.tensor.tensor import Tensor
 
 @dataclasses.dataclass
 class Capture:
-    """A module's run at some sizes; `inputs` are the placeholders of the arguments' leaves."""
+    """A module's run at some sizes; `inputs` are the placeholders of the arguments' leaves, and
+    `calls` how submodules are called whose signatures are kept."""
 
     graph_module: Any
     signature: Any
@@ -26,6 +27,7 @@ class Capture:
     out_spec: Any
     constants: dict
     inputs: list
+    calls: dict
 
     @property
     def graph(self):
@@ -33,17 +35,19 @@ class Capture:
         return self.graph_module.graph
 
 
-def exported(module, args, kwargs, declaration: Declaration) -> tuple[Capture, dict]:
-    """The capture at the arguments' sizes, which computes with them, and the ranges of these."""
+def exported(module, args, kwargs, declaration: Declaration, kept) -> tuple[Capture, dict]:
+    """The capture at the arguments' sizes, which computes with them, and the ranges of these;
+    `kept` names the submodules whose calls are described."""
 
     def trace(sizes, sample, draws):
         given = sampling.arguments(args, kwargs, sizes, sample)
         if sample == example:
             given = args, kwargs
-        tracing = Tracing(module, draws)
+        tracing = Tracing(module, draws, kept)
         with capturing("export"):
             parts = tracing.run(*given)
-        return Capture(*parts, tracing.constants, [node for node, _ in tracing.user])
+        inputs = [node for node, _ in tracing.user]
+        return Capture(*parts, tracing.constants, inputs, tracing.signatures)
 
     example = {name: one.example for name, one in declaration.free.items()}
     captures = Captures(trace, declaration)

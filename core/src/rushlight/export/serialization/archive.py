@@ -81,11 +81,13 @@ def _files(program, pickle_protocol):
 
 
 def _add_tensors(files, tensors, folder, config, prefix):
-    entries = {}
-    for i, (name, tensor) in enumerate(tensors.items()):
-        files[f"{folder}/{prefix}{i}"] = _bytes(tensor)
+    entries, paths = {}, {}  # a tensor with several names is written once
+    for name, tensor in tensors.items():
+        if id(tensor) not in paths:
+            paths[id(tensor)] = f"{prefix}{len(paths)}"
+            files[f"{folder}/{paths[id(tensor)]}"] = _bytes(tensor)
         entries[name] = {
-            "path_name": f"{prefix}{i}",
+            "path_name": paths[id(tensor)],
             "is_param": isinstance(tensor, Parameter),
             "use_pickle": False,
             "tensor_meta": tensor_meta(tensor),
@@ -219,9 +221,14 @@ def _examples(content):
 
 def _tensors(members, folder, config):
     found = members.json(f"{folder}/{config}")
+    tensors, known = {}, {}  # names of one tensor have entries that are alike
     try:
-        entries = found["config"].items()
-        return {name: _tensor(members, folder, name, entry) for name, entry in entries}
+        for name, entry in found["config"].items():
+            key = repr(entry)
+            if key not in known:
+                known[key] = _tensor(members, folder, name, entry)
+            tensors[name] = known[key]
+        return tensors
     except (KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"'{folder}/{config}' is no list of tensors: {error}") from None
 

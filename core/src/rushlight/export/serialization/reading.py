@@ -8,11 +8,7 @@ import re
 
 from rushlight import devices
 from rushlight.export.dynamic.expressions import SymInt
-from rushlight.export.exported_program import (
-    ExportedProgram,
-    ModuleCallEntry,
-    ModuleCallSignature,
-)
+from rushlight.export.exported_program import ExportedProgram
 from rushlight.export.graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -22,7 +18,7 @@ from rushlight.export.graph_signature import (
     OutputSpec,
     TensorArgument,
 )
-from rushlight.export.serialization import sizes
+from rushlight.export.serialization import calls, sizes
 from rushlight.export.serialization.values import (
     FormatError,
     dotted,
@@ -30,9 +26,8 @@ from rushlight.export.serialization.values import (
     identifier,
     number,
     read_leaf,
-    tree_of,
 )
-from rushlight.export.serialization.writing import MUTATIONS, NUMBERS, SCHEMA_VERSION
+from rushlight.export.serialization.writing import MUTATIONS, SCHEMA_VERSION
 from rushlight.fx.graph import Graph
 from rushlight.library.aten import AtenOverload
 from rushlight.library.operators import lookup
@@ -63,27 +58,11 @@ def program_from_json(found, state, constants, examples) -> ExportedProgram:
         )
     module = found["graph_module"]
     signature = _signature(module["signature"])
-    graph = _Reader(module["graph"], signature).graph
+    reader = _Reader(module["graph"], signature)
     return ExportedProgram(
-        Module(), graph, signature, state, sizes.read_ranges(found["range_constraints"]),
-        _entries(module["module_call_graph"]), examples,
-        constants,
+        Module(), reader.graph, signature, state, sizes.read_ranges(found["range_constraints"]),
+        calls.read_entries(module["module_call_graph"], reader.nodes), examples, constants,
     )  # fmt: skip
-
-
-def _entries(found):
-    entries = [ModuleCallEntry(entry["fqn"]) for entry in found]
-    info = found[0]["signature"]
-    names = info["forward_arg_names"]
-    in_spec = tree_of(info["in_spec"])
-    given = (names or [])[: in_spec.children_specs[0].num_children]
-    given += in_spec.children_specs[1].context or []
-    for name in (*given, *(names or ())):
-        identifier(name, "argument of forward")
-    if len(set(given)) < len(given):
-        raise FormatError(f"two arguments of forward have one name: {given}")
-    entries[0].signature = ModuleCallSignature([], [], in_spec, tree_of(info["out_spec"]), names)
-    return entries
 
 
 # --------------------------------------------------------------------------------------- signature
@@ -132,14 +111,8 @@ def _output_spec(word, value):
         return OutputSpec(kind, TensorArgument(value["arg"]["name"]), dotted(value[key], word))
     if word != "user_output":
         raise FormatError(f"an output of kind {word} cannot be read: {value!r}")
-    kind, argument = _only(value["arg"])
-    if kind == "as_tensor":
-        return OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(argument["name"]), None)
-    for made, word in NUMBERS.items():
-        if kind == word and "as_name" in argument:
-            return OutputSpec(OutputKind.USER_OUTPUT, made(argument["as_name"]), None)
-    constant = ConstantArgument("", read_leaf(kind, argument))
-    return OutputSpec(OutputKind.USER_OUTPUT, constant, None)
+    argument = calls.read_argument(*_only(value["arg"]))
+    return OutputSpec(OutputKind.USER_OUTPUT, argument, None)
 
 
 # ------------------------------------------------------------------------------------------- graph
@@ -203,6 +176,7 @@ class _Reader:
         node = self.graph.create_node(
             "call_function", overload, tuple(args), kwargs, identifier(name, target)
         )
+        node.meta |= calls.read_stack(found["metadata"])
         if "stack_trace" in found["metadata"]:
             node.meta["stack_trace"] = str(found["metadata"]["stack_trace"])
         self._results(node, found["outputs"])

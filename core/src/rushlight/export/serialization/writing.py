@@ -8,11 +8,9 @@ from rushlight.export.graph_signature import (
     ConstantArgument,
     InputKind,
     OutputKind,
-    SymFloatArgument,
-    SymIntArgument,
 )
-from rushlight.export.serialization import sizes
-from rushlight.export.serialization.values import FormatError, leaf, tree_text
+from rushlight.export.serialization import calls, sizes
+from rushlight.export.serialization.values import FormatError, leaf
 from rushlight.export.verifier import schema_of
 from rushlight.fx.node import Node
 from rushlight.tensor.tensor import Tensor
@@ -27,7 +25,7 @@ def program_as_json(program) -> dict:
     graph_module = {
         "graph": _graph(program),
         "signature": _signature(program.graph_signature),
-        "module_call_graph": _calls(program.module_call_graph),
+        "module_call_graph": calls.entries_as_json(program.module_call_graph),
         "metadata": {},
         "treespec_namedtuple_fields": {},
     }
@@ -42,30 +40,16 @@ def program_as_json(program) -> dict:
     }
 
 
-def _calls(entries):
-    """The model's modules, and how the model is called."""
-    info = entries[0].signature
-    found = [{"fqn": entry.fqn, "signature": None} for entry in entries]
-    found[0]["signature"] = {
-        "inputs": [],
-        "outputs": [],
-        "in_spec": tree_text(info.in_spec),
-        "out_spec": tree_text(info.out_spec),
-        "forward_arg_names": info.forward_arg_names,
-    }
-    return found
-
-
 # ------------------------------------------------------------------------------------------- graph
 def _graph(program):
     graph = program.graph
     values = {
         n.name: _meta(n.meta["val"], n, n.meta.get("sizes")) for n in graph.nodes if _is_tensor(n)
     }
-    nodes = []
+    nodes, model = [], calls.of_model(graph)
     for node in graph.nodes:
         if node.op == "call_function" and node.target is not operator.getitem:
-            nodes.append(_node(node, values))
+            nodes.append(_node(node, values, model))
     placeholders = [n for n in graph.nodes if n.op == "placeholder"]
     asks = {name for name, p in program.named_parameters() if p.requires_grad}
     for spec in program.graph_signature.input_specs:
@@ -90,7 +74,7 @@ def _meta(value, node, known):
     return sizes.tensor_meta(value, node.meta.get("device"), False, known)
 
 
-def _node(node, values):
+def _node(node, values, model):
     found = sizes.call(node)
     if found is not None:
         return {**found, "metadata": {}, "is_hop_single_tensor_return": None, "name": node.name}
@@ -105,7 +89,8 @@ def _node(node, values):
         "target": f"torch.ops.{node.target}",
         "inputs": _inputs(node, schema),
         "outputs": _outputs(node, schema, values),
-        "metadata": {"stack_trace": stack} if stack else {},
+        "metadata": calls.stack_as_json(node.meta, model)
+        | ({"stack_trace": stack} if stack else {}),
         "is_hop_single_tensor_return": None,
         "name": node.name,
     }
@@ -191,18 +176,9 @@ def _input_spec(spec):
     return {"user_input": {"arg": {"as_tensor": name}}}
 
 
-# Results that are numbers.
-NUMBERS = {SymIntArgument: "as_sym_int", SymFloatArgument: "as_sym_float"}
-
-
 def _output_spec(spec):
     if spec.kind is OutputKind.USER_OUTPUT:
-        if isinstance(spec.arg, ConstantArgument):
-            return {"user_output": {"arg": leaf(spec.arg.value)}}
-        word = NUMBERS.get(type(spec.arg))
-        if word is not None:
-            return {"user_output": {"arg": {word: {"as_name": spec.arg.name}}}}
-        return {"user_output": {"arg": {"as_tensor": {"name": spec.arg.name}}}}
+        return {"user_output": {"arg": calls.argument_as_json(spec.arg)}}
     word, key = MUTATIONS[spec.kind]
     return {word: {"arg": {"name": spec.arg.name}, key: spec.target}}
 
