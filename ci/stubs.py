@@ -1,7 +1,8 @@
 """Write the stubs that type checkers and editors read: core/stubs/rushlight-stubs.
 
     python ci/stubs.py            write them
-    python ci/stubs.py --check    fail where they are not what would be written
+    python ci/stubs.py --check    fail where they are not what would be written, and where what is
+                                  written by hand (ci/stub_writer) matches no name any more
 
 In the wheel they are a package of stubs beside the package (PEP 561), marked as partial: modules
 without a stub are read from their source.
@@ -51,14 +52,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    from stub_writer import stale
+
     wanted = texts()
     there = {p for p in HOME.rglob("*") if p.is_file()} if HOME.exists() else set()
     changed = [p for p, text in wanted.items() if not p.exists() or p.read_text() != text]
     gone = there - set(wanted)
+    old = stale.entries()
+    for entry in old:
+        print(f"matches no name: {entry}")
     if options.check:
         for path in [*changed, *gone]:
             print(f"not as it would be written: {path.relative_to(ROOT)}")
-        return 1 if changed or gone else 0
+        return 1 if changed or gone or old else 0
     for path in gone:
         path.unlink()
     for path in changed:

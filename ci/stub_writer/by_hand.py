@@ -22,6 +22,11 @@ def _table() -> dict[str, list[str]]:
     return found
 
 
+def keys() -> list[str]:
+    """The names of the classes and functions that the file describes."""
+    return list(_table())
+
+
 def lines_of(value) -> list[str]:
     """The lines of a class or a function; none where it is described by itself alone."""
     home, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")

@@ -51,6 +51,8 @@ _OF_DISTRIBUTIONS = frozenset(
     "sample rsample sample_n log_prob cdf icdf enumerate_support entropy perplexity mean mode "
     "variance stddev logits probs covariance_matrix precision_matrix scale_tril scale".split()
 )
+# What distributions say of their parameters and samples.
+_CONSTRAINTS = {"arg_constraints": "dict[str, Constraint]", "support": "Constraint"}
 
 
 def public_members(cls) -> dict:
@@ -158,8 +160,11 @@ def _result(cls, name):
     """The type of what layers compute is a tensor's, unless they say otherwise."""
     if name in _SPECIAL:
         return _SPECIAL[name]
-    if any(b.__name__ == "Distribution" for b in cls.__mro__) and name in _OF_DISTRIBUTIONS:
-        return "Tensor"
+    if any(b.__name__ == "Distribution" for b in cls.__mro__):
+        if name in _OF_DISTRIBUTIONS:
+            return "Tensor"
+        if name in _CONSTRAINTS:
+            return _CONSTRAINTS[name]
     is_layer = any(b.__name__ == "Module" for b in cls.__mro__[1:])
     several = ("LSTM", "GRU", "RNN", "Multihead", "return_indices", "AdaptiveLog")
     if is_layer and name == "forward" and not any(w in cls.__name__ for w in several):

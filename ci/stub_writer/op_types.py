@@ -26,13 +26,34 @@ def _table() -> dict[tuple[str, str], str]:
 def type_of(function, parameter: str) -> str | None:
     """The type of a function's parameter, or of its result for ``"return"``; None where the table
     says nothing. A call in place has the types of the function without underscore."""
-    op = None if isinstance(function, type) else getattr(function, "op", None)
     table = _table()
-    if op is None and not str(getattr(function, "__module__", "")).startswith(_HOMES):
+    if not is_by_name(function):
         found = (table.get((name, parameter)) for name in _names(function))
         return next((kind for kind in found if kind is not None), None)
-    name = getattr(function, "__name__", "") if op is None else op.name
+    name = name_of(function)
     return table.get((name, parameter)) or table.get((name.rstrip("_"), parameter))
+
+
+def keys() -> list[tuple[str, str]]:
+    """Function and parameter of every entry."""
+    return list(_table())
+
+
+def is_by_name(function) -> bool:
+    """Whether the table describes a function by its name alone: an op, or a function beside ops."""
+    return _op_of(function) is not None or str(getattr(function, "__module__", "")).startswith(
+        _HOMES
+    )
+
+
+def name_of(function) -> str:
+    """The name of such a function in the table, of a call in place with its underscore."""
+    op = _op_of(function)
+    return getattr(function, "__name__", "") if op is None else op.name
+
+
+def _op_of(function):
+    return None if isinstance(function, type) else getattr(function, "op", None)
 
 
 def _names(function):

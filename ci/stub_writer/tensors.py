@@ -39,7 +39,7 @@ _BY_HAND = [
     "shape: Size",
     "layout: _layout",
     "grad: Tensor | None",
-    "grad_fn: Any",
+    "grad_fn: AutogradNode | None",
     "data: Tensor",
     "requires_grad: bool",
     "is_leaf: bool",

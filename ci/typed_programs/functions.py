@@ -51,7 +51,7 @@ torch.autograd.backward(x.sum())
 reveal_type(torch.autograd.functional.jacobian(torch.exp, x))  # note: "Any"
 with torch.enable_grad(), torch.autograd.set_detect_anomaly(True):
     z = x * 2
-reveal_type(z.grad_fn)  # note: "Any"
+reveal_type(z.grad_fn)  # note: "Node | None"
 reveal_type(x.is_leaf)  # note: "bool"
 reveal_type(x.grad)  # note: "Tensor | None"
 with torch.set_grad_enabled(False):

@@ -37,7 +37,7 @@ reveal_type(plateau.best)  # note: "float"
 reveal_type(schedulers[0].last_epoch)  # note: "int"
 reveal_type(schedulers[0].state_dict())  # note: "dict[str, Any]"
 reveal_type(optimizer.state_dict())  # note: "dict[str, Any]"
-reveal_type(optimizer.state)  # note: "dict[Any, Any]"
+reveal_type(optimizer.state)  # note: "defaultdict[Tensor, Any]"
 reveal_type(optimizer.param_groups[0])  # note: "dict[str, Any]"
 saved = {"optimizer": optimizer.state_dict(), "scheduler": both.state_dict()}
 both.load_state_dict(saved["scheduler"])

@@ -369,6 +369,19 @@ def test_hooks_at_the_end_of_the_graph():
     assert seen == [[10, 10]]
 
 
+def test_the_end_at_a_leaf_is_a_node_that_can_be_called():
+    x, seen = _leaf(1.0, 2.0), []
+    end = (x * 2).grad_fn.next_functions[0][0]
+    assert isinstance(end, rushlight.autograd.graph.Node)
+    assert end.next_functions == () and end._sequence_nr() == 2**64 - 1
+    x.register_hook(lambda grad: seen.append(grad.tolist()))
+    assert end(rushlight.tensor([3.0, 4.0])) == () and end(rushlight.tensor([1.0, 1.0])) == ()
+    assert x.grad.tolist() == [4, 5]
+    assert seen == [[3, 4], [1, 1]]
+    with pytest.raises(AttributeError, match="AccumulateGrad' object has no attribute '_saved_x'"):
+        end._saved_x  # noqa: B018
+
+
 def test_saved_values_by_name():
     x = _leaf(1.0, 2.0)
     y = x.exp()

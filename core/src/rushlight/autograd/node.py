@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import typing
 from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
 
-from rushlight.autograd.handle import add_hook
+from rushlight.autograd.handle import RemovableHandle, add_hook
 from rushlight.autograd.mode import mode
 
 next_sequence = itertools.count(1).__next__
@@ -36,7 +38,9 @@ class Node:
     __slots__ = ("__dict__", "__weakref__", "edges", "op", "outputs", "plan", "saved", "sequence")
 
     # Rare state, set on the instance when needed.
-    hooks = pre_hooks = tensor_hooks = None
+    hooks: OrderedDict[int, Callable[..., Any]] | None = None
+    pre_hooks: OrderedDict[int, Callable[..., Any]] | None = None
+    tensor_hooks = None
     numbers = None
     shapes = None  # of the tensor arguments, when one differs from the output's
     dtypes = None  # of the tensor arguments, likewise
@@ -62,27 +66,27 @@ class Node:
         return pieces if len(pieces) > 1 else pieces[0]
 
     @property
-    def next_functions(self):
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """``((node, output number), ...)`` of the arguments; leaves as `AccumulateGrad`."""
         numbers = self.numbers or (0,) * len(self.edges)
         return tuple(
             (as_function(edge), number) for edge, number in zip(self.edges, numbers, strict=True)
         )
 
-    def register_hook(self, hook):
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may return new ones."""
         if self.hooks is None:
             self.hooks = OrderedDict()
         return add_hook(self.hooks, hook)
 
-    def register_prehook(self, hook):
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before this node runs; it may return new outputs."""
         if self.pre_hooks is None:
             self.pre_hooks = OrderedDict()
         return add_hook(self.pre_hooks, hook)
 
     @property
-    def metadata(self) -> dict:
+    def metadata(self) -> dict[Any, Any]:
         """Notes of users and of anomaly mode about this call."""
         return self.__dict__.setdefault("_notes", {})
 
@@ -106,15 +110,22 @@ class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
-class AccumulateGrad:
+class AccumulateGrad(Node):
     """The end of the graph at a leaf; `variable` is the tensor. Made when somebody asks for it."""
 
-    __slots__ = ("__weakref__", "variable")
+    __slots__ = ("variable",)
+    op = saved = plan = None
+    edges = next_functions = ()
+    outputs = 1
+    sequence = 2**64 - 1  # after every call: the engine takes the largest first
 
     def __init__(self, variable):
         self.variable = variable
 
-    next_functions = ()
+    def __call__(self, grad):
+        """Add `grad` to the leaf's gradient, as the backward pass does, hooks included."""
+        self.variable.backward(grad)
+        return ()
 
     def name(self) -> str:
         """The node's type name as PyTorch prints it."""

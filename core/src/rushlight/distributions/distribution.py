@@ -109,12 +109,12 @@ class Distribution:
         return self._event_shape
 
     @property
-    def arg_constraints(self) -> dict:
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
         """The constraint of every parameter, by name."""
         raise NotImplementedError(f"{type(self).__name__} does not define arg_constraints")
 
     @property
-    def support(self):
+    def support(self) -> constraints.Constraint | None:
         """The constraint that samples satisfy; None where there is none to state."""
         raise NotImplementedError(f"{type(self).__name__} does not define support")
 

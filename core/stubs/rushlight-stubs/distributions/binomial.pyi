@@ -4,17 +4,19 @@ from __future__ import annotations
 from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight._words import _int
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.probabilities import BinaryProbabilities
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Binomial(BinaryProbabilities, Distribution):
-    arg_constraints: Any
+    arg_constraints: dict[_str, Constraint]
     has_enumerate_support: _bool
     def __init__(self, total_count: _int = ..., probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...
     @property
-    def support(self) -> Any: ...
+    def support(self) -> Constraint: ...
     @property
     def mean(self) -> Tensor: ...
     @property

@@ -3,16 +3,18 @@ from __future__ import annotations
 
 from rushlight._words import Number
 from rushlight._words import _bool
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.distribution import Distribution
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Categorical(Distribution):
-    arg_constraints: Any
+    arg_constraints: dict[_str, Constraint]
     has_enumerate_support: _bool
     def __init__(self, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...
     @property
-    def support(self) -> Any: ...
+    def support(self) -> Constraint: ...
     logits: Tensor
     probs: Tensor
     @property

@@ -4,14 +4,16 @@ from __future__ import annotations
 from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight._words import _float
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.probabilities import BinaryProbabilities
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class ContinuousBernoulli(BinaryProbabilities, ExponentialFamily):
-    arg_constraints: Any
-    support: Any
+    arg_constraints: dict[_str, Constraint]
+    support: Constraint
     has_rsample: _bool
     def __init__(self, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., lims: tuple[_float, _float] = ..., validate_args: _bool | None = ...) -> None: ...
     @property

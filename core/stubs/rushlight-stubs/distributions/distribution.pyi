@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from rushlight._words import _bool
 from rushlight._words import _int
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import Tensor
 from typing import Any
@@ -20,9 +22,9 @@ class Distribution:
     @property
     def event_shape(self) -> Size: ...
     @property
-    def arg_constraints(self) -> dict[Any, Any]: ...
+    def arg_constraints(self) -> dict[_str, Constraint]: ...
     @property
-    def support(self) -> Any: ...
+    def support(self) -> Constraint | None: ...
     @property
     def mean(self) -> Tensor: ...
     @property

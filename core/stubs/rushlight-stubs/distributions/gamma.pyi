@@ -3,13 +3,15 @@ from __future__ import annotations
 
 from rushlight._words import Number
 from rushlight._words import _bool
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Gamma(ExponentialFamily):
-    arg_constraints: Any
-    support: Any
+    arg_constraints: dict[_str, Constraint]
+    support: Constraint
     has_rsample: _bool
     def __init__(self, concentration: Tensor | Number, rate: Tensor | Number, validate_args: _bool | None = ...) -> None: ...
     @property

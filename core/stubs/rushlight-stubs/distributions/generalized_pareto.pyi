@@ -3,12 +3,14 @@ from __future__ import annotations
 
 from rushlight._words import Number
 from rushlight._words import _bool
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.distribution import Distribution
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class GeneralizedPareto(Distribution):
-    arg_constraints: Any
+    arg_constraints: dict[_str, Constraint]
     has_rsample: _bool
     def __init__(self, loc: Tensor | Number, scale: Tensor | Number, concentration: Tensor | Number, validate_args: _bool | None = ...) -> None: ...
     def rsample(self, sample_shape: Any = ...) -> Tensor: ...
@@ -25,7 +27,7 @@ class GeneralizedPareto(Distribution):
     @property
     def mode(self) -> Tensor: ...
     @property
-    def support(self) -> Any: ...
+    def support(self) -> Constraint: ...
     loc: Tensor
     scale: Tensor
     concentration: Tensor

@@ -3,13 +3,15 @@ from __future__ import annotations
 
 from rushlight._words import Number
 from rushlight._words import _bool
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.transformed_distribution import TransformedDistribution
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Gumbel(TransformedDistribution):
-    arg_constraints: Any
-    support: Any
+    arg_constraints: dict[_str, Constraint]
+    support: Constraint
     def __init__(self, loc: Tensor | Number, scale: Tensor | Number, validate_args: _bool | None = ...) -> None: ...
     def log_prob(self, value: Any) -> Tensor: ...
     @property

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 from rushlight._words import _bool
 from rushlight._words import _int
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.distribution import Distribution
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Independent(Distribution):
-    arg_constraints: Any
+    arg_constraints: dict[_str, Constraint]
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: _int, validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
     @property
@@ -16,7 +18,7 @@ class Independent(Distribution):
     @property
     def has_enumerate_support(self) -> Any: ...  # type: ignore[override]
     @property
-    def support(self) -> Any: ...
+    def support(self) -> Constraint: ...
     @property
     def mean(self) -> Tensor: ...
     @property

@@ -2,17 +2,19 @@
 from __future__ import annotations
 
 from rushlight._words import _bool
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.distribution import Distribution
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class MixtureSameFamily(Distribution):
-    arg_constraints: Any
+    arg_constraints: dict[_str, Constraint]
     has_rsample: _bool
     def __init__(self, mixture_distribution: Distribution, component_distribution: Distribution, validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
     @property
-    def support(self) -> Any: ...
+    def support(self) -> Constraint: ...
     @property
     def mixture_distribution(self) -> Any: ...
     @property

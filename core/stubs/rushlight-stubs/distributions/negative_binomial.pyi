@@ -3,14 +3,16 @@ from __future__ import annotations
 
 from rushlight._words import Number
 from rushlight._words import _bool
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.probabilities import BinaryProbabilities
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class NegativeBinomial(BinaryProbabilities, Distribution):
-    arg_constraints: Any
-    support: Any
+    arg_constraints: dict[_str, Constraint]
+    support: Constraint
     def __init__(self, total_count: Tensor | Number, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...
     @property
     def mean(self) -> Tensor: ...

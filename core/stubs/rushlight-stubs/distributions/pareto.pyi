@@ -4,12 +4,14 @@ from __future__ import annotations
 from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight._words import _float
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.transformed_distribution import TransformedDistribution
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Pareto(TransformedDistribution):
-    arg_constraints: Any
+    arg_constraints: dict[_str, Constraint]
     def __init__(self, scale: Tensor | Number, alpha: _float, validate_args: _bool | None = ...) -> None: ...
     @property
     def mean(self) -> Tensor: ...
@@ -18,7 +20,7 @@ class Pareto(TransformedDistribution):
     @property
     def variance(self) -> Tensor: ...
     @property
-    def support(self) -> Any: ...
+    def support(self) -> Constraint: ...
     def entropy(self) -> Tensor: ...
     scale: Tensor
     alpha: Any

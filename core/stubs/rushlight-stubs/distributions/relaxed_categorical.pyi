@@ -4,14 +4,16 @@ from __future__ import annotations
 from rushlight._words import Number
 from rushlight._words import _bool
 from rushlight._words import _float
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.relaxed import Relaxed
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class ExpRelaxedCategorical(Distribution):
-    arg_constraints: Any
-    support: Any
+    arg_constraints: dict[_str, Constraint]
+    support: Constraint
     has_rsample: _bool
     def __init__(self, temperature: _float, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
@@ -25,6 +27,6 @@ class ExpRelaxedCategorical(Distribution):
     def log_prob(self, value: Any) -> Tensor: ...
     temperature: _float
 class RelaxedOneHotCategorical(Relaxed):
-    arg_constraints: Any
-    support: Any
+    arg_constraints: dict[_str, Constraint]
+    support: Constraint
     def __init__(self, temperature: _float, probs: Tensor | Number | None = ..., logits: Tensor | Number | None = ..., validate_args: _bool | None = ...) -> None: ...

@@ -3,17 +3,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from rushlight._words import _bool
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.transform import Transform
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class TransformedDistribution(Distribution):
-    arg_constraints: Any
+    arg_constraints: dict[_str, Constraint]
     def __init__(self, base_distribution: Distribution, transforms: Transform | Sequence[Transform], validate_args: _bool | None = ...) -> None: ...
     def expand(self, batch_shape: Any, _instance: Any = ...) -> Any: ...
     @property
-    def support(self) -> Any: ...
+    def support(self) -> Constraint: ...
     @property
     def has_rsample(self) -> Any: ...  # type: ignore[override]
     def sample(self, sample_shape: Any = ...) -> Tensor: ...

@@ -3,15 +3,17 @@ from __future__ import annotations
 
 from rushlight._words import Number
 from rushlight._words import _bool
+from rushlight._words import _str
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 class Wishart(ExponentialFamily):
-    support: Any
+    support: Constraint
     has_rsample: _bool
     @property
-    def arg_constraints(self) -> Any: ...
+    def arg_constraints(self) -> dict[_str, Constraint]: ...
     def __init__(self, df: Tensor | Number, covariance_matrix: Tensor | None = ..., precision_matrix: Tensor | None = ..., scale_tril: Tensor | None = ..., validate_args: _bool | None = ...) -> None: ...
     scale_tril: Tensor
     covariance_matrix: Tensor

@@ -1,10 +1,12 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from rushlight._words import _bool
 from rushlight._words import _str
 from rushlight.autograd.handle import RemovableHandle
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import overload
 
@@ -20,7 +22,7 @@ class Optimizer:
     def register_load_state_dict_pre_hook(self, hook: Any, prepend: _bool = ...) -> RemovableHandle: ...
     def register_load_state_dict_post_hook(self, hook: Any, prepend: _bool = ...) -> RemovableHandle: ...
     param_groups: list[dict[_str, Any]]
-    state: dict[Any, Any]
+    state: defaultdict[Tensor, Any]
     defaults: dict[_str, Any]
     def state_dict(self) -> dict[_str, Any]: ...
     @overload

@@ -19,6 +19,7 @@ from rushlight._words import _layout
 from rushlight._words import _memory_format
 from rushlight._words import _str
 from rushlight.autograd.handle import RemovableHandle
+from rushlight.autograd.node import Node as AutogradNode
 from rushlight.cuda.streams import Stream as CudaStream
 from rushlight.ops.random.generators import Generator
 from rushlight.tensor.shape import Size
@@ -97,7 +98,7 @@ class Tensor:
     shape: Size
     layout: _layout
     grad: Tensor | None
-    grad_fn: Any
+    grad_fn: AutogradNode | None
     data: Tensor
     requires_grad: _bool
     is_leaf: _bool
