@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight.export.unlifting import InputGuard, _argument_names
 from rushlight.fx.graph import Graph
 from rushlight.fx.interpreter import Interpreter
 from rushlight.nn.module import Module
 from rushlight.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from rushlight.export.exported_program import ExportedProgram
 
 
 class FlatArgsAdapter(abc.ABC):
@@ -84,7 +87,9 @@ class UnflattenedModule(Module):
     `graph` calls them; `module_call_graph` and `graph_signature` are the program's.
     """
 
-    def __init__(self, export_module, flat_args_adapter: FlatArgsAdapter | None = None):
+    def __init__(
+        self, export_module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None
+    ):
         from rushlight.export.unflatten import build
 
         super().__init__()

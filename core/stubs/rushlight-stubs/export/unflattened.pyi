@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from rushlight._words import _int
 from rushlight._words import _str
+from rushlight.export.exported_program import ExportedProgram
 from rushlight.fx.graph import Graph
 from rushlight.nn.module import Module
 from rushlight.tensor.tensor import Tensor
@@ -21,7 +22,7 @@ class InterpreterModule(Module):
     graphs: list[Any]
     turn: _int
 class UnflattenedModule(Module):
-    def __init__(self, export_module: Any, flat_args_adapter: FlatArgsAdapter | None = ...) -> None: ...
+    def __init__(self, export_module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = ...) -> None: ...
     def forward(self, *args: Any, **kwargs: Any) -> Tensor: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
     graph_signature: Any
