@@ -14,6 +14,7 @@ from rushlight.export.graph_signature import (
     OutputSpec,
     SymFloatArgument,
     TensorArgument,
+    exchanged,
 )
 from rushlight.export.verifier import schema_of
 from rushlight.fx.experimental.control_flow import HigherOrder
@@ -106,12 +107,6 @@ class _Run(Interpreter):
     def _lifted(self, tensor):
         inside = getattr(tensor, "_level", None) is self.level
         return tensor if inside else self.level.lifted(tensor)
-
-
-def exchanged(signature):
-    """The tensors among the arguments and results of a call of known signature, or of None."""
-    found = [] if signature is None else [*signature.inputs, *signature.outputs]
-    return [argument for argument in found if isinstance(argument, TensorArgument)]
 
 
 def _no_constant(tensor):

@@ -192,6 +192,12 @@ class ModuleCallSignature:
     forward_arg_names: list[str] | None = None
 
 
+def exchanged(signature):
+    """The tensors among the arguments and results of a call of known signature, or of None."""
+    found = [] if signature is None else [*signature.inputs, *signature.outputs]
+    return [argument for argument in found if isinstance(argument, TensorArgument)]
+
+
 def _shown(spec: InputSpec | OutputSpec):
     return spec.arg.value if isinstance(spec.arg, ConstantArgument) else spec.arg.name
 
@@ -207,4 +213,5 @@ __all__ = [
     "SymFloatArgument",
     "SymIntArgument",
     "TensorArgument",
+    "exchanged",
 ]

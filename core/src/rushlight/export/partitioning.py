@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from itertools import takewhile
 
-from rushlight.export.decomposing import exchanged, is_needed
-from rushlight.export.graph_signature import TensorArgument
+from rushlight.export.decomposing import is_needed
+from rushlight.export.graph_signature import TensorArgument, exchanged
 from rushlight.export.verifier import writes
 from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node

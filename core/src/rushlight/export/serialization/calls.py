@@ -17,6 +17,7 @@ from rushlight.export.serialization.values import (
     FormatError,
     identifier,
     leaf,
+    only,
     read_leaf,
     tree_of,
     tree_text,
@@ -132,8 +133,7 @@ def _read(found, nodes):
 
 
 def _exchanged(union, nodes):
-    ((kind, value),) = union.items()
-    argument = read_argument(kind, value)
+    argument = read_argument(*only(union))
     if not isinstance(argument, ConstantArgument):
         if argument.name not in nodes:
             raise FormatError(f"a submodule takes or gives {argument.name!r}, which is no node")

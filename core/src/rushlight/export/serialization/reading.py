@@ -25,6 +25,7 @@ from rushlight.export.serialization.values import (
     dtype_of,
     identifier,
     number,
+    only,
     read_leaf,
 )
 from rushlight.export.serialization.writing import MUTATIONS, SCHEMA_VERSION
@@ -75,16 +76,9 @@ _INPUTS = {
 
 def _signature(found):
     return ExportGraphSignature(
-        [_input_spec(*_only(spec)) for spec in found["input_specs"]],
-        [_output_spec(*_only(spec)) for spec in found["output_specs"]],
+        [_input_spec(*only(spec)) for spec in found["input_specs"]],
+        [_output_spec(*only(spec)) for spec in found["output_specs"]],
     )
-
-
-def _only(union):
-    """The kind and value of a union."""
-    if not isinstance(union, dict) or len(union) != 1:
-        raise FormatError(f"expected one kind and its value, got {union!r}")
-    return next(iter(union.items()))
 
 
 def _input_spec(word, value):
@@ -94,10 +88,10 @@ def _input_spec(word, value):
         return InputSpec(kind, argument, dotted(value[key], word), value.get("persistent"))
     if word == "constant_input":
         name = identifier(value["name"], word)
-        constant = read_leaf(*_only(value["value"]))
+        constant = read_leaf(*only(value["value"]))
         return InputSpec(InputKind.USER_INPUT, ConstantArgument(name, constant), None)
     if word == "user_input":
-        kind, argument = _only(value["arg"])
+        kind, argument = only(value["arg"])
         if kind == "as_tensor":
             name = identifier(argument["name"], word)
             return InputSpec(InputKind.USER_INPUT, TensorArgument(name), None)
@@ -111,7 +105,7 @@ def _output_spec(word, value):
         return OutputSpec(kind, TensorArgument(value["arg"]["name"]), dotted(value[key], word))
     if word != "user_output":
         raise FormatError(f"an output of kind {word} cannot be read: {value!r}")
-    argument = calls.read_argument(*_only(value["arg"]))
+    argument = calls.read_argument(*only(value["arg"]))
     return OutputSpec(OutputKind.USER_OUTPUT, argument, None)
 
 
@@ -123,10 +117,10 @@ class _Reader:
         self.found, self.nodes = found, {}
         self.graph = Graph()
         for given, spec in zip(found["inputs"], signature.input_specs, strict=True):
-            self._placeholder(*_only(given), spec.arg.name)
+            self._placeholder(*only(given), spec.arg.name)
         for node in found["nodes"]:
             self._call(node)
-        results = [self._argument(*_only(value)) for value in found["outputs"]]
+        results = [self._argument(*only(value)) for value in found["outputs"]]
         self.graph.output(tuple(results))
         self._rename(signature)
 
@@ -167,7 +161,7 @@ class _Reader:
         overload = sizes.functions().get(target) or _overload(target)
         args, kwargs = [], {}
         for given in found["inputs"]:
-            value = self._argument(*_only(given["arg"]))
+            value = self._argument(*only(given["arg"]))
             if given.get("kind") == 2 and target not in sizes.functions():
                 kwargs[identifier(given["name"], target)] = value
             else:
@@ -187,7 +181,7 @@ class _Reader:
             self._number(node, kind, value["as_name"])
             return
         names = []
-        for kind, value in map(_only, outputs):
+        for kind, value in map(only, outputs):
             if kind not in ("as_tensor", "as_tensors"):
                 raise FormatError(f"'{node.name}': a result of kind {kind} cannot be read")
             names += [v["name"] for v in ([value] if kind == "as_tensor" else value)]
@@ -216,7 +210,7 @@ class _Reader:
 
     def _argument(self, kind, value):
         if kind in _NUMBERS:
-            return self._node(value["as_name"]) if "as_name" in value else read_leaf(*_only(value))
+            return self._node(value["as_name"]) if "as_name" in value else read_leaf(*only(value))
         if kind == "as_sym_ints":
             return [self._argument("as_sym_int", v) for v in value]
         if kind == "as_tensor":
@@ -224,7 +218,7 @@ class _Reader:
         if kind == "as_tensors":
             return [self._node(v["name"]) for v in value]
         if kind == "as_optional_tensors":
-            return [self._argument(*_only(v)) for v in value]
+            return [self._argument(*only(v)) for v in value]
         if kind in ("as_ints", "as_bools", "as_strings"):
             return list(value)
         if kind == "as_floats":

@@ -35,6 +35,13 @@ class FormatError(RuntimeError):
     """An archive is no exported program, is damaged, or has what cannot be read here."""
 
 
+def only(union):
+    """The kind and value of a union."""
+    if not isinstance(union, dict) or len(union) != 1:
+        raise FormatError(f"expected one kind and its value, got {union!r}")
+    return next(iter(union.items()))
+
+
 # ------------------------------------------------------------------------------------------ leaves
 def scalar_type(dtype) -> int:
     """The number of a dtype."""
