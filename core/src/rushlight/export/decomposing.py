@@ -17,15 +17,15 @@ from rushlight.export.graph_signature import (
     exchanged,
 )
 from rushlight.export.verifier import schema_of
-from rushlight.fx.experimental.control_flow import HigherOrder
+from rushlight.fx.experimental import control_flow
 from rushlight.fx.experimental.decompositions import implicit
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.interpreter import Interpreter
 from rushlight.library.operators import lookup
-from rushlight.nn.module import Module
 from rushlight.ops._transforms.wrappers import replace
 from rushlight.ops.creation.tensors import empty
+from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor
 
 _MUTATIONS = {
@@ -58,7 +58,11 @@ def decomposed(program, table=None, shapes=None, draws=None):
     calls, kept = _calls(program, run.names)
     recorder.graph.eliminate_dead_code(lambda node: node.name in kept or is_needed(node))
     signature = _signature(program, recorder.graph, changed)
-    graph_module = GraphModule(Module(), recorder.graph, "GraphModule")
+    root = control_flow.holding(recorder.modules)
+    for inner in (m for m in root.modules() if isinstance(m, GraphModule)):
+        inner.graph.eliminate_dead_code(is_needed)
+        inner.recompile()
+    graph_module = GraphModule(root, recorder.graph, "GraphModule")
     return type(program)(
         graph_module, graph_module.graph, signature, dict(program.state_dict),
         {}, calls, program.example_inputs, dict(program.constants),
@@ -83,12 +87,10 @@ class _Run(Interpreter):
         self.names: dict[str, str] = {}  # of the nodes made of the graph's, for tensors
 
     def call_function(self, target, args, kwargs):
-        """A call of the graph; those with graphs as arguments are refused."""
-        if isinstance(target, HigherOrder):
-            raise NotImplementedError(
-                f"run_decompositions(): {target} in a program is not available; use the program as "
-                "it is"
-            )
+        """A call of the graph; graphs among its arguments become graphs without writes."""
+        if isinstance(target, control_flow.HigherOrder):
+            args = replace(args, lambda tensor: _below(tensor, self.level))
+            return control_flow.record_again(self.recorder, target, args, _functional)
         aten = lookup("aten")
         if target is aten.sym_size.int:
             return _below(args[0], self.level).shape[args[1]]
@@ -107,6 +109,25 @@ class _Run(Interpreter):
     def _lifted(self, tensor):
         inside = getattr(tensor, "_level", None) is self.level
         return tensor if inside else self.level.lifted(tensor)
+
+
+def _functional(module):
+    """A function of the tensors of a capture that runs a graph without writes."""
+
+    def function(*values):
+        recorder = next(x for x in reversed(stack.levels) if x.kind == "capture").recorder
+        with FunctionalLevel() as level:
+            given = [level.lifted(v) if isinstance(v, Tensor) else v for v in values]
+            before = [getattr(v, "_inner", None) for v in given]
+            outputs = _Run(module, level, recorder).run(*given)
+            if any(getattr(v, "_inner", None) is not b for v, b in zip(given, before, strict=True)):
+                raise NotImplementedError(
+                    "run_decompositions(): a function given to cond or while_loop writes to a "
+                    "tensor that it is given or reads from outside; let it return the new value"
+                )
+            return tuple(_below(output, level) for output in outputs)
+
+    return function
 
 
 def _no_constant(tensor):

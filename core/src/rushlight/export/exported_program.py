@@ -10,6 +10,7 @@ from rushlight.export.dynamic.export import remade
 from rushlight.export.graph_signature import ExportGraphSignature, ModuleCallSignature
 from rushlight.export.unlifting import unlifted
 from rushlight.export.verifier import check, writes
+from rushlight.fx.experimental.control_flow import graphs_within
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.nn.module import Module
@@ -133,7 +134,7 @@ class ExportedProgram:
     @property
     def functional(self) -> bool:
         """Whether no op of the graph writes to a tensor."""
-        return not any(writes(node) for node in self.graph.nodes)
+        return not any(writes(n) for graph in graphs_within(self.graph) for n in graph.nodes)
 
     def parameters(self):
         """The model's parameters."""

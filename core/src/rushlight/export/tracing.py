@@ -18,10 +18,10 @@ from rushlight.export.graph_signature import (
     SymFloatArgument,
     TensorArgument,
 )
+from rushlight.fx.experimental.control_flow import holding
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.nn import global_hooks
-from rushlight.nn.module import Module
 from rushlight.nn.utils.stateless import _reparametrize_module
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
@@ -125,10 +125,9 @@ class Tracing:
         specs = [self._output_spec(n) for n in self.recorder.graph.output_node().args[0]]
         inputs = [spec for _, spec in (*_in_order(self.inputs), *self.user)]
         signature = ExportGraphSignature(inputs, specs)
-        root = Module()
-        for name, module in self.recorder.modules.items():
-            root.add_module(name, module)
-        graph_module = GraphModule(root, self.recorder.graph, "GraphModule")
+        graph_module = GraphModule(
+            holding(self.recorder.modules), self.recorder.graph, "GraphModule"
+        )
         return graph_module, signature, in_spec, out_spec
 
     @property

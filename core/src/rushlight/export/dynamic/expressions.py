@@ -60,6 +60,20 @@ class Expression:
         offset, next_one = (self.value({name: n}) for n in (0, 1))
         return name, next_one - offset, offset
 
+    def is_line(self) -> bool:
+        """Whether :meth:`line` tells what its one symbol is."""
+        return len(self.symbols()) == 1 and self._is_linear() and self.line()[1] != 0
+
+    def _is_linear(self):
+        if self.kind is operator.mul:
+            return any(not part.symbols() for part in self.parts) and self._has_linear_parts()
+        return self.kind in ("number", "symbol") or (
+            self.kind is operator.add and self._has_linear_parts()
+        )
+
+    def _has_linear_parts(self):
+        return all(part._is_linear() for part in self.parts)
+
     def largest(self) -> int:
         """The largest number in it, without its sign; 0 without one."""
         if self.kind in ("number", "symbol"):

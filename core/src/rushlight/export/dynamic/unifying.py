@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-import operator
 
-from rushlight import symbolic_numbers
 from rushlight.export.dynamic.asserting import Assertions, conditions_of, limits_of, ranges_of
 from rushlight.export.dynamic.drawn_floats import finished
 from rushlight.export.dynamic.expressions import (
-    Expression,
     SymFloat,
     SymInt,
     ValueRanges,
-    add,
-    simplest,
     symbol,
 )
 from rushlight.export.dynamic.fitting import DifferentProgramsError, Quantities
-from rushlight.fx.node import Node
-from rushlight.library.operators import lookup
+from rushlight.export.dynamic.size_nodes import SizeNodes
+from rushlight.fx.experimental.control_flow import HigherOrder, with_input
+from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from rushlight.fx.node import Node, map_aggregate
 from rushlight.tensor.tensor import Tensor
 
 
@@ -32,13 +29,8 @@ class Unified:
     def __init__(self, graphs, samples, draws=(), lengths=()):
         self.graphs, self.samples, self.draws = graphs, samples, draws
         self.graph, self.sample = graphs[0], samples[0]
-        rows = list(zip(*(graph.nodes for graph in graphs), strict=False))
-        if len({len(graph.nodes) for graph in graphs}) > 1:
-            raise DifferentProgramsError(*_first_difference(rows))
         quantities = Quantities(samples, lengths)
-        places = [{node: i for i, node in enumerate(graph.nodes)} for graph in graphs]
-        self.changed: list = [_unify_node(row, quantities, places) for row in rows]
-        self.sizes: list = [_sizes_of(row, quantities) for row in rows]
+        self.nodes = _Nodes(graphs, quantities)
         self.conditions = conditions_of(draws, quantities)
         self.doubts = quantities.doubts
 
@@ -46,12 +38,47 @@ class Unified:
         """Let the first graph compute with the sizes of its inputs, which are expressions by
         placeholder and dimension, and with numbers that it reads, which are `checked` or not; the
         ranges of these by symbol."""
-        writer = _Writer(self.graph, sizes, self.sample)
+        writer = SizeNodes(self.graph, sizes, self.sample)
         before = list(self.graph.nodes)
         limits = limits_of(self.draws, self.conditions)
         if limits:
             asserting = Assertions(self.graph, writer, self.sample)
             asserting.write(self.draws[0].origins, limits, self.conditions, checked)
+        self.nodes.write(before, writer)
+        finished(self.graph)
+        floats = self.draws[0].floats if self.draws else ()
+        return ranges_of(limits) | {
+            symbol(name): ValueRanges(-math.inf, math.inf) for name in floats
+        }
+
+
+class _Nodes:
+    """The nodes of one graph in all captures, and those of the graphs that they are called with."""
+
+    def __init__(self, graphs, quantities):
+        rows = list(zip(*(graph.nodes for graph in graphs), strict=False))
+        if len({len(graph.nodes) for graph in graphs}) > 1:
+            raise DifferentProgramsError(*_first_difference(rows))
+        places = [{node: i for i, node in enumerate(graph.nodes)} for graph in graphs]
+        self.graph = graphs[0]
+        self.changed: list = [_unify_node(row, quantities, places) for row in rows]
+        self.sizes: list = [_sizes_of(row, quantities) for row in rows]
+        self.inner: list = [_inner(row, quantities) for row in rows]
+
+    def symbols(self) -> set[str]:
+        """The symbols that the nodes compute with."""
+        found: set[str] = set()
+        numbers = (SymInt, SymFloat)
+
+        def note(value):
+            if isinstance(value, numbers):
+                found.update(value.expression.symbols())
+
+        map_aggregate(self.changed, note)
+        return found.union(*(each.symbols() for inner in self.inner for each in inner))
+
+    def write(self, before, writer):
+        """Let the nodes that the graph had `before` compute with sizes."""
         for i, node in enumerate(before):
             if self.sizes[i] is not None:
                 node.meta["sizes"] = self.sizes[i]
@@ -59,11 +86,55 @@ class Unified:
                 args, kwargs = self.changed[i]
                 node.args = writer.written(args, node)
                 node.kwargs = writer.written(kwargs, node)
-        finished(self.graph)
-        floats = self.draws[0].floats if self.draws else ()
-        return ranges_of(limits) | {
-            symbol(name): ValueRanges(-math.inf, math.inf) for name in floats
-        }
+            if self.inner[i]:
+                _write_inner(node, self.inner[i], writer)
+
+    def write_inner(self, sample):
+        """The same of a graph that a node is called with: sizes are those of its inputs."""
+        before = list(self.graph.nodes)
+        sizes = _told(self.graph, self.sizes)
+        self.write(before, SizeNodes(self.graph, sizes, sample))
+        self.graph.owning_module.recompile()
+
+
+def _inner(row, quantities):
+    """The graphs that a node is called with, each unified."""
+    if not isinstance(row[0].target, HigherOrder):
+        return []
+    modules = [node.target.modules(node) for node in row]
+    return [_Nodes([m.graph for m in each], quantities) for each in zip(*modules, strict=True)]
+
+
+def _told(graph, sizes):
+    """The sizes of a graph's inputs that tell a symbol, by placeholder and dimension."""
+    return {
+        (node, dim): size.expression
+        for node, known in zip(graph.nodes, sizes, strict=False)
+        if node.op == "placeholder"
+        for dim, size in enumerate(known or ())
+        if isinstance(size, SymInt) and size.expression.is_line()
+    }
+
+
+def _write_inner(node, inner, writer):
+    """Let the graphs of a node compute with sizes; tensors that have them become inputs of all."""
+    first = inner[0]
+    known = {name for e in _told(first.graph, first.sizes).values() for name in e.symbols()}
+    for name in sorted(set().union(*(each.symbols() for each in inner)) - known):
+        tensor = writer.with_size(name, node)
+        if tensor is None:
+            lines = (node.stack_trace or "").strip().splitlines()
+            raise GuardOnDataDependentSymNode(
+                f"a function given to {node.target.__name__} uses a number that the program reads "
+                "from a tensor: give it the tensor\n" + "\n".join(lines[-2:])
+            )
+        for each, place in zip(inner, with_input(node, tensor), strict=True):
+            at = list(each.graph.nodes).index(place)
+            each.changed.insert(at, None)
+            each.sizes.insert(at, tensor.meta["sizes"])
+            each.inner.insert(at, [])
+    for each in inner:
+        each.write_inner(writer.sample)
 
 
 def _first_difference(rows):
@@ -170,95 +241,3 @@ def _sizes(tensors, quantities):
     return tuple(
         quantities.number(column) for column in zip(*(t.shape for t in tensors), strict=True)
     )
-
-
-class _Writer:
-    """Adds the nodes that compute expressions."""
-
-    def __init__(self, graph, sizes, sample):
-        self.graph, self.sizes, self.sample = graph, sizes, sample
-        self.made: dict = {}
-        self.last = ([n for n in graph.nodes if n.op == "placeholder"] or [None])[-1]
-        self.ops = lookup("aten")
-
-    def written(self, value, node):
-        """A structure with nodes instead of numbers that depend on sizes."""
-        if isinstance(value, SymInt):
-            return self.expression(value.expression, node)
-        if isinstance(value, SymFloat):
-            return self._float(value, node)
-        if isinstance(value, tuple | list):
-            items = [self.written(v, node) for v in value]
-            return type(value)(items) if not hasattr(value, "_fields") else type(value)(*items)
-        if isinstance(value, dict):
-            return {k: self.written(v, node) for k, v in value.items()}
-        if isinstance(value, slice):
-            return slice(*self.written([value.start, value.stop, value.step], node))
-        return value
-
-    def expression(self, expression: Expression, node):
-        """The node of an expression, which stands before another; a number as such."""
-        if expression.kind == "number":
-            return expression.parts[0]
-        if expression not in self.made:
-            if expression.kind == "symbol":
-                made = self._symbol(expression)
-            else:
-                made = self._operation(expression, node)
-            self.made[expression] = made
-        return self.made[expression]
-
-    def _symbol(self, expression):
-        """A size of an input; of one that is ``a * size + b``, what it comes from."""
-        name = expression.parts[0]
-        (node, dim), whole = simplest(self.sizes, name)
-        if dim is None:  # a number is an input
-            return node
-        made = self._at_start(self.ops.sym_size.int, (node, dim), whole)
-        _, factor, offset = whole.line()
-        if offset:
-            made = self._at_start(operator.sub, (made, offset), add(whole, -offset))
-        if factor != 1:
-            made = self._at_start(operator.floordiv, (made, factor), expression)
-        return made
-
-    def _at_start(self, function, args, expression):
-        """A node behind the inputs."""
-        with self.graph.inserting_after(self.last):
-            self.last = self.graph.call_function(function, args)
-        self.last.meta["val"] = SymInt(expression.value(self.sample), expression)
-        return self.last
-
-    def _operation(self, expression, node):
-        function = _FUNCTIONS.get(expression.kind, expression.kind)
-        operands = [self.expression(part, node) for part in expression.parts]
-        if expression.kind is operator.mul and not isinstance(operands[0], Node):
-            operands.reverse()
-        with self.graph.inserting_before(node):
-            made = self.graph.call_function(function, tuple(operands))
-        made.meta["val"] = SymInt(expression.value(self.sample), expression)
-        return made
-
-    def _float(self, value, node):
-        key = value.form, value.expression
-        if key not in self.made:
-            size = self.expression(value.expression, node)
-            number = float(value.expression.value(self.sample))
-            for function, before, after in _STEPS[value.form]:
-                with self.graph.inserting_before(node):
-                    size = self.graph.call_function(function, (*before, size, *after))
-                size.meta["val"] = SymFloat(number, "number", value.expression)
-            size.meta["val"] = value
-            self.made[key] = size
-        return self.made[key]
-
-
-# How the floats of `FORMS` are computed: functions, and what stands before and after the size.
-_STEPS: dict[str, list] = {
-    "number": [(symbolic_numbers.sym_float, (), ())],
-    "inverted": [(operator.truediv, (1,), ())],
-    "root": [(symbolic_numbers.sym_float, (), ()), (operator.pow, (), (0.5,))],
-    "inverted root": [(symbolic_numbers.sym_float, (), ()), (operator.pow, (), (-0.5,))],
-    "logarithm": [(math.log, (), ())],
-}
-_FUNCTIONS = {max: symbolic_numbers.sym_max, min: symbolic_numbers.sym_min}

@@ -7,9 +7,11 @@ constant.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from rushlight.export.dynamic import sampling
+from rushlight.fx.experimental.control_flow import graphs_within
 
 _WORDS = frozenset(
     "size step stride kernel_size dilation start end length n_fft hop_length win_length "
@@ -22,7 +24,7 @@ _TRIED = 3  # of several lengths
 def lengths_of(graph) -> frozenset[int]:
     """The lengths among the arguments of a graph's calls, found by the names of parameters."""
     found = set()
-    for node in graph.nodes:
+    for node in itertools.chain.from_iterable(each.nodes for each in graphs_within(graph)):
         schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
         names = () if schema is None else tuple(a.name for a in schema.arguments)
         if "storage_offset" in names:

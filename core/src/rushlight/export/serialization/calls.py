@@ -47,8 +47,21 @@ def stack_as_json(meta, model) -> dict:
     return {_STACK: text} if text else {}
 
 
-def read_stack(metadata) -> dict:
+def metadata_as_json(meta, model) -> dict:
+    """What is kept of where a node was made: calls of modules, and the line of the program."""
+    line = meta.get("stack_trace")
+    return stack_as_json(meta, model) | ({"stack_trace": line} if line else {})
+
+
+def read_metadata(metadata) -> dict:
     """The same from an archive; FormatError where a path is no name of a submodule."""
+    found: dict = _read_stack(metadata)
+    if "stack_trace" in metadata:
+        found["stack_trace"] = str(metadata["stack_trace"])
+    return found
+
+
+def _read_stack(metadata):
     text = metadata.get(_STACK)
     if not text:
         return {}

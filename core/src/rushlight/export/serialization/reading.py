@@ -18,7 +18,7 @@ from rushlight.export.graph_signature import (
     OutputSpec,
     TensorArgument,
 )
-from rushlight.export.serialization import calls, sizes
+from rushlight.export.serialization import branches, calls, sizes
 from rushlight.export.serialization.values import (
     FormatError,
     dotted,
@@ -29,10 +29,11 @@ from rushlight.export.serialization.values import (
     read_leaf,
 )
 from rushlight.export.serialization.writing import MUTATIONS, SCHEMA_VERSION
+from rushlight.fx.experimental.control_flow import holding
 from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import GraphModule
 from rushlight.library.aten import AtenOverload
 from rushlight.library.operators import lookup
-from rushlight.nn.module import Module
 from rushlight.ops.creation.tensors import empty
 from rushlight.utils import _pytree as pytree
 
@@ -59,10 +60,13 @@ def program_from_json(found, state, constants, examples) -> ExportedProgram:
         )
     module = found["graph_module"]
     signature = _signature(module["signature"])
-    reader = _Reader(module["graph"], signature)
+    reader = _Reader(module["graph"], [spec.arg.name for spec in signature.input_specs])
+    reader.rename(signature)
+    range_constraints = sizes.read_ranges(found["range_constraints"])
+    entries = calls.read_entries(module["module_call_graph"], reader.nodes)
     return ExportedProgram(
-        Module(), reader.graph, signature, state, sizes.read_ranges(found["range_constraints"]),
-        calls.read_entries(module["module_call_graph"], reader.nodes), examples, constants,
+        holding(reader.modules), reader.graph, signature, state, range_constraints, entries,
+        examples, constants,
     )  # fmt: skip
 
 
@@ -111,20 +115,21 @@ def _output_spec(word, value):
 
 # ------------------------------------------------------------------------------------------- graph
 class _Reader:
-    """Builds the graph."""
+    """Builds a graph; `names` are those of its inputs, `depth` counts the graphs around it."""
 
-    def __init__(self, found, signature):
-        self.found, self.nodes = found, {}
-        self.graph = Graph()
-        for given, spec in zip(found["inputs"], signature.input_specs, strict=True):
-            self._placeholder(*only(given), spec.arg.name)
+    def __init__(self, found, names, depth=0):
+        if depth > branches.DEEPEST:
+            raise FormatError(f"more than {branches.DEEPEST} graphs inside of each other")
+        self.found, self.nodes, self.depth = found, {}, depth
+        self.graph, self.modules = Graph(), {}
+        for given, name in zip(found["inputs"], names, strict=True):
+            self._placeholder(*only(given), name)
         for node in found["nodes"]:
             self._call(node)
         results = [self._argument(*only(value)) for value in found["outputs"]]
         self.graph.output(tuple(results))
-        self._rename(signature)
 
-    def _rename(self, signature):
+    def rename(self, signature):
         """Nodes whose names are taken by Python (``input``) have others here."""
         for spec in (*signature.input_specs, *signature.output_specs):
             if spec.arg.name in self.nodes:
@@ -134,11 +139,13 @@ class _Reader:
 
     def _placeholder(self, kind, value, name):
         node = self.graph.create_node("placeholder", name, (), {}, identifier(name, "input"))
+        self.nodes[name] = node
         if kind == "as_tensor":
             self._note(node, name)
+        elif kind in _NUMBERS:
+            self._number(node, kind, name)
         else:
             node.meta["val"] = read_leaf(kind, value)
-        self.nodes[name] = node
 
     def _note(self, node, name):
         """Keep what the archive says of a tensor."""
@@ -157,6 +164,10 @@ class _Reader:
         target = found["target"]
         if target.removeprefix("torch.ops.") in _CHECKS:
             return
+        op = branches.operator_of(target)
+        if op is not None:
+            self._call_with_graphs(op, found)
+            return
         # the only calls of a program: nothing else that a file names is looked up
         overload = sizes.functions().get(target) or _overload(target)
         args, kwargs = [], {}
@@ -170,10 +181,25 @@ class _Reader:
         node = self.graph.create_node(
             "call_function", overload, tuple(args), kwargs, identifier(name, target)
         )
-        node.meta |= calls.read_stack(found["metadata"])
-        if "stack_trace" in found["metadata"]:
-            node.meta["stack_trace"] = str(found["metadata"]["stack_trace"])
+        node.meta |= calls.read_metadata(found["metadata"])
         self._results(node, found["outputs"])
+
+    def _call_with_graphs(self, op, found):
+        given = [only(each["arg"]) for each in found["inputs"]]
+        args = branches.arguments(
+            op, given, self.graph, self.modules, self._argument, self._inner_module
+        )
+        name = identifier(found.get("name") or op.__name__, op.__name__)
+        node = self.graph.create_node("call_function", op, args, {}, name)
+        node.meta |= calls.read_metadata(found["metadata"])
+        if found.get("is_hop_single_tensor_return"):
+            raise FormatError(f"'{name}' gives a tensor instead of a list, which cannot be read")
+        self._items(node, [only(output)[1]["name"] for output in found["outputs"]])
+
+    def _inner_module(self, found, name):
+        names = [_input_name(*only(given), i) for i, given in enumerate(found["inputs"])]
+        reader = _Reader(found, names, self.depth + 1)
+        return GraphModule(holding(reader.modules), reader.graph, name)
 
     def _results(self, node, outputs):
         if len(outputs) == 1 and next(iter(outputs[0])) in _NUMBERS:
@@ -189,6 +215,10 @@ class _Reader:
             self.nodes[names[0]] = node
             self._note(node, names[0])
             return
+        self._items(node, names)
+
+    def _items(self, node, names):
+        """A node for each of several results."""
         for i, name in enumerate(names):
             item = self.graph.create_node(
                 "call_function", operator.getitem, (node, i), {}, identifier(name, "result")
@@ -232,6 +262,12 @@ class _Reader:
         if name not in self.nodes:
             raise FormatError(f"'{name}' is read before it is computed")
         return self.nodes[name]
+
+
+def _input_name(kind, value, place):
+    """The name of an input of a graph inside of a graph."""
+    key = "name" if kind == "as_tensor" else "as_name"
+    return value[key] if isinstance(value, dict) and key in value else f"input_{place}"
 
 
 def _overload(target):

@@ -9,9 +9,10 @@ from rushlight.export.graph_signature import (
     InputKind,
     OutputKind,
 )
-from rushlight.export.serialization import calls, sizes
+from rushlight.export.serialization import branches, calls, sizes
 from rushlight.export.serialization.values import FormatError, leaf
 from rushlight.export.verifier import schema_of
+from rushlight.fx.experimental.control_flow import HigherOrder
 from rushlight.fx.node import Node
 from rushlight.tensor.tensor import Tensor
 
@@ -23,7 +24,7 @@ WRITTEN_FOR = "2.13.0"  # the PyTorch whose format this is
 def program_as_json(program) -> dict:
     """A program without its tensors."""
     graph_module = {
-        "graph": _graph(program),
+        "graph": _program_graph(program),
         "signature": _signature(program.graph_signature),
         "module_call_graph": calls.entries_as_json(program.module_call_graph),
         "metadata": {},
@@ -41,20 +42,27 @@ def program_as_json(program) -> dict:
 
 
 # ------------------------------------------------------------------------------------------- graph
-def _graph(program):
+def _program_graph(program):
     graph = program.graph
-    values = {
-        n.name: _meta(n.meta["val"], n, n.meta.get("sizes")) for n in graph.nodes if _is_tensor(n)
-    }
-    nodes, model = [], calls.of_model(graph)
-    for node in graph.nodes:
-        if node.op == "call_function" and node.target is not operator.getitem:
-            nodes.append(_node(node, values, model))
-    placeholders = [n for n in graph.nodes if n.op == "placeholder"]
+    found = _graph(graph, calls.of_model(graph))
     asks = {name for name, p in program.named_parameters() if p.requires_grad}
     for spec in program.graph_signature.input_specs:
         if spec.target in asks and spec.kind is InputKind.PARAMETER:
-            values[spec.arg.name]["requires_grad"] = True
+            found["tensor_values"][spec.arg.name]["requires_grad"] = True
+    return found
+
+
+def _graph(graph, model):
+    """A graph of a model whose own call is `model`."""
+    values = {
+        n.name: _meta(n.meta["val"], n, n.meta.get("sizes")) for n in graph.nodes if _is_tensor(n)
+    }
+    nodes = [
+        _node(node, values, model)
+        for node in graph.nodes
+        if node.op == "call_function" and node.target is not operator.getitem
+    ]
+    placeholders = [n for n in graph.nodes if n.op == "placeholder"]
     return {
         "inputs": [_argument(n if _is_tensor(n) else n.meta["val"], "") for n in placeholders],
         "outputs": [_argument(value, "") for value in graph.output_node().args[0]],
@@ -78,19 +86,19 @@ def _node(node, values, model):
     found = sizes.call(node)
     if found is not None:
         return {**found, "metadata": {}, "is_hop_single_tensor_return": None, "name": node.name}
+    if isinstance(node.target, HigherOrder):
+        return branches.call(node, model, _graph, _results(node, values))
     schema = schema_of(node.target)
     if schema is None:
         raise FormatError(
             f"node '{node.name}' calls {node.target!r}, which ATen lacks and an archive cannot "
             "have: write that part of the model with other functions"
         )
-    stack = node.meta.get("stack_trace")
     return {
         "target": f"torch.ops.{node.target}",
         "inputs": _inputs(node, schema),
         "outputs": _outputs(node, schema, values),
-        "metadata": calls.stack_as_json(node.meta, model)
-        | ({"stack_trace": stack} if stack else {}),
+        "metadata": calls.metadata_as_json(node.meta, model),
         "is_hop_single_tensor_return": None,
         "name": node.name,
     }
@@ -137,21 +145,26 @@ def _outputs(node, schema, values):
     """The names of results; of one that nobody takes, a name is made up."""
     if not schema.returns:
         return []
-    taken = {u.args[1]: u.name for u in node.users if u.target is operator.getitem}
-    result = node.meta["val"]
     if sizes.is_number(node):
         return [sizes.argument(node)]
-    if isinstance(result, Tensor):
+    if _is_tensor(node):
         return [{"as_tensor": {"name": node.name}}]
-    known = node.meta.get("sizes") or [None] * len(result)
-    names = []
-    for i, value in enumerate(result):
-        name = taken.get(i, f"{node.name}_unused_{i}")
-        values.setdefault(name, _meta(value, node, known[i]))
-        names.append({"name": name})
+    names = _results(node, values)
     if len(schema.returns) == 1:
         return [{"as_tensors": names}]
     return [{"as_tensor": name} for name in names]
+
+
+def _results(node, values):
+    """The names of several results."""
+    taken = {u.args[1]: u.name for u in node.users if u.target is operator.getitem}
+    known = node.meta.get("sizes") or [None] * len(node.meta["val"])
+    names = []
+    for i, value in enumerate(node.meta["val"]):
+        name = taken.get(i, f"{node.name}_unused_{i}")
+        values.setdefault(name, _meta(value, node, known[i]))
+        names.append({"name": name})
+    return names
 
 
 # --------------------------------------------------------------------------------------- signature
