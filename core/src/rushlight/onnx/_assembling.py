@@ -7,13 +7,24 @@ from rushlight.onnx._loader import load
 from rushlight.onnx._types import number_of
 
 
+def bodies(node):
+    """The graphs that a node runs."""
+    return [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+
+
+def read_by(node):
+    """The names of what a node reads, also inside of the graphs that it runs."""
+    inside = (read_by(inner) for body in bodies(node) for inner in body.node)
+    return set(node.input).union(*inside)
+
+
 def needed(nodes, results):
     """The nodes that the results come from, in order."""
     wanted, kept = set(results), []
     for node in reversed(nodes):
         if wanted.intersection(node.output):
             kept.append(node)
-            wanted.update(node.input)
+            wanted.update(read_by(node))
     return kept[::-1]
 
 
@@ -23,7 +34,7 @@ def folded(builder, value):
         return value.array
     nodes = needed(builder.nodes, [value.name])
     made = {name for node in nodes for name in node.output}
-    read = {value.name, *(name for node in nodes for name in node.input if name)} - made
+    read = {value.name}.union(*map(read_by, nodes)) - made - {""}
     if not read <= builder.constants.keys():
         return None
     helper = builder.onnx.helper

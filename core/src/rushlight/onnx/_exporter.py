@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import inspect
 import operator
+from operator import attrgetter
 
 import rushlight
 from rushlight.export.graph_signature import InputKind, OutputKind
+from rushlight.fx.experimental.control_flow import HigherOrder
+from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_aggregate
-from rushlight.onnx._assembling import described, initializer, needed
+from rushlight.onnx._assembling import described, initializer, needed, read_by
+from rushlight.onnx._branches import translated as with_graphs
 from rushlight.onnx._builder import Builder, Complex, Value, is_complex
 from rushlight.onnx._numbers import computed, is_check, is_float, read, reads_number
 from rushlight.onnx._opening import opened
@@ -45,7 +49,7 @@ class Exporter:
         self._enter([n for n in nodes if n.op == "placeholder"])
         for node in nodes:
             if node.op in ("call_function", "get_attr"):
-                self._translate(node)
+                self.translate_node(node)
         self.results = self._results(nodes[-1])
 
     def model(self):
@@ -88,17 +92,20 @@ class Exporter:
         return self._marked(self.builder.tensor(where[spec.target], spec.target), node.meta)
 
     # --------------------------------------------------------------------------------------- ops
-    def _translate(self, node):
+    def translate_node(self, node):
+        """Build what a node computes, unless that is there or nobody reads it."""
         # sizes may depend on a number whose node nobody reads
         if node in self.values or not (node.users or node.meta.get("reads_values")):
             return
         if node.target is operator.getitem and isinstance(node.args[0], Node):
-            self.values[node] = self._marked(self._value(node.args[0])[node.args[1]], node.meta)
+            self.values[node] = self._marked(self.value(node.args[0])[node.args[1]], node.meta)
         elif node.op == "get_attr":
-            if not hasattr(self.program, node.target):
-                user = next(iter(node.users))
-                raise self._unsupported(user, "graphs inside of graphs have no translation")
-            self.values[node] = self.builder.tensor(getattr(self.program, node.target), node.target)
+            found = attrgetter(node.target)(node.graph.owning_module)
+            if not isinstance(found, GraphModule):
+                found = self.builder.tensor(found, node.target)
+            self.values[node] = found
+        elif isinstance(node.target, HigherOrder):
+            self.values[node] = self._with_graphs(node)
         elif is_check(node):
             return
         elif reads_number(node) or is_float(node):
@@ -109,7 +116,7 @@ class Exporter:
             self.values[node] = self._called(node)
 
     def _number(self, node):
-        values = [self._value(a) for a in node.args]
+        values = [self.value(a) for a in node.args]
         self.builder.origin = node.name
         try:
             if reads_number(node):
@@ -119,7 +126,7 @@ class Exporter:
             raise self._unsupported(node, str(error)) from None
 
     def _size(self, node):
-        values = [self._value(a) for a in node.args]
+        values = [self.value(a) for a in node.args]
         if not any(isinstance(v, Value) for v in values):
             return node.target(*values)
         values = [self.builder.constant(v, rushlight.int64) for v in values]
@@ -142,9 +149,15 @@ class Exporter:
             raise self._unsupported(node, "there is no translation of it")
         return found
 
+    def _with_graphs(self, node):
+        try:
+            return with_graphs(self, node)
+        except NotImplementedError as error:
+            raise self._unsupported(node, str(error)) from None
+
     def _complex(self, node):
         """Whether an argument or the result is complex."""
-        values = [self._value(n) for n in node.all_input_nodes] + [node.meta["val"]]
+        values = [self.value(n) for n in node.all_input_nodes] + [node.meta["val"]]
         return any(is_complex(value) for value in values)
 
     def _with(self, function, node):
@@ -189,23 +202,24 @@ class Exporter:
         """The arguments by ATen's names, defaults filled in."""
         found = {}
         if not hasattr(node.target, "_schema"):  # an op that ATen does not have
-            values = map(self._value, node.args)
+            values = map(self.value, node.args)
             bound = inspect.signature(node.target).bind(*values, **node.kwargs)
             return bound.arguments
         for place, argument in enumerate(node.target._schema.arguments):
             if place < len(node.args):
-                found[argument.name] = self._value(node.args[place])
+                found[argument.name] = self.value(node.args[place])
             elif argument.name in node.kwargs:
-                found[argument.name] = self._value(node.kwargs[argument.name])
+                found[argument.name] = self.value(node.kwargs[argument.name])
             elif argument.has_default_value():
                 found[argument.name] = argument.default
         return found
 
-    def _value(self, value):
+    def value(self, value):
+        """What a node, or each of a list of arguments, is in the model."""
         if isinstance(value, Node):
             return self.values[value]
         if isinstance(value, tuple | list):
-            return [self._value(v) for v in value]
+            return [self.value(v) for v in value]
         return map_aggregate(value, lambda v: v)
 
     def _by_parts(self, node):
@@ -227,9 +241,9 @@ class Exporter:
         for inner in graph.nodes:
             if inner.op == "call_function":
                 inner.stack_trace = node.stack_trace
-                self._translate(inner)
+                self.translate_node(inner)
             elif inner.op == "output":
-                last = self._value(inner.args[0])
+                last = self.value(inner.args[0])
         return tuple(last) if isinstance(last, list) else last
 
     @staticmethod
@@ -255,7 +269,7 @@ class Exporter:
         names = iter(self.output_names)
         results, seen = [], {v.name for v in self.builder.inputs} | set(self.builder.constants)
         for node in nodes:
-            value = self._value(node)
+            value = self.value(node)
             if value is None:
                 continue
             if is_complex(value):
@@ -279,7 +293,7 @@ class Exporter:
     def _assembled(self, results):
         onnx, builder = self.builder.onnx, self.builder
         nodes = needed(builder.nodes, [v.name for v in results])
-        used = {name for node in nodes for name in node.input}
+        used = set().union(*map(read_by, nodes))
         constants = [v for name, v in builder.constants.items() if name in used]
         graph = onnx.helper.make_graph(
             nodes,

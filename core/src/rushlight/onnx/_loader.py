@@ -12,6 +12,7 @@ from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.onnx._local_functions import referred, renamed
 from rushlight.onnx._names import free, identifier
+from rushlight.onnx._operators.dtypes import dtype_of
 from rushlight.onnx._operators.registry import find, wants
 from rushlight.onnx._reading import Limits, read
 from rushlight.onnx.errors import OnnxImporterError, UnsupportedOperatorError
@@ -19,6 +20,7 @@ from rushlight.onnx.errors import OnnxImporterError, UnsupportedOperatorError
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+_REPEATING = ("Loop", "Scan")  # their results have forms where no turn is made
 _LARGEST_LIST = 64  # whole numbers that are written into the graph instead of being read
 
 
@@ -211,6 +213,8 @@ class _Graph:
             elif hasattr(value, "__iter__") and not isinstance(value, str):
                 value = list(value)
             found[attribute.name] = value
+            if node.op_type in _REPEATING and attribute.name == "body":
+                found["forms"] = [_form(value) for value in attribute.g.output]
         if node.op_type == "Optional":
             found.pop("type", None)
         return found
@@ -257,3 +261,11 @@ class _Graph:
             referred(copy, given)
             self._add(copy)
         self.opsets = outer
+
+
+def _form(value):
+    """The dtype and the sizes of a result, 0 for those that are not known; None and no sizes of a
+    list, or where the file says nothing."""
+    kind = value.type.tensor_type
+    dtype = dtype_of(kind.elem_type) if kind.elem_type else None
+    return dtype, [max(0, dim.dim_value) for dim in kind.shape.dim]

@@ -17,6 +17,7 @@ from rushlight.export.dynamic.export import declaration_of
 from rushlight.export.dynamic.expressions import SymInt, simplest
 from rushlight.export.dynamic.fitting import Quantities
 from rushlight.machine import np
+from rushlight.onnx._assembling import bodies
 from rushlight.onnx._exporter import OPSETS, Exporter
 from rushlight.onnx._numbers import sized_by_values
 from rushlight.onnx._samples import Models
@@ -137,18 +138,26 @@ class _Unifier:
 
     def write(self):
         """Rewrite the nodes of the first model."""
-        rows = list(zip(*(e.builder.nodes for e in self.exporters), strict=False))
-        if len({len(e.builder.nodes) for e in self.exporters}) > 1:
-            raise _Differ("the number of operators differs between sizes")
         places: list[dict] = [{} for _ in self.exporters]
-        for number, row in enumerate(rows):
+        self._unify([e.builder.nodes for e in self.exporters], places, ())
+        self.builder.nodes[:] = self.nodes
+
+    def _unify(self, several, places, path):
+        """Rewrite the nodes of a graph, which `path` tells from others."""
+        if len({len(nodes) for nodes in several}) > 1:
+            raise _Differ("the number of operators differs between sizes")
+        for number, row in enumerate(zip(*several, strict=True)):
+            here = (*path, number)
             inputs = self._inputs(row, places)
-            self.nodes.append(row[0])
+            for place, inner in enumerate(zip(*map(bodies, row), strict=True)):
+                # what bodies compute of sizes stands before the node that runs them
+                self._unify([body.node for body in inner], places, (*here, place))
+            if not path:
+                self.nodes.append(row[0])
             for position, name in inputs.items():
                 row[0].input[position] = name
             for place, node in zip(places, row, strict=True):
-                place.update({name: (number, k) for k, name in enumerate(node.output)})
-        self.builder.nodes[:] = self.nodes
+                place.update({name: (here, k) for k, name in enumerate(node.output)})
 
     def _inputs(self, row, places):
         """New names of those inputs of a node that depend on sizes, by position."""
@@ -300,4 +309,12 @@ def _equal(a, b):
 
 
 def _attributes(node):
-    return tuple(sorted(a.SerializeToString() for a in node.attribute))
+    """The attributes of a node, of graphs what is beside their nodes."""
+    return tuple(sorted(map(_attribute, node.attribute)))
+
+
+def _attribute(attribute):
+    if not attribute.HasField("g"):
+        return attribute.SerializeToString()
+    constants = sorted(tensor.SerializeToString() for tensor in attribute.g.initializer)
+    return b"".join([attribute.name.encode(), *constants])

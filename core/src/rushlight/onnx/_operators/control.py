@@ -14,9 +14,10 @@ def if_(condition, then_branch, else_branch, outputs=1):
 
 
 @operator()
-def Loop(most, condition, *states, body, outputs=1):
+def Loop(most, condition, *states, body, forms, outputs=1):
     """A graph that is called until a limit is reached or its first result is false."""
-    states, scanned, turn = list(states), None, 0
+    states, turn = list(states), 0
+    scanned = [[] for _ in forms[1 + len(states) :]]
     going = True if condition is None else bool(condition)
     while going and (most is None or turn < int(most)):
         found = body(rl.tensor(turn), rl.tensor(going), *states)
@@ -24,19 +25,25 @@ def Loop(most, condition, *states, body, outputs=1):
         going = bool(found[0])
         parts = found[1 + len(states) :]
         states = list(found[1 : 1 + len(states)])
-        scanned = [[] for _ in parts] if scanned is None else scanned
         for row, part in zip(scanned, parts, strict=True):
             row.append(part)
         turn += 1
-    count = outputs - len(states)
-    rows = scanned or [[] for _ in range(count)]
-    results = (*states, *(rl.stack(row) if row else rl.zeros(0) for row in rows))
+    results = (*states, *map(_stacked, scanned, forms[1 + len(states) :]))
     return results if outputs > 1 else results[0]
+
+
+def _stacked(rows, form, axis=0):
+    """Results of all turns as one tensor; `form` is their dtype and sizes, where there are none."""
+    if rows:
+        return rl.stack(rows, axis)
+    dtype, sizes = form
+    place = axis % (len(sizes) + 1)
+    return rl.zeros([*sizes[:place], 0, *sizes[place:]], dtype=dtype)
 
 
 @operator()
 def Scan(
-    *values, body, num_scan_inputs, scan_input_axes=None, scan_input_directions=None,
+    *values, body, forms, num_scan_inputs, scan_input_axes=None, scan_input_directions=None,
     scan_output_axes=None, scan_output_directions=None, outputs=1, opset=9,
 ):  # fmt: skip
     """A graph that is called for each part of some inputs."""
@@ -48,19 +55,18 @@ def Scan(
     ways = scan_input_directions or [0] * num_scan_inputs
     moved = [s.movedim(axis, 0) for s, axis in zip(sequences, axes, strict=True)]
     moved = [s.flip(0) if way else s for s, way in zip(moved, ways, strict=True)]
-    rows = None
+    rows = [[] for _ in forms[count:]]
     for turn in range(len(moved[0])):
         found = body(*states, *(s[turn] for s in moved))
         found = found if isinstance(found, tuple) else (found,)
         states, parts = list(found[:count]), found[count:]
-        rows = [[] for _ in parts] if rows is None else rows
         for row, part in zip(rows, parts, strict=True):
             row.append(part)
     out_axes = scan_output_axes or [0] * len(rows)
     out_ways = scan_output_directions or [0] * len(rows)
     joined = [
-        rl.stack(row[::-1] if way else row, axis)
-        for row, axis, way in zip(rows, out_axes, out_ways, strict=True)
+        _stacked(row[::-1] if way else row, form, axis)
+        for row, form, axis, way in zip(rows, forms[count:], out_axes, out_ways, strict=True)
     ]
     results = (*states, *joined)
     return results if outputs > 1 else results[0]

@@ -99,6 +99,25 @@ def broadcast_to(g, self, size=None, other=None):
     return g.op(kind, self, g.shape_of(other))
 
 
+@aten("broadcast_tensors")
+def broadcast_tensors(g, tensors):
+    """Sizes of one give way to the others', which may be 0."""
+    rank = max(tensor.rank for tensor in tensors)
+    common, *others = (_shape_of_rank(g, tensor, rank) for tensor in tensors)
+    one = g.integers([1])
+    for sizes in others:
+        gives_way = g.op("Equal", common, one, dtype=rushlight.bool)
+        common = g.op("Where", gives_way, sizes, common, dtype=rushlight.int64)
+    return tuple(g.op("Expand", tensor, common) for tensor in tensors)
+
+
+def _shape_of_rank(g, value, rank):
+    """The sizes of a value, with ones before them."""
+    missing = rank - value.rank
+    sizes = g.shape_of(value)
+    return g.op("Concat", g.integers([1] * missing), sizes, axis=0) if missing else sizes
+
+
 @aten("repeat", "tile")
 def repeat(g, self, repeats=None, dims=None):
     times = list(repeats if dims is None else dims)
