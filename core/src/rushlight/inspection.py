@@ -304,11 +304,29 @@ def is_warn_always_enabled() -> bool:
     return _warn_always[0]
 
 
-def _recorder(tensor):
-    """What writes down the program that a tensor belongs to; None where none is captured."""
-    if captured_part(tensor) is None:
+def recorder_of(values: Sequence[Any]) -> Any:
+    """What writes down the program that tensors among some values belong to; None where none is
+    captured, or where a function transform of the program's own follows one of them."""
+    captured = _captured(values)
+    if not captured or any(value._level.kind != "capture" for value in captured):
         return None
     return next(x for x in reversed(stack.levels) if x.kind == "capture").recorder
+
+
+def _captured(values):
+    return [v for v in values if isinstance(v, Tensor) and captured_part(v) is not None]
+
+
+def _refuse_gradients(name, values):
+    """A node that is called with graphs has no gradient yet."""
+    for value in _captured(values):
+        while value._level.kind != "capture":
+            if value._level.kind != "vmap":
+                raise NotImplementedError(
+                    f"{name}() inside of func.{value._level.kind} cannot be captured: transform "
+                    "the captured program instead, or write the choice with where"
+                )
+            value = value._inner
 
 
 def _control_flow():
@@ -325,13 +343,16 @@ def cond(
     `pred`, both are computed and each example takes its own."""
     if not callable(true_fn) or not callable(false_fn):
         raise RuntimeError("Expect both branches to be callable.")
-    recorder = _recorder(pred)
-    if recorder is not None:
-        return _control_flow().record_cond(recorder, pred, true_fn, false_fn, operands)
-    if getattr(pred, "_level", None) is None or readable(pred):
-        return (true_fn if bool(pred) else false_fn)(*operands)
     from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
+    if _captured([pred]):
+        values = [pred, *tree_flatten(tuple(operands))[0]]
+        recorder = recorder_of(values)
+        if recorder is not None:
+            return _control_flow().record_cond(recorder, pred, true_fn, false_fn, operands)
+        _refuse_gradients("cond", values)
+    if getattr(pred, "_level", None) is None or readable(pred):
+        return (true_fn if bool(pred) else false_fn)(*operands)
     (ours, spec), (theirs, other) = (
         tree_flatten(true_fn(*operands)),
         tree_flatten(false_fn(*operands)),
@@ -348,9 +369,10 @@ def while_loop(
 ) -> tuple[Any, ...]:
     """`carried_inputs` through `body_fn` again and again, as long as ``cond_fn`` holds for them."""
     carried = tuple(carried_inputs)
-    recorder = next(filter(None, map(_recorder, carried)), None)
+    recorder = recorder_of(carried)
     if recorder is not None:
         return _control_flow().record_while_loop(recorder, cond_fn, body_fn, carried)
+    _refuse_gradients("while_loop", carried)
     while bool(cond_fn(*carried)):
         found = body_fn(*carried)
         carried = found if isinstance(found, tuple) else tuple(found)

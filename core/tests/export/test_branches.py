@@ -1,5 +1,6 @@
 """Programs whose nodes are called with graphs: decomposed, with free sizes, in archives."""
 
+import importlib
 import json
 import warnings
 import zipfile
@@ -10,16 +11,14 @@ import rushlight
 from rushlight import nn
 from rushlight.export import Dim, export, load, save
 from rushlight.export.serialization import FormatError
-from rushlight.fx.experimental.control_flow import graphs_within
+from rushlight.fx.experimental.inner_graphs import graphs_within
+from rushlight.utils._pytree import tree_leaves
 
 
 def models(library):
     """Modules of a library, each with a choice or a loop."""
-    try:
-        from torch._higher_order_ops import while_loop as their_loop
-    except ImportError:
-        their_loop = None
-    while_loop = rushlight.while_loop if library is rushlight else their_loop
+    loops = importlib.import_module(f"{library.__name__}._higher_order_ops")
+    while_loop, scan, mapped = loops.while_loop, loops.scan, loops.map
 
     class Choosing(library.nn.Module):
         def __init__(self):
@@ -54,7 +53,32 @@ def models(library):
         def forward(self, x, y):
             return library.cond(x.sum() > 0, lambda t: t * y.shape[0], lambda t: t + 1, (x,))
 
-    return {"choosing": Choosing, "nested": Nested, "outside": Outside}
+    class Scanning(library.nn.Module):
+        """A recurrent layer over the first dimension, and a loop inside of it."""
+
+        def __init__(self):
+            super().__init__()
+            self.a = library.nn.Linear(3, 3)
+
+        def forward(self, x):
+            def step(carry, part):
+                h = (self.a(part) + carry["h"] * x.shape[0]).tanh()
+                return {"h": h}, (h * 2, h.sum())
+
+            return scan(step, {"h": library.zeros(3)}, x)
+
+    class Mapping(library.nn.Module):
+        def forward(self, x):
+            def part(t, y):
+                return {"s": t.sum() + y * t.shape[0], "d": t.unsqueeze(0) * y}
+
+            found = mapped(part, x, x.sum())
+            return found["s"], found["d"]
+
+    return {
+        "choosing": Choosing, "nested": Nested, "outside": Outside, "scanning": Scanning,
+        "mapping": Mapping,
+    }  # fmt: skip
 
 
 def inputs(name):
@@ -71,7 +95,7 @@ def shapes(name):
 
 
 def flat(found):
-    return found if isinstance(found, tuple) else (found,)
+    return tuple(tree_leaves(found))
 
 
 def check(program, model, name):

@@ -158,3 +158,83 @@ def test_loops_in_programs():
         rushlight.testing.assert_close(ours, theirs)
     with pytest.raises(RuntimeError, match="one length above 0"):
         mapped(lambda t: t, (x, x[:1]))
+
+
+def test_loops_over_slices_are_nodes():
+    torch = pytest.importorskip("torch")
+    from torch._higher_order_ops import map as their_map
+    from torch._higher_order_ops import scan as their_scan
+
+    def model(library, scan, mapped):
+        class Net(library.nn.Module):
+            def forward(self, x):
+                last, rows = scan(lambda c, p: (c + p, c * p), x[:, 0] * 0, x, dim=1, reverse=True)
+                return last, rows, mapped(lambda t, y: t * y, x, x.sum())
+
+        return Net()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = torch.export.export(model(torch, their_scan, their_map), (torch.ones(2, 3),))
+    ours = export(model(rushlight, scan, mapped), (values(),))
+    calls = [
+        [str(n.target).removeprefix("higher_order.") for n in p.graph.nodes if n.op[0] == "c"]
+        for p in (ours, theirs)
+    ]
+    assert calls[0] == [name.replace("movedim.int", "movedim.intlist") for name in calls[1]]
+    for name in ("scan_combine_graph_0", "body_graph_0"):
+        inner = [
+            [
+                str(n.target)
+                for n in getattr(p.graph_module, name).graph.nodes
+                if "." in str(n.target)
+            ]
+            for p in (ours, theirs)
+        ]
+        assert inner[0] == inner[1]
+
+
+def test_a_scan_whose_carry_changes_is_refused():
+    def growing(x):
+        return scan(lambda c, p: (c.double(), p), x[0], x)
+
+    with pytest.raises(RuntimeError, match="a carry of the form of init"):
+        make_fx(growing)(values())
+    with pytest.raises(RuntimeError, match="of the structure of init"):
+        make_fx(lambda x: scan(lambda c, p: ((c, c), p), x[0], x))(values())
+
+
+def test_nodes_with_graphs_lose_no_gradient():
+    """Where a transform follows what a choice or a loop reads, it is refused or written out."""
+
+    def chosen(x):
+        return rushlight.cond(x.sum() > 0, lambda t: t.sin(), lambda t: t.cos(), (x,)).sum()
+
+    def read(x):
+        y = x.detach() + 1
+        return rushlight.cond(y.sum() > 0, lambda t: t * x, lambda t: t, (y,)).sum()
+
+    def looped(x):
+        return rushlight.while_loop(lambda t: t.sum() < 9, lambda t: (t * 2,), (x,))[0].sum()
+
+    for function in (chosen, read, looped):
+        with pytest.raises(NotImplementedError, match=r"inside of func.grad cannot be captured"):
+            make_fx(rushlight.func.grad(function))(values())
+
+    def scanned(x):
+        last, rows = scan(lambda c, p: (c * p, c), x[0] + 1, x)
+        return last.sum() + rows.sum() + mapped(lambda t, y: t * y, x, x.sum()).sum()
+
+    wanted = rushlight.func.grad(scanned)(values())
+    module = make_fx(rushlight.func.grad(scanned))(values())
+    rushlight.testing.assert_close(module(values()), wanted)
+    assert "higher_order" not in module.code
+
+
+def test_a_choice_for_each_example_is_where():
+    def choose(t):
+        return rushlight.cond(t.sum() > 0, lambda u: u + 1, lambda u: u - 1, (t,))
+
+    module = make_fx(rushlight.vmap(choose))(values())
+    assert module(values()).tolist() == rushlight.vmap(choose)(values()).tolist()
+    assert "where" in module.code

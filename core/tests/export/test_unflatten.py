@@ -228,10 +228,10 @@ def test_results_that_pass_a_kept_submodule_by():
 
 @pytest.mark.parametrize("stack", ["L__self__", "L__self__,,a;b,c", "L__self__,a..b,c", "x,.a,c"])
 def test_archived_calls_that_are_none(stack):
-    from rushlight.export.serialization.calls import read_stack
+    from rushlight.export.serialization.calls import read_metadata
 
     with pytest.raises(rushlight.export.serialization.FormatError, match="'nn_module_stack' has"):
-        read_stack({"nn_module_stack": stack})
+        read_metadata({"nn_module_stack": stack})
 
 
 def test_archived_signatures_of_nothing():

@@ -6,6 +6,8 @@ import pytest
 
 import rushlight
 from rushlight import nn
+from rushlight._higher_order_ops import map as mapped
+from rushlight._higher_order_ops import scan
 from rushlight.export import Dim, export
 from rushlight.onnx.errors import UnsupportedOperatorError
 
@@ -58,7 +60,23 @@ class Passing(nn.Module):
         )
 
 
-MODELS = {"choosing": Choosing, "looping": Looping, "passing": Passing}
+class Scanning(nn.Module):
+    """A recurrent layer from the last row to the first, whose steps read weights, and a map."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 3)
+
+    def forward(self, x):
+        def step(carry, part):
+            h = (self.a(part) + carry * x.shape[0]).tanh()
+            return h, (h, h.sum())
+
+        last, (rows, sums) = scan(step, rushlight.zeros(3), x, reverse=True)
+        return last, rows, sums, mapped(lambda t, y: t * y - x.mean(), x, x.amax())
+
+
+MODELS = {"choosing": Choosing, "looping": Looping, "passing": Passing, "scanning": Scanning}
 CALLS = [(3, 1.0), (4, -1.0), (5, 0.1), (7, 9.0)]  # rows, and a factor
 
 

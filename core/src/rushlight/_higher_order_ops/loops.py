@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
+from rushlight.fx.experimental import slice_loops
+from rushlight.fx.experimental.inner_graphs import TransformedError
+from rushlight.inspection import recorder_of
 from rushlight.ops.shape.joining import stack
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
@@ -36,6 +41,10 @@ def map(f, xs, *args):  # noqa: A001 - PyTorch's name
     """
     leaves, spec = pytree.tree_flatten(xs)
     count = _length("map", leaves, 0)
+    recorder = recorder_of([*leaves, *pytree.tree_leaves(args)])
+    if recorder is not None:
+        with contextlib.suppress(TransformedError):
+            return _captured_map(recorder, f, leaves, spec, args)
     slices = [pytree.tree_unflatten([leaf[i] for leaf in leaves], spec) for i in range(count)]
     return _stacked([f(each, *args) for each in slices])
 
@@ -53,6 +62,10 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
     """
     leaves, spec = pytree.tree_flatten(xs)
     count, carry, results = _length("scan", leaves, dim), init, []
+    recorder = recorder_of([*leaves, *pytree.tree_leaves(init)])
+    if recorder is not None:
+        with contextlib.suppress(TransformedError):
+            return _captured_scan(recorder, combine_fn, init, (leaves, spec), dim, reverse)
     for i in reversed(range(count)) if reverse else range(count):
         part = pytree.tree_unflatten([leaf.select(dim, i) for leaf in leaves], spec)
         carry, result = combine_fn(carry, part)
@@ -60,3 +73,48 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
     if pytree.tree_structure(carry) != pytree.tree_structure(init):
         raise RuntimeError("scan: combine_fn must give a carry of the structure of init")
     return carry, _stacked(results[::-1] if reverse else results, dim)
+
+
+def _captured_map(recorder, f, leaves, spec, args):
+    """`map` as a node; TransformedError where a gradient would be lost."""
+    given = []
+
+    def function(*slices):
+        found, result_spec = pytree.tree_flatten(f(pytree.tree_unflatten(slices, spec), *args))
+        given.append(result_spec)
+        return found
+
+    results = slice_loops.record_map(recorder, function, leaves, ())
+    return pytree.tree_unflatten(results, given[0])
+
+
+def _captured_scan(recorder, combine_fn, init, xs, dim, reverse):
+    """`scan` as a node; TransformedError where a gradient would be lost."""
+    (leaves, spec), (carries, carry_spec), given = xs, pytree.tree_flatten(init), []
+
+    def function(*values):
+        carry = pytree.tree_unflatten(values[: len(carries)], carry_spec)
+        part = pytree.tree_unflatten(values[len(carries) :], spec)
+        carry, result = combine_fn(carry, part)
+        flat, found_spec = pytree.tree_flatten(carry)
+        if found_spec != carry_spec:
+            raise RuntimeError("scan: combine_fn must give a carry of the structure of init")
+        found, result_spec = pytree.tree_flatten(result)
+        given.append(result_spec)
+        return [*flat, *found]
+
+    leaves = [_in_front(leaf, dim, reverse) for leaf in leaves]
+    last, results = slice_loops.record_scan(recorder, function, carries, leaves)
+    results = [_back(result, dim, reverse) for result in results]
+    return pytree.tree_unflatten(last, carry_spec), pytree.tree_unflatten(results, given[0])
+
+
+def _in_front(tensor, dim, reverse):
+    """A tensor with the slices of a loop along dimension 0, in its order."""
+    tensor = tensor.movedim(dim, 0) if dim else tensor
+    return tensor.flip(0) if reverse else tensor
+
+
+def _back(tensor, dim, reverse):
+    tensor = tensor.flip(0) if reverse else tensor
+    return tensor.movedim(0, dim) if dim else tensor

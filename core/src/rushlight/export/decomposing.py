@@ -17,8 +17,8 @@ from rushlight.export.graph_signature import (
     exchanged,
 )
 from rushlight.export.verifier import schema_of
-from rushlight.fx.experimental import control_flow
 from rushlight.fx.experimental.decompositions import implicit
+from rushlight.fx.experimental.inner_graphs import HigherOrder, holding
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.interpreter import Interpreter
@@ -58,15 +58,20 @@ def decomposed(program, table=None, shapes=None, draws=None):
     calls, kept = _calls(program, run.names)
     recorder.graph.eliminate_dead_code(lambda node: node.name in kept or is_needed(node))
     signature = _signature(program, recorder.graph, changed)
-    root = control_flow.holding(recorder.modules)
-    for inner in (m for m in root.modules() if isinstance(m, GraphModule)):
-        inner.graph.eliminate_dead_code(is_needed)
-        inner.recompile()
-    graph_module = GraphModule(root, recorder.graph, "GraphModule")
+    graph_module = GraphModule(_holding_needed(recorder.modules), recorder.graph, "GraphModule")
     return type(program)(
         graph_module, graph_module.graph, signature, dict(program.state_dict),
         {}, calls, program.example_inputs, dict(program.constants),
     )  # fmt: skip
+
+
+def _holding_needed(modules):
+    """A module with the graphs that nodes are called with, without what nobody reads."""
+    root = holding(modules)
+    for inner in (module for module in root.modules() if isinstance(module, GraphModule)):
+        inner.graph.eliminate_dead_code(is_needed)
+        inner.recompile()
+    return root
 
 
 def _calls(program, names):
@@ -88,9 +93,9 @@ class _Run(Interpreter):
 
     def call_function(self, target, args, kwargs):
         """A call of the graph; graphs among its arguments become graphs without writes."""
-        if isinstance(target, control_flow.HigherOrder):
+        if isinstance(target, HigherOrder):
             args = replace(args, lambda tensor: _below(tensor, self.level))
-            return control_flow.record_again(self.recorder, target, args, _functional)
+            return target.again(self.recorder, args, _functional)
         aten = lookup("aten")
         if target is aten.sym_size.int:
             return _below(args[0], self.level).shape[args[1]]
@@ -122,7 +127,7 @@ def _functional(module):
             outputs = _Run(module, level, recorder).run(*given)
             if any(getattr(v, "_inner", None) is not b for v, b in zip(given, before, strict=True)):
                 raise NotImplementedError(
-                    "run_decompositions(): a function given to cond or while_loop writes to a "
+                    "run_decompositions(): a function given to cond, or to a loop, writes to a "
                     "tensor that it is given or reads from outside; let it return the new value"
                 )
             return tuple(_below(output, level) for output in outputs)

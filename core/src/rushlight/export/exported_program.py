@@ -10,7 +10,7 @@ from rushlight.export.dynamic.export import remade
 from rushlight.export.graph_signature import ExportGraphSignature, ModuleCallSignature
 from rushlight.export.unlifting import unlifted
 from rushlight.export.verifier import check, writes
-from rushlight.fx.experimental.control_flow import graphs_within
+from rushlight.fx.experimental.inner_graphs import graphs_within
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.nn.module import Module

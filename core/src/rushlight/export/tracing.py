@@ -18,7 +18,7 @@ from rushlight.export.graph_signature import (
     SymFloatArgument,
     TensorArgument,
 )
-from rushlight.fx.experimental.control_flow import holding
+from rushlight.fx.experimental.inner_graphs import holding
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.nn import global_hooks

@@ -1,4 +1,5 @@
-"""``cond`` as an If and ``while_loop`` as a Loop, whose graphs are translated into bodies.
+"""``cond`` as an If, ``while_loop`` as a Loop, ``scan`` and ``map`` as a Scan, whose graphs are
+translated into bodies.
 
 Bodies read values of the graphs around them by their names; constants all stand in the model's.
 """
@@ -16,9 +17,7 @@ from rushlight.onnx._types import number_of
 
 def translated(exporter, node) -> list[Value]:
     """The results of a node that is called with graphs."""
-    modules = node.target.modules(node)
-    function = _if if node.target is control_flow.cond else _loop
-    return function(exporter, node, *modules)
+    return _FUNCTIONS[node.target](exporter, node, *node.target.modules(node))
 
 
 def _if(exporter, node, *branches):
@@ -53,6 +52,23 @@ def _loop(exporter, node, condition, body):
     builder.origin = node.name
     found = builder.op("Loop", None, first, *carried, outputs=len(carried), body=graph)
     return _like(carried, found)
+
+
+def _scan(exporter, node, body):
+    builder = exporter.builder
+    _, *carried, sequences, additional = map(exporter.value, node.args)
+    carried = [_real(builder, value) for each in carried for value in each]
+    sequences = [_real(builder, value) for value in sequences]
+    values = [(v, v.shape) for v in carried] + [(v, v.shape[1:]) for v in sequences]
+    inside = [Value(builder.name(f"{node.name}_part"), v.dtype, shape) for v, shape in values]
+    with _body(builder) as nodes:
+        results = _run(exporter, body, [*inside, *additional])
+        graph = _graph(builder, f"{node.name}_body", nodes, inside, results)
+    builder.origin = node.name
+    found = builder.op("Scan", *carried, *sequences, outputs=len(results), body=graph,
+                       num_scan_inputs=len(sequences))  # fmt: skip
+    stacked = [Value("", v.dtype, (None, *v.shape)) for v in results[len(carried) :]]
+    return _like([*carried, *stacked], found)
 
 
 @contextlib.contextmanager
@@ -122,3 +138,11 @@ def _like(samples, found):
     """Results with dtypes and sizes of samples."""
     several = found if isinstance(found, tuple) else (found,)
     return [Value(v.name, s.dtype, s.shape) for v, s in zip(several, samples, strict=True)]
+
+
+_FUNCTIONS = {
+    control_flow.cond: _if,
+    control_flow.while_loop: _loop,
+    control_flow.scan: _scan,
+    control_flow.map_impl: _scan,
+}

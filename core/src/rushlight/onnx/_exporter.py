@@ -8,7 +8,7 @@ from operator import attrgetter
 
 import rushlight
 from rushlight.export.graph_signature import InputKind, OutputKind
-from rushlight.fx.experimental.control_flow import HigherOrder
+from rushlight.fx.experimental.inner_graphs import HigherOrder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.onnx._assembling import described, initializer, needed, read_by

@@ -203,7 +203,9 @@ class _Graph:
         for attribute in node.attribute:
             value = onnx.helper.get_attribute_value(attribute)
             if attribute.type == onnx.AttributeProto.GRAPH:
-                value = self._inner(node, attribute.name, value)
+                made = self._inner(node, attribute.name, value)
+                repeats = node.op_type in _REPEATING
+                value = (made, [_form(result) for result in value.output]) if repeats else made
             elif isinstance(value, bytes):
                 value = value.decode()
             elif attribute.type == onnx.AttributeProto.TENSOR:
@@ -213,8 +215,6 @@ class _Graph:
             elif hasattr(value, "__iter__") and not isinstance(value, str):
                 value = list(value)
             found[attribute.name] = value
-            if node.op_type in _REPEATING and attribute.name == "body":
-                found["forms"] = [_form(value) for value in attribute.g.output]
         if node.op_type == "Optional":
             found.pop("type", None)
         return found

@@ -14,7 +14,7 @@ from rushlight.export.dynamic.expressions import (
 )
 from rushlight.export.dynamic.fitting import DifferentProgramsError, Quantities
 from rushlight.export.dynamic.size_nodes import SizeNodes
-from rushlight.fx.experimental.control_flow import HigherOrder, with_input
+from rushlight.fx.experimental.inner_graphs import HigherOrder, with_input
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.tensor.tensor import Tensor

@@ -11,7 +11,7 @@ import itertools
 import math
 
 from rushlight.export.dynamic import sampling
-from rushlight.fx.experimental.control_flow import graphs_within
+from rushlight.fx.experimental.inner_graphs import graphs_within
 
 _WORDS = frozenset(
     "size step stride kernel_size dilation start end length n_fft hop_length win_length "

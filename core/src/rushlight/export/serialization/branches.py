@@ -5,22 +5,23 @@ from __future__ import annotations
 from rushlight.export.serialization import calls
 from rushlight.export.serialization.values import FormatError, identifier
 from rushlight.fx.experimental import control_flow
-from rushlight.fx.experimental.control_flow import HigherOrder
+from rushlight.fx.experimental.inner_graphs import HigherOrder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
 
-_OPERATORS = {f"torch.ops.{op}": op for op in (control_flow.cond, control_flow.while_loop)}
 DEEPEST = 32  # graphs inside of graphs
 # Of the arguments the kinds: a graph, a list of tensors, one value.
 _FORMS = {
     control_flow.cond: (Node, GraphModule, GraphModule, tuple),
     control_flow.while_loop: (GraphModule, GraphModule, tuple, tuple),
+    control_flow.scan: (GraphModule, tuple, tuple, tuple),
+    control_flow.map_impl: (GraphModule, tuple, tuple),
 }
 
 
 def operator_of(target) -> HigherOrder | None:
     """What a target of an archive calls; None for others than these operators."""
-    return _OPERATORS.get(target) if isinstance(target, str) else None
+    return next((op for op in _FORMS if f"torch.ops.{op}" == target), None)
 
 
 def call(node, model, written, results) -> dict:

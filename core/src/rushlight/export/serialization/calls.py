@@ -38,7 +38,7 @@ def of_model(graph) -> dict:
     return {}
 
 
-def stack_as_json(meta, model) -> dict:
+def _stack_as_json(meta, model) -> dict:
     """The calls that a node belongs to, from the model's to the innermost: ``key,path,class``."""
     calls = meta.get(_STACK) or model
     if any(set(path) & {",", ";"} for path, _ in calls.values()):
@@ -50,7 +50,7 @@ def stack_as_json(meta, model) -> dict:
 def metadata_as_json(meta, model) -> dict:
     """What is kept of where a node was made: calls of modules, and the line of the program."""
     line = meta.get("stack_trace")
-    return stack_as_json(meta, model) | ({"stack_trace": line} if line else {})
+    return _stack_as_json(meta, model) | ({"stack_trace": line} if line else {})
 
 
 def read_metadata(metadata) -> dict:

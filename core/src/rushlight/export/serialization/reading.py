@@ -29,7 +29,7 @@ from rushlight.export.serialization.values import (
     read_leaf,
 )
 from rushlight.export.serialization.writing import MUTATIONS, SCHEMA_VERSION
-from rushlight.fx.experimental.control_flow import holding
+from rushlight.fx.experimental.inner_graphs import holding
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.library.aten import AtenOverload

@@ -12,7 +12,7 @@ from rushlight.export.graph_signature import (
 from rushlight.export.serialization import branches, calls, sizes
 from rushlight.export.serialization.values import FormatError, leaf
 from rushlight.export.verifier import schema_of
-from rushlight.fx.experimental.control_flow import HigherOrder
+from rushlight.fx.experimental.inner_graphs import HigherOrder
 from rushlight.fx.node import Node
 from rushlight.tensor.tensor import Tensor
 

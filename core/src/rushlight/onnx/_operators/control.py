@@ -14,9 +14,9 @@ def if_(condition, then_branch, else_branch, outputs=1):
 
 
 @operator()
-def Loop(most, condition, *states, body, forms, outputs=1):
+def Loop(most, condition, *states, body, outputs=1):
     """A graph that is called until a limit is reached or its first result is false."""
-    states, turn = list(states), 0
+    (body, forms), states, turn = body, list(states), 0
     scanned = [[] for _ in forms[1 + len(states) :]]
     going = True if condition is None else bool(condition)
     while going and (most is None or turn < int(most)):
@@ -43,12 +43,13 @@ def _stacked(rows, form, axis=0):
 
 @operator()
 def Scan(
-    *values, body, forms, num_scan_inputs, scan_input_axes=None, scan_input_directions=None,
+    *values, body, num_scan_inputs, scan_input_axes=None, scan_input_directions=None,
     scan_output_axes=None, scan_output_directions=None, outputs=1, opset=9,
 ):  # fmt: skip
     """A graph that is called for each part of some inputs."""
     if opset < 9:
         raise NotImplementedError("onnx.load: Scan before opset 9 is not available")
+    body, forms = body
     count = len(values) - num_scan_inputs
     states, sequences = list(values[:count]), list(values[count:])
     axes = scan_input_axes or [0] * num_scan_inputs

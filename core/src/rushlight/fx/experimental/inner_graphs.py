@@ -1,0 +1,203 @@
+"""Functions as graphs that nodes of captured programs are called with."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rushlight import devices
+from rushlight.autograd.mode import is_grad_enabled
+from rushlight.errors import shape_text
+from rushlight.fx.experimental.recorder import Recorder
+from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import Node
+from rushlight.nn.module import Module
+from rushlight.ops.creation.tensors import empty
+from rushlight.tensor.tensor import Tensor
+from rushlight.utils import _pytree as pytree
+
+
+class HigherOrder:
+    """What such a node calls: ``rushlight.ops.higher_order.cond`` and its like.
+
+    Args: `name`; `function` runs it on modules and values; ``again(recorder, args, function_of)``
+    records it in another program, with ``function_of(module)`` for each graph.
+    """
+
+    def __init__(self, name, function, again):
+        self.__name__, self.__qualname__ = name, f"higher_order.{name}"
+        self.__module__, self.__doc__ = "rushlight.ops", function.__doc__
+        self._function = function
+        self.again = again
+
+    def __call__(self, *args):
+        """Run it on the modules of the graphs and their inputs."""
+        return self._function(*args)
+
+    @staticmethod
+    def modules(node):
+        """The modules of the graphs that a node is called with."""
+        owner = node.graph.owning_module
+        named = (n for n in node.args if isinstance(n, Node) and n.op == "get_attr")
+        return [owner.get_submodule(n.target) for n in named]
+
+    def __repr__(self):
+        return f"<HigherOrderOperator {self.__name__}>"
+
+    def __str__(self):
+        return f"higher_order.{self.__name__}"
+
+
+def graphs_within(graph):
+    """A graph, and all graphs that its nodes are called with."""
+    yield graph
+    for node in graph.nodes:
+        if isinstance(node.target, HigherOrder):
+            for module in node.target.modules(node):
+                yield from graphs_within(module.graph)
+
+
+def with_input(node, tensor):
+    """Give the graphs of a node another input, `tensor` of its own graph; their placeholders."""
+    *others, inputs = node.args
+    node.args = (*others, (*inputs, tensor))
+    return [_placeholder(module.graph, tensor) for module in node.target.modules(node)]
+
+
+def _placeholder(graph, tensor):
+    last = [n for n in graph.nodes if n.op == "placeholder"]
+    where = graph.inserting_after(last[-1]) if last else graph.inserting_before()
+    with where:
+        made = graph.create_node("placeholder", tensor.name, (), {})
+    made.meta |= {key: tensor.meta[key] for key in _DESCRIBED if key in tensor.meta}
+    return made
+
+
+_DESCRIBED = ("val", "tensor_meta", "device", "sizes")
+
+
+class Part(NamedTuple):
+    """A function as a graph: the outer tensors that it reads, by key, and its result."""
+
+    graph: Graph
+    own: list
+    lifted: dict
+    spec: Any
+    results: list
+    modules: dict
+
+
+def key_of(tensor):
+    """What tells the tensors of a program apart."""
+    return getattr(tensor, "_fx_node", id(tensor))
+
+
+class TransformedError(NotImplementedError):
+    """A function transform is between a program and what one of its graphs reads."""
+
+
+def check_plain(tensor, name):
+    """Raise TransformedError for a tensor that a transform of the program's own follows, which
+    would not see what the node does."""
+    level = getattr(tensor, "_level", None)
+    if level is not None and level.kind != "capture":
+        raise TransformedError(
+            f"{name}() inside of func.{level.kind} cannot be captured: transform the captured "
+            "program instead, or write the choice with where"
+        )
+
+
+def traced(outer, name, function, operands, carried=False, differentiable=False):
+    """The graph of a function of tensors that `name` is given; what it reads beside them becomes an
+    input too. Tensors that are `carried` through a loop are others inside than those outside; a
+    function that is to be `differentiable` reads none that ask for gradients."""
+    part = Recorder(True, outer.decompositions)
+    part.scope = outer.scope
+    reader = part.constant = _Reader(part, name, differentiable)
+    with part.level:
+        pairs = [part.placeholder(f"arg{i}_1", t) for i, t in enumerate(operands)]
+        if not carried:
+            reader.own = {key_of(t): node for t, (node, _) in zip(operands, pairs, strict=True)}
+        leaves, spec = pytree.tree_flatten(function(*[t for _, t in pairs]))
+        if not all(isinstance(leaf, Tensor) for leaf in leaves):
+            raise RuntimeError(f"{name}: functions must return tensors, not {leaves}")
+        part.node("output", "output", (tuple(leaves),), {})
+        values = [n.meta["val"] for n in part.graph.output_node().args[0]]
+    return Part(part.graph, [n for n, _ in pairs], reader.lifted, spec, values, part.modules)
+
+
+class _Reader:
+    """Gives a graph the tensors from outside that its function reads, as inputs."""
+
+    def __init__(self, part, name, differentiable):
+        self.part, self.name, self.differentiable = part, name, differentiable
+        self.lifted: dict = {}
+        self.own: dict = {}  # inputs by what stands outside for them
+
+    def __call__(self, tensor):
+        """The input for a tensor."""
+        check_plain(tensor, self.name)
+        if self.differentiable and tensor.requires_grad and is_grad_enabled():
+            raise TransformedError(f"{self.name}() of tensors that ask for gradients is no node")
+        key = key_of(tensor)
+        if key in self.own:
+            return self.own[key]
+        if key not in self.lifted:
+            self.lifted[key] = tensor, self._input(tensor)
+        return self.lifted[key][1]
+
+    def _input(self, tensor):
+        graph = self.part.graph
+        last = [n for n in graph.nodes if n.op == "placeholder"]
+        with graph.inserting_after(last[-1]) if last else graph.inserting_before():
+            return self.part.placeholder(f"lifted_{len(self.lifted)}", tensor)[0]
+
+
+def with_same_inputs(parts):
+    """The outer tensors of all parts, which become inputs of each, in one order."""
+    # PyTorch's nodes have one list of inputs for both graphs
+    tensors: dict = {}
+    for part in parts:
+        tensors |= {key: tensor for key, (tensor, _) in part.lifted.items()}
+    for part in parts:
+        nodes = list(part.own)
+        for key, tensor in tensors.items():
+            if key in part.lifted:
+                nodes.append(part.lifted[key][1])
+            else:
+                node = part.graph.create_node("placeholder", f"lifted_{len(nodes)}_unused", (), {})
+                node.meta["val"] = getattr(tensor, "_inner", tensor)
+                nodes.append(node)
+        for node in reversed(nodes):
+            next(iter(part.graph.nodes)).prepend(node)
+    return list(tensors.values())
+
+
+def holding(modules):
+    """A module with the graphs that the nodes of another name."""
+    root = Module()
+    for name, module in modules.items():
+        root.add_module(name, module)
+    return root
+
+
+def shaped(recorder, tensor, shape):
+    """A tensor without values beside one of a program, which is no part of it."""
+    below = recorder.level.lowered(tensor)
+    with recorder.level.outside():
+        return empty(shape, dtype=below.dtype, device=devices.meta)
+
+
+def record(recorder, target, named, arguments, results):
+    """The node, with the parts as attributes, and the tensors that it gives."""
+    attributes = []
+    for prefix, part in named.items():
+        name = f"{prefix}_{sum(key.startswith(prefix) for key in recorder.modules)}"
+        recorder.modules[name] = GraphModule(holding(part.modules), part.graph, name)
+        attributes.append(recorder.node("get_attr", name, (), {}))
+    return recorder.several(target, arguments(*attributes), results)
+
+
+def form(values):
+    """Dtypes and shapes as texts."""
+    return [f"{v.dtype} {shape_text(v.shape)}" for v in values]
