@@ -40,7 +40,7 @@ elsewhere would show as `inf`.
 
 def kernel_of(name):
     """A compiled kernel that gives the error at float32 inputs."""
-    from rushlight.compiler import compile, xp
+    from rushlight.compiler import compile_kernel, xp
     from rushlight.compiler.functions.algebra import bits, floats
     from rushlight.compiler.graph import cast
 
@@ -57,7 +57,7 @@ def kernel_of(name):
         finite = xp.logical_and(xp.isfinite(got), xp.isfinite(rounded))
         return cast(xp.where(finite, error, xp.where(agree, 0.0, xp.inf)), "f32")
 
-    return compile(body, {"x": "f32"}, {"x": "f32"}, {}, {}, ("f32",))
+    return compile_kernel(body, {"x": "f32"}, {"x": "f32"}, {}, {}, ("f32",))
 
 
 def largest(name, step):

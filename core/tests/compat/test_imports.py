@@ -68,7 +68,7 @@ assert rushlight.__version__ != torch.__version__
         ("from torch.nn.functional import nosuch", ImportError, "torch.nn.functional.nosuch"),
         ("torch.nn.Nosuch", AttributeError, "torch.nn.Nosuch"),
         ("torch.kernels", AttributeError, "torch.kernels"),
-        ("torch.compiler.compile", AttributeError, "torch.compiler.compile"),
+        ("torch.compiler.nosuch", AttributeError, "torch.compiler.nosuch"),
         ("torch.package.PackageExporter(1)", NotImplementedError, "package.PackageExporter"),
     ],
 )

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from rushlight.compiler import compile, xp
+from rushlight.compiler import compile_kernel, xp
 from rushlight.compiler.cpu import programs as machine
 from rushlight.machine.elementwise_engine import Engine
 from rushlight.machine.processors import fuses_vectors
@@ -67,7 +67,7 @@ def ulps(got, true):
 
 def kernel_of(name, dtype):
     word = getattr(xp, name)
-    return compile(lambda x: word(x), {"x": dtype}, {}, {}, {}, (dtype,))
+    return compile_kernel(lambda x: word(x), {"x": dtype}, {}, {}, {}, (dtype,))
 
 
 @pytest.mark.parametrize("name", LIMITS)
@@ -139,13 +139,13 @@ def test_remainders_are_exact():
             generator.standard_normal(20_000) * 10.0 ** generator.integers(-20, 20, 20_000)
         ).astype(kind)
         names = {"x": dtype, "y": dtype}
-        got = compile(lambda x, y: xp.fmod(x, y), names, names, {}, {}, (dtype,))(x, y)
+        got = compile_kernel(lambda x, y: xp.fmod(x, y), names, names, {}, {}, (dtype,))(x, y)
         np.testing.assert_array_equal(got, np.fmod(x, y))
-        got = compile(lambda x, y: xp.remainder(x, y), names, names, {}, {}, (dtype,))(x, y)
+        got = compile_kernel(lambda x, y: xp.remainder(x, y), names, names, {}, {}, (dtype,))(x, y)
         np.testing.assert_array_equal(got, np.remainder(x, y))
         whole = generator.integers(-50, 50, 5000).astype(kind)
         divisor = generator.integers(1, 9, 5000).astype(kind)
-        got = compile(lambda x, y: xp.floor_divide(x, y), names, names, {}, {}, (dtype,))(
+        got = compile_kernel(lambda x, y: xp.floor_divide(x, y), names, names, {}, {}, (dtype,))(
             whole, divisor
         )
         np.testing.assert_array_equal(got, np.floor_divide(whole, divisor))
@@ -172,7 +172,7 @@ def test_remainders_by_infinity():
         names = {"x": dtype, "y": dtype}
         a, b = x.astype(kind), y.astype(kind)
         for word in ("fmod", "remainder", "floor_divide"):
-            call = compile(
+            call = compile_kernel(
                 lambda x, y, w=word: getattr(xp, w)(x, y), names, names, {}, {}, (dtype,)
             )
             with np.errstate(invalid="ignore"):

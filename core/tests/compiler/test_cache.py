@@ -14,13 +14,14 @@ import pytest
 PROGRAM = """
 import sys
 import numpy as np
-from rushlight.compiler import compile, xp
+from rushlight.compiler import compile_kernel, xp
 from rushlight.machine.elementwise_engine import engine
 from rushlight.machine import code_cache
 
 x = np.linspace(-3, 3, 100, dtype=np.float32)
 for k in range(3):
-    kernel = compile(lambda x, c=float(k): xp.tanh(x * c), {"x": "f32"}, {}, {}, {}, ("f32",))
+    body = lambda x, c=float(k): xp.tanh(x * c)
+    kernel = compile_kernel(body, {"x": "f32"}, {}, {}, {}, ("f32",))
     np.testing.assert_allclose(kernel(x), np.tanh(x * k), rtol=1e-5)
 print(engine().compiled, code_cache.place())
 """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from rushlight.compiler import compile, xp
+from rushlight.compiler import compile_kernel, xp
 from rushlight.compiler.kernel import ReferenceKernel
 
 BODIES = {
@@ -23,7 +23,7 @@ def kernel_of(name):
     body, dtypes, out = BODIES[name]
     names = body.__code__.co_varnames[: len(dtypes)]
     dtypes = dict(zip(names, dtypes, strict=True))
-    return compile(body, dtypes, dtypes, {}, {}, (out,))
+    return compile_kernel(body, dtypes, dtypes, {}, {}, (out,))
 
 
 def operands(kernel, layout):
@@ -57,7 +57,7 @@ def test_short_calls_are_the_program(name, layout):
 
 
 def test_programs_of_several_nodes_have_no_short_call():
-    kernel = compile(lambda a: xp.abs(a) * 2, {"a": "c64"}, {"a": "c64"}, {}, {}, ("f32",))
+    kernel = compile_kernel(lambda a: xp.abs(a) * 2, {"a": "c64"}, {"a": "c64"}, {}, {}, ("f32",))
     assert kernel.short is None and kernel.short_into is None
 
 

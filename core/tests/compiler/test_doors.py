@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.compiler import compile, xp
+from rushlight.compiler import compile_kernel, xp
 from rushlight.machine import native_functions as llvm_door
 
 XY = {"x": "f32", "y": "f32"}
@@ -26,13 +26,13 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def add():
-    return compile(lambda x, y: x + y, XY, XY, {}, {}, ("f32",))
+    return compile_kernel(lambda x, y: x + y, XY, XY, {}, {}, ("f32",))
 
 
 @pytest.fixture(scope="module")
 def scaled():
     scalars = {"a": "f64", "n": "i64"}
-    return compile(lambda x, a, n: x * a + n, {"x": "f32"}, {}, scalars, {}, ("f32",))
+    return compile_kernel(lambda x, a, n: x * a + n, {"x": "f32"}, {}, scalars, {}, ("f32",))
 
 
 def test_fast_results(add, scaled):
@@ -50,12 +50,16 @@ def test_fast_results(add, scaled):
 def test_fast_bfloat16_and_bool():
     names = {"x": "bf16", "y": "bf16"}
     x = A.astype(ml_dtypes.bfloat16)
-    got = compile(lambda x, y: x * y, names, names, {}, {}, ("bf16",)).fast(x, x)
+    got = compile_kernel(lambda x, y: x * y, names, names, {}, {}, ("bf16",)).fast(x, x)
     assert got.dtype == ml_dtypes.bfloat16
     np.testing.assert_array_equal(got, x * x)
-    got = compile(lambda x, y: x < y, names, names, {}, {}, ("bool",)).fast(x, x[::-1].copy())
+    got = compile_kernel(lambda x, y: x < y, names, names, {}, {}, ("bool",)).fast(
+        x, x[::-1].copy()
+    )
     np.testing.assert_array_equal(got, x < x[::-1])
-    assert compile(lambda x, y: x, names, names, {}, {}, ("bf16",)).fast(A, A) is NotImplemented
+    assert (
+        compile_kernel(lambda x, y: x, names, names, {}, {}, ("bf16",)).fast(A, A) is NotImplemented
+    )
 
 
 def unaligned(x):
@@ -122,7 +126,7 @@ def test_fast_into(add):
     neighbours[0] = A.ravel()
     assert add.fast_into(neighbours[0], neighbours[2], neighbours[1]) is not NotImplemented
     np.testing.assert_array_equal(neighbours[1], neighbours[0])
-    halve = compile(lambda x: x, {"x": "f64"}, {}, {}, {}, ("f32",))
+    halve = compile_kernel(lambda x: x, {"x": "f64"}, {}, {}, {}, ("f32",))
     wide = np.arange(64.0)
     assert halve.fast_into(wide, wide.view(np.float32)[:64]) is NotImplemented
     halve.into((wide.view(np.float32)[:64],), wide)
@@ -174,7 +178,7 @@ def test_doors_outlive_their_kernel():
     names = {"x": "f64"}
 
     def doors(k):
-        kernel = compile(lambda x: x * k + 0.25, names, names, {}, {}, ("f64",))
+        kernel = compile_kernel(lambda x: x * k + 0.25, names, names, {}, {}, ("f64",))
         kernel(A.T.astype(float))
         return kernel.fast, kernel.fast_into, next(iter(kernel._doors.values()))
 
@@ -196,7 +200,7 @@ def test_layouts_are_bounded(add):
 def test_threads_at_once():
     """First use included: code, doors and layouts are made while others call."""
     scalars = {"a": "f64"}
-    kernel = compile(lambda x, y, a: xp.exp(x * a) + y, XY, XY, scalars, {}, ("f32",))
+    kernel = compile_kernel(lambda x, y, a: xp.exp(x * a) + y, XY, XY, scalars, {}, ("f32",))
     big = np.tile(A, (200, 1))
     failures = []
 
@@ -223,9 +227,9 @@ def test_python_door():
     """Without built-in doors everything still works, only slower."""
     code = """
 import numpy as np
-from rushlight.compiler import compile
+from rushlight.compiler import compile_kernel
 names = {"x": "f32", "y": "f32"}
-kernel = compile(lambda x, y, a: x * a + y, names, names, {"a": "f64"}, {}, ("f32",))
+kernel = compile_kernel(lambda x, y, a: x * a + y, names, names, {"a": "f64"}, {}, ("f32",))
 assert kernel.fast is None and kernel.fast_into is None
 a = np.arange(512, dtype=np.float32).reshape(8, 64)
 big = np.ones((300, 400), np.float32)
@@ -254,9 +258,9 @@ def test_fork():
     """A child computes, compiles and uses threads of its own."""
     code = """
 import os, numpy as np
-from rushlight.compiler import compile, xp
+from rushlight.compiler import compile_kernel, xp
 def make(c):
-    return compile(lambda x: x * c, {"x": "f32"}, {}, {}, {}, ("f32",))
+    return compile_kernel(lambda x: x * c, {"x": "f32"}, {}, {}, {}, ("f32",))
 x = np.ones(200_000, np.float32)
 first = make(2.0)
 assert first(x)[-1] == 2
@@ -270,7 +274,7 @@ assert good and os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def test_recent_layouts_pass_through_the_fast_door():
-    kernel = compile(lambda x, y: x + y, XY, XY, {}, {}, ("f32",))
+    kernel = compile_kernel(lambda x, y: x + y, XY, XY, {}, {}, ("f32",))
     base, row, column = np.ones((7, 5), "f4"), np.arange(5, dtype="f4"), np.ones((7, 1), "f4")
     pairs = [(base, row), (row, base), (base, column), (base.T, base.T), (column, row)]
     pairs += [(base[:, ::2], base[:, :3]), *((base[:n], row) for n in range(7))]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.compiler import compile, reference, xp
+from rushlight.compiler import compile_kernel, reference, xp
 from rushlight.compiler.cost import CHEAP_LIMIT
 from rushlight.compiler.layout import (
     CHUNKS,
@@ -55,7 +55,7 @@ XY = {"x": "f32", "y": "f32"}
 
 @pytest.fixture(scope="module")
 def add():
-    return compile(lambda x, y, alpha: x + alpha * y, XY, XY, {"alpha": "f64"}, {}, ("f32",))
+    return compile_kernel(lambda x, y, alpha: x + alpha * y, XY, XY, {"alpha": "f64"}, {}, ("f32",))
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -94,7 +94,7 @@ def test_strided_output(add, name):
 @pytest.mark.parametrize("step", [1, 2])
 def test_aliasing(kind, shift, step):
     """In place is safe; partial overlap acts as if the operand had been copied."""
-    maker = compile if kind == "compiled" else reference
+    maker = compile_kernel if kind == "compiled" else reference
     double = maker(lambda x, y: x + 2 * y, XY, XY, {}, {}, ("f32",))
     for _ in range(2):
         b = A.ravel().copy()
@@ -161,11 +161,11 @@ def test_short_rows_of_several_operands(n, dtype):
     written: every row's rest, every way in which the outer dimensions step; in place too."""
     rng = np.random.default_rng(n)
     inputs = {"c": "bool", "x": dtype, "y": dtype, "z": dtype}
-    kernel = compile(
+    kernel = compile_kernel(
         lambda c, x, y, z: (xp.where(c, x + y, z * y), x > z),
         *(inputs, inputs, {}, {}, (dtype, "bool")),
     )
-    one = compile(lambda x, y: x + y, *({"x": dtype, "y": dtype},) * 2, {}, {}, (dtype,))
+    one = compile_kernel(lambda x, y: x + y, *({"x": dtype, "y": dtype},) * 2, {}, {}, (dtype,))
     kind = ml_dtypes.bfloat16 if dtype == "bf16" else {"u8": "u1", "f32": "f4", "f64": "f8"}[dtype]
 
     def some(*shape):
@@ -207,7 +207,7 @@ BODIES = {
 @pytest.mark.parametrize("body", BODIES)
 def test_threads_do_not_change_bits_of_short_rows(body, n):
     rng = np.random.default_rng(n)
-    body = compile(BODIES[body], XY, XY, {}, {}, ("f32",))
+    body = compile_kernel(BODIES[body], XY, XY, {}, {}, ("f32",))
     x = rng.standard_normal((9, 1 + 120_000 // n // 9, n)).astype(np.float32)
     others = x[..., :1].copy(), x[:, :1].copy(), x[:1, :1].copy(), x[:1, :, :1].copy(), x[:1]
     before, found = threads.get_num_threads(), []
@@ -255,8 +255,8 @@ def test_rows_in_place(n, rows):
     assert plan((rows, n), strides, [4] * 2, 1, 1 << 14, True).driver == driver
     rng = np.random.default_rng(n)
     body = lambda x, y: (x * y + 3, x - y)  # noqa: E731
-    kernel = compile(body, XY, XY, {}, {}, ("f32", "f32"))
-    double = compile(lambda x: x * 2 + 1, {"x": "f32"}, {"x": "f32"}, {}, {}, ("f32",))
+    kernel = compile_kernel(body, XY, XY, {}, {}, ("f32", "f32"))
+    double = compile_kernel(lambda x: x * 2 + 1, {"x": "f32"}, {"x": "f32"}, {}, {}, ("f32",))
     for columns in (n, n + 5):
         x, y = (rng.standard_normal((rows, columns)).astype(np.float32) for _ in range(2))
         for _ in range(2):  # the first call plans
@@ -281,7 +281,7 @@ def test_elements_that_repeat_go_through_a_buffer(n, driver):
     strides = [(12 * n, 4 * n, 4), (12 * n, 4 * n, 4), (0, 4, 0)]
     assert plan((50, 3, n), strides, [4] * 3, 1, CHEAP_LIMIT).driver == driver
     rng = np.random.default_rng(n)
-    multiply = compile(lambda x, y: x * y, XY, XY, {}, {}, ("f32",))
+    multiply = compile_kernel(lambda x, y: x * y, XY, XY, {}, {}, ("f32",))
     x, y = (rng.standard_normal(s).astype(np.float32) for s in ((50, 3, n), (3, 1)))
     for _ in range(2):
         np.testing.assert_array_equal(multiply(x, y), x * y)
@@ -295,7 +295,7 @@ def test_runs_with_repeated_operands_touch_nothing_else(rows, n, dtype):
     """Pairwise differences of short rows: a row of one operand repeats inside of a run."""
     kind = np.float32 if dtype == "f32" else np.float64
     types = {"x": dtype, "y": dtype}
-    pairwise = compile(lambda x, y: x - y, types, types, {}, {}, (dtype,))
+    pairwise = compile_kernel(lambda x, y: x - y, types, types, {}, {}, (dtype,))
     rng = np.random.default_rng(n)
     x = rng.standard_normal((rows[0], 1, n)).astype(kind)
     y = rng.standard_normal((1, rows[1], n)).astype(kind)
@@ -323,7 +323,7 @@ def test_strides_of_every_item_size(dtype):
     )
     x = (A * 3).astype(np.int64).astype(storage)
     names = {"x": dtype, "y": dtype}
-    either = compile(lambda x, y: xp.maximum(x, y), names, names, {}, {}, (dtype,))
+    either = compile_kernel(lambda x, y: xp.maximum(x, y), names, names, {}, {}, (dtype,))
     for a, b in (
         (x, x[0]),
         (x.T, x[:, 0]),
@@ -358,7 +358,9 @@ def test_chunks_depend_on_shape_only_and_do_not_change_bits():
     for n in (1, 32768, 32769, 10**6, 10**9):
         grain = chunk(n, 1, 32768, 1024)
         assert -(-n // grain) <= CHUNKS and (n > 32768 or grain == n)
-    gelu = compile(lambda x: 0.5 * x * (1 + xp.erf(x * 0.7071)), {"x": "f32"}, {}, {}, {}, ("f32",))
+    gelu = compile_kernel(
+        lambda x: 0.5 * x * (1 + xp.erf(x * 0.7071)), {"x": "f32"}, {}, {}, {}, ("f32",)
+    )
     x = np.random.default_rng(0).standard_normal(70_001).astype(np.float32)
     whole = gelu(x)
     pieces = np.concatenate([gelu(part) for part in np.array_split(x, [1, 18, 518, 2449, 39999])])
@@ -440,7 +442,7 @@ def test_random_layouts(seed):
     """Mixed item sizes, two outputs, every driver; nothing outside the outputs changes."""
     inputs = {"x": "f32", "y": "u8", "z": "i64"}
     operands = dict.fromkeys(inputs, "f64")
-    kernel = compile(
+    kernel = compile_kernel(
         lambda x, y, z, c: (x * y - c * z, x > y),
         inputs,
         operands,

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.compiler import Kernel, ReferenceKernel, compile, reference, xp
+from rushlight.compiler import Kernel, ReferenceKernel, compile_kernel, reference, xp
 from rushlight.compiler.graph import substitute, trace
 from rushlight.machine.elementwise_engine import engine
 
@@ -33,7 +33,7 @@ def test_scalars_are_weak_and_compile_nothing():
         return xp.where(scaled > threshold, x, xp.logaddexp(scaled, 0) / beta)
 
     scalars = {"beta": "f64", "threshold": "i64"}
-    kernel = compile(softplus, X, X, scalars, {}, ("f32",))
+    kernel = compile_kernel(softplus, X, X, scalars, {}, ("f32",))
     x = np.linspace(-9, 30, 100, dtype=np.float32)
     kernel(x, 1.0, 20)
     compiled = engine().compiled
@@ -81,23 +81,23 @@ def test_fusion_is_substitution():
 @pytest.mark.parametrize("body", [lambda x: x if x > 0 else -x, lambda x: 0 < x < 1])
 def test_control_flow_names_the_cure(body):
     with pytest.raises(TypeError, match=r"xp\.where"):
-        compile(body, X, X, {}, {}, ("f32",))
+        compile_kernel(body, X, X, {}, {}, ("f32",))
 
 
 def test_mistakes_are_named():
     with pytest.raises(TypeError, match="unknown dtype 'float32'"):
-        compile(lambda x: x, {"x": "float32"}, {}, {}, {}, ("f32",))
+        compile_kernel(lambda x: x, {"x": "float32"}, {}, {}, {}, ("f32",))
     with pytest.raises(TypeError, match="scalar 'a' must be 'i64' or 'f64'"):
-        compile(lambda x, a: x * a, X, X, {"a": "f32"}, {}, ("f32",))
+        compile_kernel(lambda x, a: x * a, X, X, {"a": "f32"}, {}, ("f32",))
     with pytest.raises(TypeError, match="gave 1 results, outputs names 2"):
-        compile(lambda x: x, X, X, {}, {}, ("f32", "f32"))
+        compile_kernel(lambda x: x, X, X, {}, {}, ("f32", "f32"))
     with pytest.raises(TypeError, match="not defined for bools"):
-        compile(lambda x: -x, {"x": "bool"}, {}, {}, {}, ("bool",))
+        compile_kernel(lambda x: -x, {"x": "bool"}, {}, {}, {}, ("bool",))
     with pytest.raises(TypeError, match="expected integers or bools"):
-        compile(lambda x: x & 1, X, X, {}, {}, ("f32",))
+        compile_kernel(lambda x: x & 1, X, X, {}, {}, ("f32",))
     with pytest.raises(TypeError):
-        compile(lambda x: x + np.ones(3), X, X, {}, {}, ("f32",))
-    kernel = compile(lambda x: x + 1, X, X, {}, {}, ("f32",))
+        compile_kernel(lambda x: x + np.ones(3), X, X, {}, {}, ("f32",))
+    kernel = compile_kernel(lambda x: x + 1, X, X, {}, {}, ("f32",))
     x = np.zeros(3, np.float32)
     with pytest.raises(TypeError, match="argument 'x' must be float32, got float64"):
         kernel(x.astype(float))
@@ -122,7 +122,7 @@ def test_several_outputs_and_in_place_state():
         return p - rate * m / (xp.sqrt(v) + 1e-8), m, v
 
     names = dict.fromkeys(("p", "grad", "m", "v"), "f32")
-    kernel = compile(adam, names, names, {"rate": "f64"}, {}, ("f32",) * 3)
+    kernel = compile_kernel(adam, names, names, {"rate": "f64"}, {}, ("f32",) * 3)
     assert kernel.fast is None
     generator = np.random.default_rng(1)
     for shape in ((7,), (4, 33), (), (200, 300)):
@@ -147,7 +147,7 @@ def test_gradient_formula_is_a_program():
         return grad * out * (1 - out), grad * input
 
     names = dict.fromkeys(("grad", "input", "out"), "bf16")
-    kernel = compile(backward, names, names, {}, {}, ("bf16", "f32"))
+    kernel = compile_kernel(backward, names, names, {}, {}, ("bf16", "f32"))
     arrays = [np.linspace(-1, 1, 99).astype(ml_dtypes.bfloat16) for _ in range(3)]
     grad, input, out = (a.astype(np.float32) for a in arrays)
     first, second = kernel(*arrays)
@@ -159,13 +159,13 @@ def test_gradient_formula_is_a_program():
 def test_half_width_rounds_once(dtype):
     kind = ml_dtypes.bfloat16 if dtype == "bf16" else np.float16
     names = {"x": dtype, "y": dtype}
-    kernel = compile(lambda x, y: x * y + 0.5, names, names, {}, {}, (dtype,))
+    kernel = compile_kernel(lambda x, y: x * y + 0.5, names, names, {}, {}, (dtype,))
     generator = np.random.default_rng(0)
     x, y = (generator.standard_normal(5000).astype(kind) for _ in range(2))
     want = (x.astype(np.float32) * y.astype(np.float32) + np.float32(0.5)).astype(kind)
     np.testing.assert_array_equal(kernel(x, y), want)
     every = np.arange(65536, dtype=np.uint16).view(kind)
-    same = compile(lambda x: x, {"x": dtype}, {}, {}, {}, (dtype,))(every)
+    same = compile_kernel(lambda x: x, {"x": dtype}, {}, {}, {}, (dtype,))(every)
     finite = ~np.isnan(every.astype(np.float32))
     np.testing.assert_array_equal(same.view(np.uint16)[finite], every.view(np.uint16)[finite])
     assert np.isnan(same[~finite].astype(np.float32)).all()
@@ -175,7 +175,7 @@ def test_rounding_inside_a_body():
     body = lambda x: xp.cast(xp.cast(x * 1.1, "bf16") * 1.1, "f32")
     x = np.linspace(1, 2, 100, dtype=np.float32)
     inner = (x * np.float32(1.1)).astype(ml_dtypes.bfloat16).astype(np.float32)
-    for maker in (compile, reference):
+    for maker in (compile_kernel, reference):
         np.testing.assert_array_equal(
             maker(body, X, X, {}, {}, ("f32",))(x), inner * np.float32(1.1)
         )
@@ -196,7 +196,7 @@ def test_integers_wrap(dtype):
         lambda x, y: x * y * 3,
         lambda x, y: -x + ~y,
     ):
-        for maker in (compile, reference):
+        for maker in (compile_kernel, reference):
             got = maker(body, names, names, {}, {}, (dtype,))(x, y)
             assert got.dtype == kind
             np.testing.assert_array_equal(got, body(x, y))
@@ -210,7 +210,7 @@ def test_integer_division_never_traps():
         names = {"x": dtype, "y": dtype}
         for name in ("floor_divide", "remainder", "fmod"):
             word = getattr(xp, name)
-            got = compile(lambda x, y, w=word: w(x, y), names, names, {}, {}, (dtype,))(x, y)
+            got = compile_kernel(lambda x, y, w=word: w(x, y), names, names, {}, {}, (dtype,))(x, y)
             want = reference(lambda x, y, w=word: w(x, y), names, names, {}, {}, (dtype,))(x, y)
             np.testing.assert_array_equal(got, want)
             assert got[5] == (-5 if name == "floor_divide" else 0)
@@ -225,7 +225,7 @@ def test_wide_integers_divide_exactly():
     x, y = np.concatenate([x, edges, edges]), np.concatenate([y, edges[::-1], edges // 3 + 1])
     names = {"x": "i64", "y": "i64"}
     for word, function in ((xp.floor_divide, np.floor_divide), (xp.remainder, np.remainder)):
-        got = compile(lambda x, y, w=word: w(x, y), names, names, {}, {}, ("i64",))(x, y)
+        got = compile_kernel(lambda x, y, w=word: w(x, y), names, names, {}, {}, ("i64",))(x, y)
         np.testing.assert_array_equal(got, function(x, y))
 
 
@@ -248,7 +248,7 @@ def test_conversions(source, target):
         if source == "bf16"
         else tensor.numpy()
     )
-    for maker in (compile, reference):
+    for maker in (compile_kernel, reference):
         got = maker(lambda x: x, {"x": source}, {}, {}, {}, (target,))(x)
         np.testing.assert_array_equal(got.astype(np.float64), want.double().numpy())
 
@@ -259,15 +259,15 @@ def test_operands_are_cast_before_the_body():
     body = lambda x, y, mask: xp.where(mask, x / y, y)
     x, y = np.array([1, 2, 3]), np.array([2, 0, 5], np.uint8)
     mask = np.array([True, True, False])
-    for maker in (compile, reference):
+    for maker in (compile_kernel, reference):
         got = maker(body, inputs, operands, {}, {}, ("f32",))(x, y, mask)
         np.testing.assert_array_equal(got, np.array([0.5, np.inf, 5], np.float32))
 
 
 def test_uniform_results_and_no_inputs():
-    constant = compile(lambda x, a: a * 2, X, X, {"a": "f64"}, {}, ("f64",))
+    constant = compile_kernel(lambda x, a: a * 2, X, X, {"a": "f64"}, {}, ("f64",))
     np.testing.assert_array_equal(constant(np.zeros(70, np.float32), 1.25), np.full(70, 2.5))
-    fill = compile(lambda value: value, {}, {}, {"value": "f64"}, {}, ("bf16",))
+    fill = compile_kernel(lambda value: value, {}, {}, {"value": "f64"}, {}, ("bf16",))
     assert fill.fast is None
     for shape in ((), (5,), (3, 100)):
         out = np.zeros(shape, ml_dtypes.bfloat16)
@@ -280,7 +280,7 @@ def test_uniform_results_and_no_inputs():
 
 def test_reference_has_the_same_interface(monkeypatch):
     monkeypatch.setattr("rushlight.compiler.compilation.kernels_mode", lambda: "reference")
-    kernel = compile(lambda x, a: x * a, X, X, {"a": "i64"}, {}, ("f32",))
+    kernel = compile_kernel(lambda x, a: x * a, X, X, {"a": "i64"}, {}, ("f32",))
     assert isinstance(kernel, ReferenceKernel) and not isinstance(kernel, Kernel)
     x = np.asfortranarray(np.ones((3, 4), np.float32))
     assert kernel.fast is None and kernel(x, 2).strides == x.strides
@@ -290,8 +290,8 @@ def test_reference_has_the_same_interface(monkeypatch):
 
 def test_reference_mode_by_environment():
     code = (
-        "import sys, numpy as np; from rushlight.compiler import compile, ReferenceKernel; "
-        "k = compile(lambda x: x + 1, {'x': 'f32'}, {}, {}, {}, ('f32',)); "
+        "import sys, numpy as np; from rushlight.compiler import compile_kernel, ReferenceKernel; "
+        "k = compile_kernel(lambda x: x + 1, {'x': 'f32'}, {}, {}, {}, ('f32',)); "
         "assert type(k) is ReferenceKernel and k(np.zeros(2, 'f'))[0] == 1; "
         "assert 'llvmlite' not in sys.modules"
     )
@@ -303,11 +303,13 @@ def test_reference_mode_by_environment():
 def test_every_bfloat16_is_read_and_rounded(n):
     """All bits of a bfloat16; float32 halfway between two, beside that, subnormal, NaN."""
     every = np.arange(1 << 16, dtype=np.uint16)[-n:].view(ml_dtypes.bfloat16)
-    wide = compile(lambda x: x * 1.0, {"x": "bf16"}, {}, {}, {}, ("f32",))
+    wide = compile_kernel(lambda x: x * 1.0, {"x": "bf16"}, {}, {}, {}, ("f32",))
     found, exact = wide(every), every.astype(np.float32)
     np.testing.assert_array_equal(found, exact)
-    narrow = compile(lambda x: xp.abs(x), X, X, {}, {}, ("bf16",))
-    inner = compile(lambda x: xp.cast(xp.cast(xp.abs(x), "bf16"), "f32"), X, X, {}, {}, ("f32",))
+    narrow = compile_kernel(lambda x: xp.abs(x), X, X, {}, {}, ("bf16",))
+    inner = compile_kernel(
+        lambda x: xp.cast(xp.cast(xp.abs(x), "bf16"), "f32"), X, X, {}, {}, ("f32",)
+    )
     for low in (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF):
         x = (every.view(np.uint16).astype(np.uint32) << 16 | low).view(np.float32)
         number = ~np.isnan(x)

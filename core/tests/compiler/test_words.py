@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.compiler import Kernel, compile, reference, xp
+from rushlight.compiler import Kernel, compile_kernel, reference, xp
 from rushlight.compiler.vocabulary import PRIMITIVES, Vocabulary
 
 NUMPY = {
@@ -134,7 +134,7 @@ def agree(got, want, name, dtype, factor=1.0):
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_compiled_is_reference(name, dtype):
     storage = "bool" if name in TO_BOOL else dtype
-    kernel = build(compile, name, dtype, storage)
+    kernel = build(compile_kernel, name, dtype, storage)
     assert isinstance(kernel, Kernel)
     arrays = sample(dtype, 2 if name in BINARY else 1, name)
     agree(kernel(*arrays), build(reference, name, dtype, storage)(*arrays), name, dtype)
@@ -162,7 +162,7 @@ def test_compiled_is_torch(name, dtype):
 
     want = getattr(torch, TORCH_NAMES.get(name, name))(*map(tensor, arrays))
     want = want.float().numpy() if want.dtype == torch.bfloat16 else want.numpy()
-    kernel = build(compile, name, dtype, "bool" if name in TO_BOOL else dtype)
+    kernel = build(compile_kernel, name, dtype, "bool" if name in TO_BOOL else dtype)
     agree(kernel(*arrays), want, name, dtype, 2.0)
 
 
@@ -182,7 +182,7 @@ def test_where_and_clip(dtype):
         return xp.where(x > low, xp.clip(x, low, high), -x), xp.clip(x, None, 1), xp.clip(x, 2)
 
     arguments = ({"x": dtype}, {"x": dtype}, {"low": "i64", "high": "i64"}, {}, (dtype,) * 3)
-    for maker in (compile, reference):
+    for maker in (compile_kernel, reference):
         first, upper, lower = maker(body, *arguments)(x, -2, 3)
         np.testing.assert_array_equal(first, [3, -1, 0, 2, 3])
         np.testing.assert_array_equal(upper, np.minimum(x, 1))
@@ -195,7 +195,7 @@ def test_bounds_as_they_are_stored(dtype):
     """Numbers outside the range of bytes wrap around, where a kernel is traced."""
     x = np.array([0, 3, 200], NUMPY[dtype])
     arguments = ({"x": dtype}, {"x": dtype, "n": dtype}, {"n": "i64"}, {}, (dtype,))
-    found = compile(lambda x, n: xp.maximum(x, n), *arguments)(x, -56)
+    found = compile_kernel(lambda x, n: xp.maximum(x, n), *arguments)(x, -56)
     np.testing.assert_array_equal(found, [200, 200, 200] if dtype == "u8" else x)
     assert found.dtype == x.dtype
 
@@ -206,7 +206,7 @@ def test_nextafter_in_a_half_width_format(dtype):
     x = np.array([0, -0.0, 1, -1, 3.5, np.inf, np.nan, 1, 1e-7, 2, -2], NUMPY[dtype])
     y = np.array([1, -1, 2, -2, 0, 0, 1, np.nan, -1, 2, 3], NUMPY[dtype])
     want = np.nextafter(x, y)
-    for maker in (compile, reference):
+    for maker in (compile_kernel, reference):
         kernel = maker(
             lambda x, y: xp.nextafter(x, y, storage=dtype), names, names, {}, {}, (dtype,)
         )
@@ -236,7 +236,7 @@ def test_complex_words_run_on_the_reference():
     names = {"z": "c64"}
 
     def make(body, storage):
-        return compile(body, names, names, {}, {}, (storage,))
+        return compile_kernel(body, names, names, {}, {}, (storage,))
 
     np.testing.assert_array_equal(make(lambda z: z * xp.conj(z), "c64")(z), z * z.conj())
     np.testing.assert_allclose(make(lambda z: xp.abs(z), "f32")(z), np.abs(z))
@@ -245,7 +245,7 @@ def test_complex_words_run_on_the_reference():
     swapped = make(lambda z: xp.complex(xp.imag(z), xp.real(z)), "c64")(z)
     np.testing.assert_array_equal(swapped, 1j * z.conj())
     assert make(lambda z: xp.sigmoid(z), "c64").fast is None
-    inside = compile(
+    inside = compile_kernel(
         lambda x: xp.abs(xp.complex(x, x)), {"x": "f32"}, {"x": "f32"}, {}, {}, ("f32",)
     )
     np.testing.assert_allclose(inside(np.array([3.0], np.float32)), [4.2426405])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from rushlight._inductor import config
+from rushlight._inductor.options import list_options
 from rushlight.compiler.eager import cudagraph_mark_step_begin
 from rushlight.refusals import rest_of
 
-__all__ = ["config", "cudagraph_mark_step_begin", "list_mode_options"]
+__all__ = ["config", "cudagraph_mark_step_begin", "list_mode_options", "list_options"]
 
 
 def list_mode_options(mode: str | None = None, dynamic: bool | None = None) -> dict:

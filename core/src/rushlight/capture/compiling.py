@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 
 from rushlight._dynamo.backends.registry import lookup_backend
+from rushlight._inductor.options import check_options
 from rushlight.capture.entry import NOT_TAKEN, WholeGraphs
 from rushlight.capture.handing import Backend, HandedGraphs, Pieces
 from rushlight.chains import chained
@@ -45,7 +46,7 @@ def compile(
       `value`, `guard_type`, `is_global`, ...) and gives a list of bools, which of them are kept;
       `compiler.skip_guard_on_globals_unsafe` and its like are such functions. Kinds of arguments,
       modes and the memory of tensors are looked at in any case.
-      Other options are accepted.
+      The other options of PyTorch's compiler (``_inductor.list_options()``) are accepted.
     - `dynamic`: accepted; a graph is always made for the sizes at hand.
     - `name`: accepted; graphs are called after the function.
     - `disable`: return the model as it is.
@@ -59,8 +60,8 @@ def compile(
     runs as without it. So does a function whose first call with arguments of some shapes shows that
     its chains are too short or too small to pay; the results are the same.
 
-    A module becomes an :class:`OptimizedModule`. Raises RuntimeError for an unknown `backend` or
-    `mode`, ``_dynamo.exc.BackendCompilerFailed`` where a backend fails.
+    A module becomes an :class:`OptimizedModule`. Raises RuntimeError for an unknown `backend`,
+    `mode` or option, ``_dynamo.exc.BackendCompilerFailed`` where a backend fails.
 
     >>> gelu = rushlight.compile(lambda x: 0.5 * x * (1 + rushlight.erf(x * 0.5 ** 0.5)))
     >>> gelu(rushlight.zeros(100, 100)).shape
@@ -106,11 +107,6 @@ def _guard_filter_of(options):
         return None
     if not isinstance(options, dict):
         raise TypeError(f"compile(): options must be a dict or None, got {type(options).__name__}")
-    freezing = options.get("freezing", False)
-    if type(freezing) is not bool:
-        raise RuntimeError(
-            f"compile(): options['freezing'] must be a bool, got {type(freezing).__name__}"
-        )
     found = options.get("guard_filter_fn")
     if found is not None and not callable(found):
         raise TypeError(
@@ -129,6 +125,7 @@ def _backend_of(backend, mode, options):
     if backend == "inductor":
         if mode not in _MODES:
             raise RuntimeError(f"compile(): mode must be one of {_MODES[1:]}, got {mode!r}")
+        check_options(_without_filter(options))
         return None
     if not isinstance(backend, str) and not callable(backend):
         raise RuntimeError(
@@ -136,10 +133,15 @@ def _backend_of(backend, mode, options):
         )
     name = backend if isinstance(backend, str) else getattr(backend, "__name__", repr(backend))
     keywords: dict = {} if mode in (None, "default") else dict(mode=mode)
-    passed = {k: v for k, v in (options or {}).items() if k != "guard_filter_fn"}
+    passed = _without_filter(options)
     if passed:
         keywords["options"] = passed
     return Backend(lookup_backend(backend), name, keywords)
+
+
+def _without_filter(options):
+    """The options that a backend is to know."""
+    return {k: v for k, v in (options or {}).items() if k != "guard_filter_fn"}
 
 
 def _graphs_of(function, fullgraph, freezing, backend, limit, guard_filter):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 
 from rushlight.autograd.mode import mode
-from rushlight.compiler import compile
+from rushlight.compiler import compile_kernel
 from rushlight.dtypes import float32
 from rushlight.machine import np
 from rushlight.machine.generated_python import function_of
@@ -110,7 +110,7 @@ class Gradients:
         return [make_tensor(next(results), float32) if want else None for want in wanted]
 
     def _compile(self, wanted, on_gpu):
-        make = compile
+        make = compile_kernel
         if on_gpu:
             from rushlight.compiler.cuda.compilation import compile_for_device as make
         names = ("grad", *self.tensors)

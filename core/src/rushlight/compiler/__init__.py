@@ -1,12 +1,13 @@
 """Elementwise programs: bodies in array language, traced, compiled for the CPU, or run by NumPy.
 
-``xp`` is the vocabulary of bodies, :func:`compile` makes a kernel of one, :func:`reference` an
-executor that uses NumPy only. Nothing heavy is imported before the first kernel runs.
+``xp`` is the vocabulary of bodies, :func:`compile_kernel` makes a kernel of one, :func:`reference`
+an executor that uses NumPy only. Nothing heavy is imported before the first kernel runs.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 from rushlight import refusals
@@ -15,7 +16,7 @@ from rushlight.compiler.backends import (
     list_backends,
     set_default_backend,
 )
-from rushlight.compiler.compilation import compile, reference
+from rushlight.compiler.compilation import compile_kernel, reference
 from rushlight.compiler.eager import (
     allow_in_graph,
     assume_constant_result,
@@ -44,6 +45,7 @@ from rushlight.compiler.substitutes import substitute_in_graph
 from rushlight.compiler.vocabulary import is_traced, xp
 
 if TYPE_CHECKING:
+    from rushlight.capture.compiling import compile
     from rushlight.compiler import config
     from rushlight.compiler.array_functions import wrap_numpy
     from rushlight.compiler.artifacts import load_cache_artifacts, save_cache_artifacts
@@ -55,6 +57,7 @@ __all__ = [
     "allow_in_graph",
     "assume_constant_result",
     "compile",
+    "compile_kernel",
     "config",
     "cudagraph_mark_step_begin",
     "disable",
@@ -95,6 +98,8 @@ _LATER = {
 def __getattr__(name):
     if name == "load_compiled_function":
         return refusals.lookup("compiler", name)
+    if name == "compile":  # PyTorch's second name of the package's own
+        return sys.modules["rushlight"].compile
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{_LATER[name]}")

@@ -13,16 +13,18 @@ _KINDS = ("i64", "f64")
 
 def _trace(body, inputs, operands, scalars, static, outputs):
     for name, dtype in (*inputs.items(), *operands.items()):
-        check(dtype, f"compile(): argument {name!r}")
+        check(dtype, f"compile_kernel(): argument {name!r}")
     for dtype in outputs:
-        check(dtype, "compile(): outputs")
+        check(dtype, "compile_kernel(): outputs")
     for name, kind in scalars.items():
         if kind not in _KINDS:
-            raise TypeError(f"compile(): scalar {name!r} must be 'i64' or 'f64', got {kind!r}")
+            raise TypeError(
+                f"compile_kernel(): scalar {name!r} must be 'i64' or 'f64', got {kind!r}"
+            )
     return trace(body, inputs, operands, scalars, static, outputs)
 
 
-def compile(body, inputs, operands, scalars, static, outputs):
+def compile_kernel(body, inputs, operands, scalars, static, outputs):
     """A kernel for ``body(**named)``, which returns one traced value or a tuple.
 
     - `inputs`: name -> storage dtype of each array argument, in call order.
@@ -52,5 +54,5 @@ def _is_emitted(program):
 
 
 def reference(body, inputs, operands, scalars, static, outputs):
-    """Like :func:`compile`, evaluated by NumPy: the definition that kernels are tested against."""
+    """Like :func:`compile_kernel`, evaluated by NumPy: what kernels are tested against."""
     return ReferenceKernel(_trace(body, inputs, operands, scalars, static, outputs))

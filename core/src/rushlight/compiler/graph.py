@@ -223,7 +223,7 @@ def rebuild(e, args):
 def trace(body, inputs, operands, scalars, static, outputs) -> Program:
     """Call `body` with symbols and return the program it describes.
 
-    See :func:`rushlight.compiler.compile` for the arguments.
+    See :func:`rushlight.compiler.compile_kernel` for the arguments.
     """
     named = {
         name: cast(load(j, dtype), operands.get(name, dtype))
@@ -236,7 +236,8 @@ def trace(body, inputs, operands, scalars, static, outputs) -> Program:
     results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
     if len(results) != len(outputs):
         raise TypeError(
-            f"compile(): the body gave {len(results)} results, outputs names {len(outputs)} dtypes"
+            f"compile_kernel(): the body gave {len(results)} results, outputs names {len(outputs)} "
+            "dtypes"
         )
     roots = [_stored(r, d) for r, d in zip(results, outputs, strict=True)]
     return Program(

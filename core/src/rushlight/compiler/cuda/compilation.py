@@ -13,7 +13,7 @@ from rushlight.settings import kernels_mode
 
 
 def compile_for_device(body, inputs, operands, scalars, static, outputs):
-    """A kernel for device arrays; arguments as of :func:`rushlight.compiler.compile`."""
+    """A kernel for device arrays; arguments as of :func:`rushlight.compiler.compile_kernel`."""
     program = _trace(body, inputs, operands, scalars, static, outputs)
     if kernels_mode() == "reference" or not is_printable(program):
         return DeviceReference(program)

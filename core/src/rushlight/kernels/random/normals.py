@@ -25,11 +25,11 @@ def _pair(first, second, mean, std):
 
 @functools.cache
 def _kernel():
-    from rushlight.compiler import compile
+    from rushlight.compiler import compile_kernel
 
     uniforms = {"first": "f32", "second": "f32"}
     scalars = {"mean": "f64", "std": "f64"}
-    return compile(_pair, uniforms, uniforms, scalars, {}, ("f32", "f32"))
+    return compile_kernel(_pair, uniforms, uniforms, scalars, {}, ("f32", "f32"))
 
 
 @referenced_by(reference)

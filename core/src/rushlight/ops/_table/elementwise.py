@@ -259,9 +259,9 @@ class Call:
             return value
         return value.__index__() if hasattr(value, "__index__") else float(value)
 
-    def _compile(self, compile=None):
-        if compile is None:
-            from rushlight.compiler import compile
+    def _compile(self, compile_kernel=None):
+        if compile_kernel is None:
+            from rushlight.compiler import compile_kernel
 
         op = self.op
         inputs, operands, scalars, static = {}, {}, {}, {}
@@ -277,7 +277,7 @@ class Call:
                     operands[name] = self.operand.short
             else:
                 static[name] = value
-        return compile(
+        return compile_kernel(
             op.body, inputs, operands, scalars, static, tuple(d.short for d in self.kernel_dtypes)
         )
 

@@ -111,12 +111,12 @@ class FusedFormula:
         array = fused(self, grad, args)
         return self.formula(grad, *args) if array is None else make_tensor(array, grad._dtype)
 
-    def _build(self, dtype, args, compile=None):
+    def _build(self, dtype, args, compile_kernel=None):
         """``(kernel, door)`` for one dtype and pattern of attributes, or ``(None, None)``."""
         if kernels_mode() == "reference" or dtype.category != FLOAT:
             return None, None
-        if compile is None:
-            from rushlight.compiler import compile
+        if compile_kernel is None:
+            from rushlight.compiler import compile_kernel
 
         inputs, scalars, static = {"grad": dtype.short}, {}, {}
         for name, tensor, value in zip(self.parameters[1:], self.tensors[1:], args, strict=True):
@@ -132,7 +132,7 @@ class FusedFormula:
             return formula(*[named[p] for p in parameters])
 
         try:
-            kernel = compile(body, inputs, dict(inputs), scalars, static, (dtype.short,))
+            kernel = compile_kernel(body, inputs, dict(inputs), scalars, static, (dtype.short,))
         except Exception as error:  # the formula uses something that only tensors can do
             if not isinstance(error, (TypeError, AttributeError, NotImplementedError)):
                 raise

@@ -6,7 +6,7 @@ import functools
 import math
 
 from rushlight import dtypes
-from rushlight.compiler import compile, xp
+from rushlight.compiler import compile_kernel, xp
 from rushlight.errors import argument_error
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
@@ -69,7 +69,9 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 @functools.cache
 def _kernel(word):
     """A function of the vocabulary as a kernel of one array of float64."""
-    return compile(lambda x: getattr(xp, word)(x), {"x": "f64"}, {"x": "f64"}, {}, {}, ("f64",))
+    return compile_kernel(
+        lambda x: getattr(xp, word)(x), {"x": "f64"}, {"x": "f64"}, {}, {}, ("f64",)
+    )
 
 
 def _each(function, x):

@@ -35,10 +35,10 @@ _SCALARS = {"f32": "f64", "f64": "f64", "i32": "i64", "i64": "i64"}
 @functools.cache
 def filling(short):
     """The compiled selection for a dtype."""
-    from rushlight.compiler import compile
+    from rushlight.compiler import compile_kernel
 
     inputs = {"input": short, "mask": bool_.short}
-    return compile(
+    return compile_kernel(
         lambda input, mask, value: xp.where(mask, value, input),
         inputs,
         inputs,
