@@ -50,8 +50,52 @@ LAYERS = {
     "MultiheadAttention": ((4, 2), {"batch_first": True}, [LINE[:2] + (4,)] * 3),
     "TransformerEncoderLayer": ((4, 2, 8), {"norm_first": True}, [(5, 3, 4)]),
     "TransformerEncoder": ((nn.TransformerEncoderLayer(4, 2, 8), 2), {}, [(5, 3, 4)]),
+    "TransformerDecoderLayer": ((4, 2, 8), {"batch_first": True}, [(3, 5, 4), (3, 2, 4)]),
+    "TransformerDecoder": ((nn.TransformerDecoderLayer(4, 2, 8), 2), {}, [(5, 3, 4), (2, 3, 4)]),
+    "Transformer": ((4, 2, 1, 1, 8), {"norm_first": True}, [(5, 3, 4), (2, 3, 4)]),
+    "RNNCell": ((4, 5), {"nonlinearity": "relu"}, [ROW]),
     "CrossEntropyLoss": ((), {"reduction": "sum"}, [ROW, ROW]),
     "BCELoss": ((), {}, [ROW, ROW]),
+    "EmbeddingBag": ((4, 3), {"mode": "max", "padding_idx": -1}, []),
+    "Unflatten": ((1, (2, 2)), {}, [ROW]),
+    "ChannelShuffle": ((2,), {}, [PLANE]),
+    "RMSNorm": (([6, 6],), {"eps": 1e-3}, [PLANE]),
+    "LocalResponseNorm": ((3,), {"alpha": 0.5, "k": 2}, [CUBE]),
+    "Softmax2d": ((), {}, [PLANE]),
+    "Threshold": ((0.5, 2), {}, [ROW]),
+    "LPPool1d": ((3, 2), {"stride": 1}, [LINE]),
+    "LPPool2d": ((2, (3, 2)), {"ceil_mode": True}, [PLANE]),
+    "LPPool3d": ((1.5, 2), {}, [CUBE]),
+    "FractionalMaxPool2d": ((2,), {"output_size": 3, "_random_samples": "samples"}, [PLANE]),
+    "FractionalMaxPool3d": (
+        (2,), {"output_ratio": 0.5, "_random_samples": "samples", "return_indices": True}, [CUBE]
+    ),
+    "MaxUnpool1d": ((2,), {}, []),
+    "MaxUnpool2d": ((2, 2), {}, []),
+    "MaxUnpool3d": ((2,), {"stride": 2}, []),
+    "Unfold": (((2, 3),), {"padding": 1}, [PLANE]),
+    "Fold": (((3, 4), 2), {}, [(2, 8, 6)]),
+    "HuberLoss": ((), {"reduction": "sum", "delta": 0.5}, [ROW, ROW]),
+    "KLDivLoss": ((), {"reduction": "batchmean", "log_target": True}, [ROW, ROW]),
+    "PoissonNLLLoss": ((), {"full": True}, [ROW, ROW]),
+    "GaussianNLLLoss": ((), {"full": True}, [ROW, ROW, ROW[:1] + (1,)]),
+    "HingeEmbeddingLoss": ((2,), {}, [ROW, "signs"]),
+    "SoftMarginLoss": ((), {"reduction": "none"}, [ROW, ROW]),
+    "MarginRankingLoss": ((0.5,), {}, [ROW[:1], ROW[:1], "rows of signs"]),
+    "CosineEmbeddingLoss": ((0.1,), {"reduction": "sum"}, [ROW, ROW, "rows of signs"]),
+    "TripletMarginLoss": ((), {"p": 1.0, "swap": True}, [ROW, ROW, ROW]),
+    "MultiMarginLoss": ((), {"margin": 0.5}, [ROW, "classes"]),
+    "MultiLabelMarginLoss": ((), {}, [ROW, "labels"]),
+    "MultiLabelSoftMarginLoss": ((rushlight.rand(4),), {"reduction": "sum"}, [ROW, ROW]),
+    "CTCLoss": ((), {"zero_infinity": True}, []),
+    "CosineSimilarity": ((), {"dim": 0}, [ROW, ROW]),
+    "PairwiseDistance": ((), {"p": 1, "keepdim": True}, [ROW, ROW]),
+}  # fmt: skip
+_GIVEN = {
+    "signs": rushlight.tensor([[1.0, -1, 1, 1], [-1, 1, 1, -1], [1, 1, -1, -1]]),
+    "rows of signs": rushlight.tensor([1, -1, 1]),
+    "classes": rushlight.tensor([1, 0, 3]),
+    "labels": rushlight.tensor([[1, 0, -1, 2], [3, -1, 0, 0], [0, 1, 2, 3]]),
 }
 _POOLS = {"1d": LINE, "2d": PLANE, "3d": CUBE}
 _FLAT = ("Embedding", "NLLLoss")  # whose inputs are whole numbers
@@ -68,15 +112,23 @@ def _row(kind):
         return (2,), {"ceil_mode": True}, [_POOLS[name[-2:]]]
     if "Pad" in name:
         return (1, 0.5)[: 2 if "Constant" in name else 1], {}, [_POOLS[name[-2:]]]
-    if name == "Dropout2d":
-        return (), {}, [PLANE]
+    if name in ("Dropout1d", "Dropout2d", "Dropout3d"):
+        return (), {}, [_POOLS[name[-2:]]]
     return (), {}, [ROW, ROW] if name in _TWO else [ROW]
 
 
 def _inputs(kind, shapes):
-    made = [rushlight.rand(*shape) for shape in shapes]
-    if kind.__name__ == "Embedding":
+    made = [_GIVEN[s] if isinstance(s, str) else rushlight.rand(*s) for s in shapes]
+    if kind.__name__ in ("Embedding", "EmbeddingBag"):
         made = [rushlight.tensor([[1, 2], [0, 3]])]
+    if kind.__name__.startswith("MaxUnpool"):
+        count = kind.__name__[-2:]
+        pool = getattr(F, f"max_pool{count}")
+        made = list(pool(rushlight.rand(_POOLS[count]), 2, return_indices=True))
+    if kind is nn.CTCLoss:
+        lengths = rushlight.tensor([5, 4]), rushlight.tensor([2, 1])
+        made = [rushlight.randn(5, 2, 4).log_softmax(-1), rushlight.tensor([[1, 2], [3, 0]])]
+        made += lengths
     if kind.__name__ == "NLLLoss":
         made = [rushlight.randn(3, 4), rushlight.tensor([1, 0, 3])]
     return made
@@ -118,6 +170,9 @@ def test_layers(tmp_path):
         arguments, options, shapes = _row(kind)
         if kind.__name__ == "Embedding":
             arguments, options = (4, 3), {"padding_idx": -1}
+        if "_random_samples" in options:
+            count = 2 if kind is nn.FractionalMaxPool2d else 3
+            options = {**options, "_random_samples": rushlight.rand(2, 4, count)}
         layer = kind(*arguments, **options).eval()
         _keep(tmp_path, kind.__name__, jit.script(layer), _inputs(kind, shapes))
     _check(tmp_path)
@@ -130,6 +185,32 @@ def relu_and_more(x):
     y = y + F.softmax(x, 1) + F.log_softmax(x, dim=-1) + F.softmin(x, 0) + F.dropout(x, 0.5, False)
     y = F.relu(y.clone(), inplace=True) + F.relu_(x.clone()) + F.alpha_dropout(x, 0.5)
     return y + F.leaky_relu(y.clone(), inplace=True) + F.elu(x.clone(), 1.0, True)
+
+
+def pooled(x):
+    plane = x.abs().reshape(1, 1, 3, 4) + 0.1
+    line, cube = plane.squeeze(1), plane.unsqueeze(0)
+    y = F.lp_pool1d(line, 3, 2).sum() + F.lp_pool2d(plane, 2, 2, stride=1).sum()
+    y = y + F.lp_pool3d(cube, 2.0, [1, 2, 2]).sum()
+    a, at = F.max_pool1d(line, 2, return_indices=True)
+    b, bt = F.max_pool2d(plane, 2, return_indices=True)
+    c, ct = F.max_pool3d(cube, [1, 2, 2], return_indices=True)
+    a = F.max_unpool1d(a, at, 2)
+    b = F.max_unpool2d(b, bt, 2, output_size=[3, 4])
+    return y, a, b, F.max_unpool3d(c, ct, [1, 2, 2], output_size=[1, 3, 4])
+
+
+def more(x):
+    rows = (
+        F.dropout1d(x.unsqueeze(0), 0.5, False)
+        + F.dropout3d(x.reshape(1, 3, 4, 1, 1), 0.5, False).sum()
+    )
+    y = rows + F.feature_alpha_dropout(x.unsqueeze(0)) + F.gumbel_softmax(x, hard=True).sum()
+    bags = F.embedding_bag(rushlight.tensor([0, 2, 1]), x, rushlight.tensor([0, 1]), mode="sum")
+    image = x.reshape(1, 3, 2, 2)
+    large = F.upsample(image, [3, 3]) + F.upsample_nearest(image, size=[3, 3])
+    large = large + F.upsample_bilinear(image, scale_factor=[1.5, 1.5])
+    return y, bags, large, F.local_response_norm(image, 2)
 
 
 def layers(x):
@@ -152,15 +233,17 @@ def losses(x):
     loss = loss + F.smooth_l1_loss(x, y, beta=0.5) + F.huber_loss(x, y, delta=0.5)
     loss = loss + F.kl_div(x, y.softmax(1), reduction="batchmean")
     p = x.sigmoid()
-    loss = loss + F.binary_cross_entropy(p, p * 0.5)
+    loss = loss + F.binary_cross_entropy(p, p * 0.5) + F.gaussian_nll_loss(x, y, p)
+    loss = loss + F.multilabel_soft_margin_loss(x, p, reduction="none").sum()
     return loss + F.binary_cross_entropy_with_logits(x, p, pos_weight=p)
 
 
 class Calls(nn.Module):
     def forward(self, x):
-        return relu_and_more(x), layers(x), losses(x)
+        return relu_and_more(x), layers(x), losses(x), pooled(x), more(x)
 
 
+@pytest.mark.filterwarnings("ignore:`nn.functional.upsample")
 def test_functions(tmp_path):
     pytest.importorskip("torch")
     _keep(tmp_path, "calls", jit.script(Calls()), [rushlight.randn(3, 4)])

@@ -123,6 +123,22 @@ def test_archives_of_functions_are_pytorchs(function):
     assert flat(theirs.jit.load(file)(given)) == flat(function(signal()))
 
 
+@pytest.mark.filterwarnings("ignore:torch.lu is deprecated")
+def test_archives_of_factorizations_are_pytorchs():
+    theirs = pytest.importorskip("torch")
+    file = io.BytesIO()
+    torch.jit.save(script(factors), file)
+    x = torch.tensor([[2.0, 1, 0], [4, 1, 3], [1, 5, 2]])
+    wanted = factors(x)
+    file.seek(0)
+    torch.testing.assert_close(torch.jit.load(file)(x), wanted)
+    file.seek(0)
+    found = [torch.tensor(v.tolist()) for v in theirs.jit.load(file)(theirs.tensor(x.tolist()))]
+    torch.testing.assert_close(found, list(wanted), check_dtype=False)
+    with pytest.raises(RuntimeError, match="zero"):
+        torch.jit.load(io.BytesIO(file.getvalue()))(torch.zeros(2, 2))
+
+
 @pytest.mark.parametrize("place", range(len(LAYERS)))
 def test_archives_of_layers_are_pytorchs(place):
     theirs = pytest.importorskip("torch")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from rushlight.jit import kinds, tree
 from rushlight.jit.forms.rewrites import is_otherwise, rewritten
+from rushlight.jit.frontend.calls import convert
 from rushlight.jit.kinds import ClassType
 from rushlight.jit.printer import Printer
 from rushlight.jit.units import UNIT
@@ -73,16 +76,31 @@ class Exporter(Printer):
                 )
             return None
         function = UNIT.function(python)
-        values = dict(zip([p.name for p in function.params], call.args, strict=False))
-        values.update(call.kwargs)
-        for param in function.params:
-            value = values.get(param.name)
-            if value is not None and not _may_be(value, param.type):
-                raise self.refused(
-                    f"{target.script}: the argument '{param.name}' of type {value.type} cannot be "
-                    f"written into an archive, which needs {param.type}"
-                )
-        return f"{self.function(function)}({self.arguments(call.args, call.kwargs)})"
+        wanted = {param.name: param.type for param in function.params}
+        args = [
+            self.fitting(target, name, value, wanted[name])
+            for name, value in zip(wanted, call.args, strict=False)
+        ]
+        kwargs = {n: self.fitting(target, n, v, wanted[n]) for n, v in call.kwargs.items()}
+        return f"{self.function(function)}({self.arguments(args, kwargs)})"
+
+    def fitting(self, target, name, value, wanted):
+        """An argument of a public function as PyTorch takes it: one number for all dimensions is a
+        list of it."""
+        last = target.script[-2:]
+        if value.type == kinds.INT and kinds.list_of(kinds.INT) in kinds.parts(wanted):
+            if re.fullmatch("[123]d", last):
+                items = [value] * int(last[0])
+                return tree.Sequence("list", items, type=kinds.list_of(kinds.INT))
+        if value.type == kinds.INT and kinds.FLOAT in kinds.parts(wanted):
+            if kinds.INT not in kinds.parts(wanted):
+                return convert("float", value, value.at)
+        if not _may_be(value, wanted):
+            raise self.refused(
+                f"{target.script}: the argument '{name}' of type {value.type} cannot be "
+                f"written into an archive, which needs {wanted}"
+            )
+        return value
 
     def of_comprehension(self, node):
         """A comprehension, which has no conditions in archives."""
@@ -175,4 +193,4 @@ def _may_be(value, wanted):
         return True
     if value.type.name == "Tuple" and any(p.name == "List" for p in kinds.parts(wanted)):
         return len(set(value.type.args)) < 2
-    return value.type == kinds.INT and kinds.FLOAT in kinds.parts(wanted)
+    return False

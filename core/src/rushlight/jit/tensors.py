@@ -51,7 +51,7 @@ _results(_TENSORS, "gradient unbind_copy meshgrid where_list atleast_list align_
          "nonzero_numpy unflatten_dense_tensors")  # fmt: skip
 _results(_PAIR, "median_dim lstm_cell fractional_max_pool2d fractional_max_pool3d lu_factor "
          "_native_multi_head_attention log_sigmoid_forward native_dropout")  # fmt: skip
-_results(_TRIPLE, "_native_batch_norm_legit _unique2 unique_dim")
+_results(_TRIPLE, "_native_batch_norm_legit _unique2 unique_dim _lu_with_info")
 _results(Type("Tuple", TENSOR, _TENSORS), "histogramdd")
 _results(Type("Tuple", TENSOR, TENSOR, TENSOR, TENSOR), "_batch_norm_with_update embedding_bag")
 _KINDS = {"Tensor": TENSOR, "Tensor[]": _TENSORS, "bool": BOOL, "int": INT}

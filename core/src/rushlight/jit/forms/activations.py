@@ -147,3 +147,35 @@ def _dropout2d(self, input: Tensor) -> Tensor:
 @_layer(nn.AlphaDropout)
 def _alpha_dropout(self, input: Tensor) -> Tensor:
     return F.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+@_layer(nn.Dropout1d)
+def _dropout1d(self, input: Tensor) -> Tensor:
+    return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+@_layer(nn.Dropout3d)
+def _dropout3d(self, input: Tensor) -> Tensor:
+    return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+@_layer(nn.FeatureAlphaDropout)
+def _feature_alpha_dropout(self, input: Tensor) -> Tensor:
+    return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+@_layer(nn.Softmax2d)
+def _softmax2d(self, input: Tensor) -> Tensor:
+    return aten.softmax(input, -3)
+
+
+@_layer(nn.Threshold)
+def _threshold(self, input: Tensor) -> Tensor:
+    return F.threshold(input, float(self.threshold), float(self.value), self.inplace)
+
+
+@_layer(nn.RReLU)
+def _rrelu(self, input: Tensor) -> Tensor:
+    if self.inplace:
+        return aten.rrelu_(input, self.lower, self.upper, self.training)
+    return aten.rrelu(input, self.lower, self.upper, self.training)

@@ -13,6 +13,7 @@ import rushlight
 from rushlight import devices, dtypes
 from rushlight.jit import runtime
 from rushlight.nn import functional as F  # noqa: N812 - the usual name
+from rushlight.ops.neural.unpooling import put_back
 from rushlight.tensor.tensor import Tensor
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -175,8 +176,8 @@ def _functional(name):
 
 _named(
     _functional,
-    "adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d avg_pool3d one_hot pad max_unpool2d "
-    "max_unpool3d scaled_dot_product_attention elu_ hardtanh_ leaky_relu_ celu_ selu_ relu_",
+    "adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d avg_pool3d one_hot pad "
+    "scaled_dot_product_attention elu_ hardtanh_ leaky_relu_ celu_ selu_ relu_",
 )
 
 
@@ -395,3 +396,35 @@ def _transformer_encoder_layer_fwd(
         return x + feed(second(x))
     x = first(src + attend(src))
     return second(x + feed(x))
+
+
+@_form
+def _lu_with_info(self, pivot=True, check_errors=True):
+    return tuple(rushlight.linalg.lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
+
+
+@_form
+def max_unpool2d(self, indices, output_size):
+    """The operator says the sizes of the result."""
+    return put_back("max_unpool2d", self, indices, tuple(output_size))
+
+
+@_form
+def max_unpool3d(self, indices, output_size, stride, padding):
+    """The operator says the sizes of the result."""
+    return put_back("max_unpool3d", self, indices, tuple(output_size))
+
+
+def _fractional(count):
+    function = getattr(F, f"fractional_max_pool{count}d")
+
+    def call(self, kernel_size, output_size, random_samples):
+        return tuple(
+            function(self, kernel_size, output_size, None, True, _random_samples=random_samples)
+        )
+
+    return call
+
+
+_form(_fractional(2), "fractional_max_pool2d")
+_form(_fractional(3), "fractional_max_pool3d")

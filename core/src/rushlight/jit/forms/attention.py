@@ -86,6 +86,21 @@ def _rnn(self, input: Tensor, hx: Tensor | None = None) -> Tuple[Tensor, Tensor]
     return out, h
 
 
+@_layer(nn.RNNCell)
+def _rnn_cell(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+    batched = input.dim() == 2
+    x = input if batched else aten.unsqueeze(input, 0)
+    if hx is None:
+        h = aten.zeros([x.size(0), self.hidden_size], dtype=x.dtype, device=x.device)
+    else:
+        h = hx if batched else aten.unsqueeze(hx, 0)
+    if self.nonlinearity == "tanh":
+        h = aten.rnn_tanh_cell(x, h, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+    else:
+        h = aten.rnn_relu_cell(x, h, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+    return h if batched else aten.squeeze(h, 0)
+
+
 @_layer(nn.LSTMCell)
 def _lstm_cell(
     self, input: Tensor, hx: Tuple[Tensor, Tensor] | None = None
@@ -228,3 +243,78 @@ def _encoder(
     if self.norm is not None:
         x = self.norm(x)
     return x
+
+
+@_layer(nn.TransformerDecoderLayer)
+def _decoder_layer(
+    self,
+    tgt: Tensor,
+    memory: Tensor,
+    tgt_mask: Tensor | None = None,
+    memory_mask: Tensor | None = None,
+    tgt_key_padding_mask: Tensor | None = None,
+    memory_key_padding_mask: Tensor | None = None,
+    tgt_is_causal: bool = False,
+    memory_is_causal: bool = False,
+) -> Tensor:
+    x = self.norm1(tgt) if self.norm_first else tgt
+    seen, _shares = self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask, True, False)
+    x = tgt + self.dropout1(seen)
+    if not self.norm_first:
+        x = self.norm1(x)
+    y = self.norm2(x) if self.norm_first else x
+    looked, _more = self.multihead_attn(
+        y, memory, memory, memory_key_padding_mask, False, memory_mask, True, False
+    )
+    x = x + self.dropout2(looked)
+    if not self.norm_first:
+        x = self.norm2(x)
+    y = self.norm3(x) if self.norm_first else x
+    y = self.linear2(self.dropout(self.activation(self.linear1(y))))
+    y = x + self.dropout3(y)
+    return y if self.norm_first else self.norm3(y)
+
+
+@_layer(nn.TransformerDecoder)
+def _decoder(
+    self,
+    tgt: Tensor,
+    memory: Tensor,
+    tgt_mask: Tensor | None = None,
+    memory_mask: Tensor | None = None,
+    tgt_key_padding_mask: Tensor | None = None,
+    memory_key_padding_mask: Tensor | None = None,
+    tgt_is_causal: bool | None = None,
+    memory_is_causal: bool = False,
+) -> Tensor:
+    x = tgt
+    for layer in self.layers:
+        x = layer(
+            x, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
+            False, False,
+        )  # fmt: skip
+    if self.norm is not None:
+        x = self.norm(x)
+    return x
+
+
+@_layer(nn.Transformer)
+def _transformer(
+    self,
+    src: Tensor,
+    tgt: Tensor,
+    src_mask: Tensor | None = None,
+    tgt_mask: Tensor | None = None,
+    memory_mask: Tensor | None = None,
+    src_key_padding_mask: Tensor | None = None,
+    tgt_key_padding_mask: Tensor | None = None,
+    memory_key_padding_mask: Tensor | None = None,
+    src_is_causal: bool | None = None,
+    tgt_is_causal: bool | None = None,
+    memory_is_causal: bool = False,
+) -> Tensor:
+    memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
+    return self.decoder(
+        tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
+        tgt_is_causal, memory_is_causal,
+    )  # fmt: skip

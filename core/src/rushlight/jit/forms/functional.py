@@ -26,7 +26,8 @@ def _form(function):
 
 def form_for(python):
     """The form of a public function; None if it has none."""
-    importlib.import_module("rushlight.jit.forms.losses")
+    for more in ("losses", "pooling"):
+        importlib.import_module("rushlight.jit.forms." + more)
     return FORMS.get(python)
 
 
@@ -166,6 +167,48 @@ def _dropout2d(
     return aten.feature_dropout(input, p, training)
 
 
+@_form
+def _dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:  # fmt: skip
+    rows = aten.unsqueeze(input, 0) if input.dim() == 2 else input
+    found = aten.feature_dropout(rows, p, training)
+    if inplace:
+        return aten.copy_(input, aten.reshape(found, input.size()))
+    return aten.reshape(found, input.size())
+
+
+@_form
+def _dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:  # fmt: skip
+    if inplace:
+        return aten.feature_dropout_(input, p, training)
+    return aten.feature_dropout(input, p, training)
+
+
+@_form
+def _feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    if inplace:
+        return aten.feature_alpha_dropout_(input, p, training)
+    return aten.feature_alpha_dropout(input, p, training)
+
+
+@_form
+def _gumbel_softmax(
+    logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    noise = aten.neg(aten.log(aten.exponential_(aten.zeros_like(logits))))
+    soft = aten.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = aten.argmax(soft, dim, True)
+    one = aten.scatter(aten.zeros_like(logits), dim, index, 1.0)
+    return one - aten.detach(soft) + soft
+
+
 # ----------------------------------------------------------------------------------------- layers
 @_form
 def _batch_norm(
@@ -246,6 +289,52 @@ def _embedding(
 
 
 @_form
+def _embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    if max_norm is not None:
+        raise NotImplementedError("embedding_bag: max_norm cannot be used in an archive")
+    kind = 0 if mode == "sum" else 1 if mode == "mean" else 2
+    if offsets is not None:
+        begins, elements, weights = offsets, input, per_sample_weights
+    else:
+        begins = aten.arange(
+            0, input.numel(), input.size(1), dtype=input.dtype, device=input.device
+        )  # fmt: skip
+        elements, weights = aten.reshape(input, [-1]), per_sample_weights
+        if weights is not None:
+            weights = aten.reshape(weights, [-1])
+    return aten.embedding_bag(
+        weight, elements, begins, scale_grad_by_freq, kind, sparse, weights, include_last_offset,
+        padding_idx,
+    )[0]  # fmt: skip
+
+
+@_form
+def _local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    if input.dim() < 3:
+        raise ValueError("local_response_norm: expected an input of at least 3 dimensions")
+    around = [0 for i in range(2 * (input.dim() - 2))] + [size // 2, (size - 1) // 2]
+    squares = aten.constant_pad_nd(input * input, around, 0.0)
+    total = aten.narrow(squares, 1, 0, input.size(1))
+    for i in range(1, size):
+        total = total + aten.narrow(squares, 1, i, input.size(1))
+    return input / aten.pow(total * (alpha / float(size)) + k, beta)
+
+
+@_form
 def _unfold(
     input: Tensor,
     kernel_size: List[int],
@@ -301,3 +390,28 @@ def _interpolate(
     if mode == "area":
         return _by_area(input, size, scale_factor)
     raise NotImplementedError("interpolate: this mode cannot be used in an archive")
+
+
+@_form
+def _upsample(
+    input: Tensor,
+    size: List[int] | None = None,
+    scale_factor: List[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    return F.interpolate(input, size, scale_factor, mode, align_corners)
+
+
+@_form
+def _upsample_nearest(
+    input: Tensor, size: List[int] | None = None, scale_factor: List[float] | None = None
+) -> Tensor:
+    return F.interpolate(input, size, scale_factor, "nearest")
+
+
+@_form
+def _upsample_bilinear(
+    input: Tensor, size: List[int] | None = None, scale_factor: List[float] | None = None
+) -> Tensor:
+    return F.interpolate(input, size, scale_factor, "bilinear", True)

@@ -29,7 +29,7 @@ def _layer(*classes):
 
 def form_of(python):
     """The form of a layer's class; None if it has none."""
-    for more in ("activations", "attention", "losses"):
+    for more in ("activations", "attention", "losses", "pooling"):
         importlib.import_module("rushlight.jit.forms." + more)
     return next((FORMS[part] for part in python.__mro__ if part in FORMS), None)
 
@@ -67,6 +67,26 @@ def _embedding(self, input: Tensor) -> Tensor:
         input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
         self.scale_grad_by_freq, self.sparse,
     )  # fmt: skip
+
+
+@_layer(nn.EmbeddingBag)
+def _embedding_bag(
+    self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+) -> Tensor:
+    return F.embedding_bag(
+        input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+        self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
+    )  # fmt: skip
+
+
+@_layer(nn.Unflatten)
+def _unflatten(self, input: Tensor) -> Tensor:
+    return aten.unflatten(input, self.dim, self.unflattened_size)
+
+
+@_layer(nn.ChannelShuffle)
+def _channel_shuffle(self, input: Tensor) -> Tensor:
+    return aten.channel_shuffle(input, self.groups)
 
 
 # ----------------------------------------------------------------------------------- convolutions
@@ -169,6 +189,18 @@ def _layer_norm(self, input: Tensor) -> Tensor:
 @_layer(nn.GroupNorm)
 def _group_norm(self, input: Tensor) -> Tensor:
     return aten.group_norm(input, self.num_groups, self.weight, self.bias, self.eps, True)
+
+
+@_layer(nn.RMSNorm)
+def _rms_norm(self, input: Tensor) -> Tensor:
+    return aten.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+
+@_layer(nn.LocalResponseNorm)
+def _local_response_norm(self, input: Tensor) -> Tensor:
+    return F.local_response_norm(
+        input, self.size, float(self.alpha), float(self.beta), float(self.k)
+    )  # fmt: skip
 
 
 # ----------------------------------------------------------------------------- pooling and padding

@@ -11,10 +11,7 @@ from rushlight.nn import functional as F  # noqa: N812 - the usual name
 
 REWRITES: dict = {}
 # Functions of nn.functional that ATen has with other arguments, and that have no form yet.
-OTHERWISE = frozenset(
-    "embedding_bag feature_alpha_dropout dropout1d dropout3d max_unpool1d max_unpool2d "
-    "max_unpool3d fractional_max_pool2d fractional_max_pool3d".split()
-)
+OTHERWISE = frozenset("embedding_bag fractional_max_pool2d fractional_max_pool3d".split())
 _PAIR = kinds.Type("Tuple", TENSOR, TENSOR)
 _TRIPLE = kinds.Type("Tuple", TENSOR, TENSOR, TENSOR)
 # Functions that have one result or two; the operators of their names have two always.
@@ -246,6 +243,21 @@ def _chosen(name, args, inverse, counts):
         return name, args
     stop, step = (_const(2, INT), None) if inverse.value else (None, _const(2, INT))
     return name, args, tree.Cut(None, stop, step), _TRIPLE
+
+
+@_rewrite
+def _lu(given):
+    """``lu`` leaves out what the operator says of success, unless it is asked for."""
+    pivot = given.get("pivot") or _const(True, BOOL)
+    asked = given.get("get_infos") or _const(False, BOOL)
+    if not isinstance(asked, tree.Const):
+        return None
+    args = [given["A"], pivot, _const(not asked.value, BOOL)]
+    return (
+        ("_lu_with_info", args)
+        if asked.value
+        else ("_lu_with_info", args, tree.Cut(None, _const(2, INT), None), _TRIPLE)
+    )
 
 
 def _is_none(expr):

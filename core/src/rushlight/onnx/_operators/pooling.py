@@ -13,9 +13,10 @@ from rushlight.onnx._operators.registry import ints, operator
 _MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 
-def _windows(x, kernel, strides, dilations, before, after, ceil_mode, fill, beyond=None):
-    """All windows of a padded input, (N, C, *counts, elements), and where each element is from."""
-    rank = len(kernel)
+def _windows(x, kernel, strides, dilations, pads, ceil_mode, fill, beyond=None):
+    """All windows of an input with `pads` before and after, (N, C, *counts, elements), and where
+    each element is from."""
+    (before, after), rank = pads, len(kernel)
     sizes, places = x.shape[2:], []
     for d in range(rank):
         span = dilations[d] * (kernel[d] - 1) + 1
@@ -39,8 +40,11 @@ def _windows(x, kernel, strides, dilations, before, after, ceil_mode, fill, beyo
 def _settings(x, kernel_shape, strides, dilations, auto_pad, pads):
     rank = len(kernel_shape)
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
-    before, after = pads_of(auto_pad, pads, x.shape[2:], kernel_shape, strides, dilations)
-    return strides, dilations, before, after
+    return (
+        strides,
+        dilations,
+        pads_of(auto_pad, pads, x.shape[2:], kernel_shape, strides, dilations),
+    )
 
 
 def _lowest(x):
@@ -52,17 +56,14 @@ def MaxPool(
     x, kernel_shape, auto_pad="NOTSET", ceil_mode=0, dilations=None, pads=None, storage_order=0,
     strides=None, outputs=1,
 ):  # fmt: skip
-    strides, dilations, before, after = _settings(
-        x, kernel_shape, strides, dilations, auto_pad, pads
-    )
+    strides, dilations, pads = _settings(x, kernel_shape, strides, dilations, auto_pad, pads)
+    before, after = pads
     fits = before == after and all(2 * p <= k for p, k in zip(before, kernel_shape, strict=True))
     if outputs == 1 and fits and x.dtype.is_floating_point and not ceil_mode:
         return _MAX[len(kernel_shape)](
             x, tuple(kernel_shape), tuple(strides), tuple(before), tuple(dilations)
         )
-    found, places = _windows(
-        x, kernel_shape, strides, dilations, before, after, ceil_mode, _lowest(x)
-    )
+    found, places = _windows(x, kernel_shape, strides, dilations, pads, ceil_mode, _lowest(x))
     values, best = found.max(-1)
     if outputs == 1:
         return values
@@ -92,12 +93,10 @@ def AveragePool(
     x, kernel_shape, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0, dilations=None,
     pads=None, strides=None,
 ):  # fmt: skip
-    strides, dilations, before, after = _settings(
-        x, kernel_shape, strides, dilations, auto_pad, pads
-    )
-    total, _ = _windows(x, kernel_shape, strides, dilations, before, after, ceil_mode, 0)
+    strides, dilations, pads = _settings(x, kernel_shape, strides, dilations, auto_pad, pads)
+    total, _ = _windows(x, kernel_shape, strides, dilations, pads, ceil_mode, 0)
     ones = rl.ones(1, 1, *x.shape[2:], dtype=x.dtype)
-    settings = kernel_shape, strides, dilations, before, after, ceil_mode
+    settings = kernel_shape, strides, dilations, pads, ceil_mode
     count, _ = _windows(ones, *settings, 1 if count_include_pad else 0, 0)
     return total.sum(-1) / count.sum(-1)
 
@@ -106,10 +105,8 @@ def AveragePool(
 def LpPool(
     x, kernel_shape, auto_pad="NOTSET", ceil_mode=0, dilations=None, p=2, pads=None, strides=None
 ):
-    strides, dilations, before, after = _settings(
-        x, kernel_shape, strides, dilations, auto_pad, pads
-    )
-    found, _ = _windows(x.abs() ** p, kernel_shape, strides, dilations, before, after, ceil_mode, 0)
+    strides, dilations, pads = _settings(x, kernel_shape, strides, dilations, auto_pad, pads)
+    found, _ = _windows(x.abs() ** p, kernel_shape, strides, dilations, pads, ceil_mode, 0)
     return found.sum(-1) ** (1 / p)
 
 

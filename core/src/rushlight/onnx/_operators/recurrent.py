@@ -53,8 +53,10 @@ def _run(step, x, lengths, states, reverse):
     return rl.stack(outputs), states
 
 
-def _layer(make, x, w, r, b, lengths, firsts, direction, layout, outputs, gates):
+def _layer(make, x, weights, lengths, firsts, direction, layout, outputs):
     """All directions: (time, directions, batch, hidden) and as many last states as are asked."""
+    w, r, b = weights
+    gates = r.shape[1] // r.shape[2]
     ways, size = r.shape[0], r.shape[2]
     if layout:
         x = x.transpose(0, 1)
@@ -94,7 +96,7 @@ def RNN(
     def make(way, w, r, bw, br):
         return lambda x, s: (act[way](x @ w.t() + s[0] @ r.t() + bw + br),)
 
-    return _layer(make, x, w, r, b, sequence_lens, [initial_h], direction, layout, outputs, 1)
+    return _layer(make, x, (w, r, b), sequence_lens, [initial_h], direction, layout, outputs)
 
 
 @operator()
@@ -120,7 +122,7 @@ def GRU(
 
         return step
 
-    return _layer(make, x, w, r, b, sequence_lens, [initial_h], direction, layout, outputs, 3)
+    return _layer(make, x, (w, r, b), sequence_lens, [initial_h], direction, layout, outputs)
 
 
 @operator()
@@ -148,4 +150,4 @@ def LSTM(
         return step
 
     firsts = [initial_h, initial_c]
-    return _layer(make, x, w, r, b, sequence_lens, firsts, direction, layout, outputs, 4)
+    return _layer(make, x, (w, r, b), sequence_lens, firsts, direction, layout, outputs)

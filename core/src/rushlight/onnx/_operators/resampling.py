@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import rushlight as rl
 from rushlight.onnx._operators.registry import ints, operator
@@ -25,6 +26,8 @@ def Resize(
     )
     wanted, factors = _targets(x, dims, factors, wanted, keep_aspect_ratio_policy)
     regions = _floats(roi)
+    manner = _Manner(mode, nearest_mode, coordinate_transformation_mode, cubic_coeff_a,
+                     exclude_outside, antialias)  # fmt: skip
     for n, dim in enumerate(dims):
         region = (regions[n], regions[n + len(dims)]) if regions else (0.0, 1.0)
         if (
@@ -33,10 +36,7 @@ def Resize(
             and coordinate_transformation_mode != "tf_crop_and_resize"
         ):
             continue
-        weights, outside = _weights(
-            x.shape[dim], wanted[n], factors[n], region, mode, nearest_mode,
-            coordinate_transformation_mode, cubic_coeff_a, exclude_outside, antialias,
-        )  # fmt: skip
+        weights, outside = _weights(x.shape[dim], wanted[n], factors[n], region, manner)
         x = _applied(x, dim, weights)
         if outside.any():
             shape = [-1 if d == dim else 1 for d in range(x.ndim)]
@@ -93,8 +93,20 @@ def _places(size, count, factor, region, how):
     return (out + 0.5) / factor - 0.5
 
 
-def _weights(size, count, factor, region, mode, nearest_mode, how, a, exclude, antialias):
+class _Manner(NamedTuple):
+    """How results come about: attributes of Resize."""
+
+    mode: str
+    nearest: str
+    coordinates: str
+    a: float
+    exclude: int
+    antialias: int
+
+
+def _weights(size, count, factor, region, manner):
     """The share of each element in each result, (count, size), and which results are outside."""
+    mode, nearest_mode, how, a, exclude, antialias = manner
     places = _places(size, count, factor, region, how)
     outside = rl.zeros(count, dtype=rl.bool)
     if how == "tf_crop_and_resize":

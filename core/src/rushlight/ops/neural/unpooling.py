@@ -55,6 +55,14 @@ def _unpool(name, count, input, indices, kernel_size, stride, padding, output_si
     stride = kernel if stride is None else spatial(stride, count, "stride", name)
     padding = spatial(padding, count, "padding", name)
     sizes = _unpooled_size(name, input, kernel, stride, padding, output_size)
+    if any(s <= 0 for s in stride):
+        raise RuntimeError(f"{name}: strides should be greater than zero, but got {stride}")
+    return put_back(name, input, indices, sizes)
+
+
+def put_back(name, input, indices, sizes):
+    """Values of ``(N, C, ...)`` at `indices` of results whose last dimensions have some `sizes`."""
+    count = len(sizes)
     if indices.dtype.name != "int64":
         raise RuntimeError(
             f"elements in indices should be type int64 but got: {indices.dtype.name}"
@@ -75,8 +83,6 @@ def _unpool(name, count, input, indices, kernel_size, stride, padding, output_si
             f"{name}: Expected input to have non-zero size for non-batch dimensions, but got "
             f"{shape_text(input.shape)}"
         )
-    if any(s <= 0 for s in stride):
-        raise RuntimeError(f"{name}: strides should be greater than zero, but got {stride}")
     area = int(np.prod(sizes))
     found = indices.numpy() if readable(indices) else np.zeros(0)
     if found.size and not 0 <= found.min() <= found.max() < area:

@@ -59,8 +59,8 @@ def sparse_compressed_tensor(
             "sparse_compressed_tensor: expected sparse compressed tensor layout but got none"
         )
     return _made(
-        "sparse_compressed_tensor", layout, compressed_indices, plain_indices, values, size, dtype,
-        device, requires_grad, check_invariants,
+        "sparse_compressed_tensor", layout, compressed_indices, plain_indices, values, size,
+        (dtype, device, requires_grad), check_invariants,
     )  # fmt: skip
 
 
@@ -81,8 +81,8 @@ def _constructor(layout, text):
         check_invariants=None,
     ):
         return _made(
-            name, layout, compressed_indices, plain_indices, values, size, dtype, device,
-            requires_grad, check_invariants,
+            name, layout, compressed_indices, plain_indices, values, size,
+            (dtype, device, requires_grad), check_invariants,
         )  # fmt: skip
 
     code = make.__code__
@@ -99,16 +99,17 @@ sparse_bsr_tensor = _constructor(BSR, "A tensor of compressed rows of blocks")
 sparse_bsc_tensor = _constructor(BSC, "A tensor of compressed columns of blocks")
 
 
-def _made(name, layout, first, second, values, size, dtype, device, requires_grad, check):
+def _made(name, layout, first, second, values, size, kind, check):
+    """`kind` is the dtype, the device and whether gradients are asked for."""
     if layout not in COMPRESSED:
         raise RuntimeError(f"{name}: expected sparse compressed tensor layout but got {layout}")
     starts, columns = as_tensor(first), as_tensor(second)
-    elements = _elements(values, dtype, device, requires_grad)
+    elements = _elements(values, *kind)
     _check_kinds(layout, starts, columns)
     starts, columns = (t.detach().to("cpu")._array.copy() for t in (starts, columns))
     check = INVARIANTS.enabled if check is None else check
     made = _of_arrays(name, layout, starts, columns, elements, size, check)
-    return made.requires_grad_() if requires_grad else made
+    return made.requires_grad_() if kind[2] else made
 
 
 def of_parts(layout, first, second, values, size):
