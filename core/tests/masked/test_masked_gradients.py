@@ -97,14 +97,29 @@ def test_history_of_data():
     both(program)
 
 
-def test_history_before_the_mask():
-    weight = rushlight.tensor(DATA, requires_grad=True)
-    x = rushlight.masked.as_masked_tensor(weight * 2, rushlight.tensor(MASK))
-    x.square().sum().backward()
-    mask = torch.tensor(MASK)
-    expected = torch.tensor(DATA, requires_grad=True)
-    (expected * 2).masked_fill(~mask, 0).square().sum().backward()
-    assert weight.grad.tolist() == expected.grad.tolist()
+BEFORE = {
+    "quotient": lambda lib, x: x / lib.tensor([[0.0, 1.0, 2.0], [0.0, 4.0, 0.5]]),
+    "product": lambda lib, x: x * 2 * lib.tensor(DATA),
+    "functions": lambda lib, x: (x + 7).log().sin(),
+    "root": lambda lib, x: x**0.5,
+    "chosen": lambda lib, x: lib.where(x > 0, x, 0.0),
+    "rows": lambda lib, x: x.exp()[1:],
+    "sums": lambda lib, x: x.expand(2, 2, 3).sum(0),
+    "means": lambda lib, x: x.expand(2, 2, 3).mean(0),
+}
+
+
+@pytest.mark.parametrize("name", BEFORE)
+def test_history_before_the_mask(name):
+    """Also the gradients of what came before are masked tensors: no nan where nothing counts."""
+
+    def program(lib):
+        x = lib.tensor(DATA, requires_grad=True)
+        data = BEFORE[name](lib, x)
+        lib.masked.as_masked_tensor(data, lib.isfinite(data)).sum().backward()
+        return x.grad
+
+    both(program)
 
 
 def test_where_is_safe_from_nan():

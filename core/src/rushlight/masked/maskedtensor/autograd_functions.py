@@ -1,7 +1,7 @@
 """From a masked tensor to its parts and back, with gradients.
 
-The gradient of a masked tensor is a masked tensor; that of a dense tensor in the midst of a graph
-is a dense one, 0 where nothing counts, since its formulas compute on elements.
+The gradient of a masked tensor is a masked tensor, and so is that of the data that it was made of.
+Inside of a reduction the gradient is dense, 0 where nothing counts: its formulas compute on arrays.
 """
 
 from __future__ import annotations
@@ -17,19 +17,27 @@ class FromValues(Function):
 
     @staticmethod
     def forward(ctx, data, mask):
-        """The masked tensor."""
-        ctx.is_leaf = data.is_leaf
+        """The masked tensor, of copies."""
         return MaskedTensor(data.detach(), mask)
 
     @staticmethod
     def backward(ctx, grad):
-        """The gradient of the data."""
-        return (grad if ctx.is_leaf else _dense(grad)), None
+        """The gradient as it is."""
+        return grad, None
 
 
-def _dense(grad):
-    """A gradient for formulas that compute on elements."""
-    return grad.to_tensor(0) if is_masked_tensor(grad) else grad
+class Result(Function):
+    """The masked tensor of what was computed of a masked tensor's data."""
+
+    @staticmethod
+    def forward(ctx, data, mask):
+        """The masked tensor."""
+        return MaskedTensor._holding(data.detach(), mask)
+
+    @staticmethod
+    def backward(ctx, grad):
+        """The gradient of the data, dense."""
+        return (grad.to_tensor(0) if is_masked_tensor(grad) else grad), None
 
 
 class Values(Function):

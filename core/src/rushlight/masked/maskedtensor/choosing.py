@@ -8,7 +8,7 @@ from rushlight.ops.elementwise.comparison import where
 from rushlight.tensor.tensor import Tensor
 
 from .core import MaskedTensor, is_masked_tensor
-from .tables import instead_of
+from .tables import for_ops, instead_of
 
 
 class _Where(Function):
@@ -20,15 +20,19 @@ class _Where(Function):
         condition, counted = _parts(condition)
         ctx.condition = condition
         ctx.kinds = type(input), type(other)
-        (data, mask), (other_data, other_mask) = map(_parts, (input, other))
-        mask = where(condition, mask, other_mask) & counted
-        return MaskedTensor._holding(where(condition, data, other_data), mask)
+        return _chosen(condition, input, other, counted)
 
     @staticmethod
     def backward(ctx, grad):
         chosen = (ctx.condition, ~ctx.condition)
         grads = (_share(grad, *given) for given in zip(chosen, ctx.kinds, strict=True))
         return None, *grads
+
+
+def _chosen(condition, input, other, counted=True):
+    (data, mask), (other_data, other_mask) = map(_parts, (input, other))
+    mask = where(condition, mask, other_mask) & counted
+    return MaskedTensor._holding(where(condition, data, other_data), mask)
 
 
 def _parts(value):
@@ -45,6 +49,11 @@ def _share(grad, chosen, kind):
     if issubclass(kind, MaskedTensor):
         return MaskedTensor._holding(data, mask)
     return data.masked_fill(~mask, 0)
+
+
+@for_ops(where)
+def _told(func, args, kwargs):
+    return _chosen(*args, **kwargs)
 
 
 @instead_of(where, Tensor.where)

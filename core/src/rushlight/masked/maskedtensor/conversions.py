@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rushlight.autograd.function import Function
-from rushlight.ops.shape.copying import contiguous, is_contiguous
+from rushlight.ops.shape.copying import contiguous
 from rushlight.tensor.layout import sparse_coo, strided
+from rushlight.tensor.memory_format import contiguous_format
 
 from .core import MaskedTensor
 from .tables import instead_of
@@ -42,17 +43,8 @@ def to_layout(input, layout):
 
 
 @instead_of(contiguous)
-def _contiguous(input, **options):
-    _check_strided(contiguous, input)
-    return input if is_contiguous(input._masked_data, **options) else input.clone(**options)
-
-
-@instead_of(is_contiguous)
-def _is_contiguous(input, **options):
-    _check_strided(is_contiguous, input)
-    return is_contiguous(input._masked_data, **options)
-
-
-def _check_strided(function, input):
+def _contiguous(input, memory_format=contiguous_format):
     if input.layout is not strided:
-        raise ValueError(f"MaskedTensors with sparse data do not have {function.__name__}")
+        raise ValueError("MaskedTensors with sparse data do not have contiguous")
+    is_laid_out = input.is_contiguous(memory_format)
+    return input if is_laid_out else input.clone(memory_format=memory_format)

@@ -15,6 +15,7 @@ from rushlight.dtypes import bool_ as boolean
 from rushlight.dtypes import float16, float32, float64, int8, int16, int32, int64
 from rushlight.tensor.dispatch import DisableTorchFunction
 from rushlight.tensor.layout import sparse_coo, sparse_csr, strided
+from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.tensor import Tensor
 
 from .layouts import same_elements, same_pattern, with_pattern_of
@@ -118,7 +119,8 @@ class MaskedTensor(Tensor):
         instead = FUNCTIONS.get(function)
         if instead is not None:
             return instead(*args, **kwargs)
-        if not all(issubclass(cls, kind) for kind in types):
+        others = [kind for kind in types if not issubclass(cls, kind)]
+        if not all(getattr(kind, "_asked_by_ops", False) for kind in others):  # sparse ones are
             return NotImplemented
         with DisableTorchFunction():
             return function(*args, **kwargs)
@@ -231,6 +233,15 @@ class MaskedTensor(Tensor):
     def is_sparse(self) -> bool:
         """Whether data and mask are sparse, in either layout."""
         return self.layout is not strided
+
+    def is_contiguous(self, memory_format=contiguous_format) -> bool:
+        """Whether data and mask are row-major, or as another memory format has it.
+
+        Raises ValueError where they are sparse.
+        """
+        if self.layout is not strided:
+            raise ValueError("MaskedTensors with sparse data do not have is_contiguous")
+        return self._masked_data.is_contiguous(memory_format=memory_format)
 
     def is_sparse_coo(self) -> bool:
         """Whether data and mask are sparse COO tensors."""

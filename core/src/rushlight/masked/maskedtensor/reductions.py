@@ -11,7 +11,7 @@ from rushlight.tensor.layout import strided
 from rushlight.tensor.shape import contiguous_strides
 from rushlight.tensor.tensor import Tensor
 
-from .autograd_functions import FromValues, Values
+from .autograd_functions import Result, Values
 from .core import Data
 from .layouts import coordinates_of
 from .tables import FUNCTIONS, instead_of
@@ -30,7 +30,7 @@ def _reduced(name, compute, input, dim, keepdim):
             "dimension or with keepdim; use to_dense()"
         )
     counted = mask.any(tuple(range(mask.dim())) if dim is None else dim, keepdim)
-    return FromValues.apply(compute(data, dim, mask), counted)
+    return Result.apply(compute(data, dim, mask), counted)
 
 
 def _by_dim(masked):
@@ -86,7 +86,7 @@ def _along(masked):
                 f"{masked.__name__}(): not available for a MaskedTensor with the layout "
                 f"{input.layout}; use to_dense()"
             )
-        return FromValues.apply(masked(Data.apply(input), dim, dtype=dtype, mask=mask), mask)
+        return Result.apply(masked(Data.apply(input), dim, dtype=dtype, mask=mask), mask)
 
     return apply
 
@@ -153,4 +153,4 @@ def _truth(function, neutral, keepdim):
 @instead_of(Tensor.sum_to_size)
 def _sum_to_size(input, *size):
     data = Data.apply(input).masked_fill(~input._masked_mask, 0).sum_to_size(*size)
-    return FromValues.apply(data, input._masked_mask.long().sum_to_size(*size) > 0)
+    return Result.apply(data, input._masked_mask.long().sum_to_size(*size) > 0)
