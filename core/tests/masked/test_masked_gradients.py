@@ -97,6 +97,31 @@ def test_history_of_data():
     both(program)
 
 
+def test_gradients_of_gradients():
+    def program(lib):
+        x = carrying(lib, requires_grad=True)
+        (first,) = lib.autograd.grad(x.exp().sum(), x, create_graph=True)
+        (first * first).sum().backward()
+        return x.grad
+
+    both(program)
+
+
+def test_hooks_see_masked_gradients():
+    x = carrying(rushlight, requires_grad=True)
+    x.register_hook(lambda grad: grad * 2)
+    x.sum().backward()
+    assert x.grad.to_tensor(0).tolist() == [[2.0, 0.0, 2.0], [0.0, 2.0, 2.0]]
+
+
+def test_nothing_is_recorded_without_grad():
+    x = carrying(rushlight, requires_grad=True)
+    with rushlight.no_grad():
+        assert not (x * 2).requires_grad
+        assert not x.sum().requires_grad
+        assert not rushlight.where(rushlight.tensor(MASK), x, 0).requires_grad
+
+
 BEFORE = {
     "quotient": lambda lib, x: x / lib.tensor([[0.0, 1.0, 2.0], [0.0, 4.0, 0.5]]),
     "product": lambda lib, x: x * 2 * lib.tensor(DATA),

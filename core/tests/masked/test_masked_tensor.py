@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import subprocess
 import sys
 from pathlib import Path
 
@@ -105,6 +106,10 @@ ERRORS = {
         lambda lib, m: m(lib.ones(1, dtype=lib.uint8), lib.tensor([True])),
         "torch.uint8 is not supported in MaskedTensor.",
     ),
+    "columns": (
+        lambda lib, m: m(lib.ones(2, 2).to_sparse_csc(), lib.ones(2, 2).bool().to_sparse_csc()),
+        "data layout of torch.sparse_csc is not supported.",
+    ),
     "layouts": (
         lambda lib, m: m(lib.ones(2).to_sparse(), lib.ones(2).bool()),
         "data and mask must have the same layout.",
@@ -162,6 +167,37 @@ def test_function_without_meaning_for_masks():
     with pytest.warns(UserWarning, match="mm is not implemented"):
         with pytest.raises(TypeError, match="Multiple dispatch failed for 'aten.mm"):
             carrying(rushlight).mm(rushlight.ones(3, 2))
+
+
+def test_tensors_like_one():
+    for make in (rushlight.zeros_like, rushlight.empty_like):
+        found = make(carrying(rushlight), dtype=rushlight.float64)
+        assert found.dtype is rushlight.float64
+        assert found.get_mask().tolist() == MASK
+    assert rushlight.zeros_like(carrying(rushlight)).to_tensor(1).sum() == 2
+
+
+PROGRAM = """
+import rushlight
+from rushlight.tensor.dispatch import STATE
+x = rushlight.ones(3)
+found = [STATE.dispatching]
+rushlight.masked.sum(x, mask=x > 0)
+found.append(STATE.dispatching)
+rushlight.masked.masked_tensor(x, x > 0)
+print(*found, STATE.dispatching)
+"""
+
+
+def test_the_class_is_made_at_first_use():
+    """One with __torch_dispatch__ costs the calls of other tensors time."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "False", "True"]
+    assert "MaskedTensor" in dir(rushlight.masked)
+    with pytest.raises(AttributeError, match="no attribute 'masked_tensors'"):
+        rushlight.masked.masked_tensors  # noqa: B018
 
 
 def test_unary_classmethod():

@@ -50,6 +50,7 @@ def test_like_pytorch(name):
 
 MORE = {
     "T": lambda lib, x: x.T,
+    "reshaped copy": lambda lib, x: x.t().reshape(-1),
     "permute": lambda lib, x: x.permute(1, 0),
     "squeeze": lambda lib, x: x.unsqueeze(0).squeeze(0),
     "sizes": lambda lib, x: x.split([1, 2], 1),

@@ -12,6 +12,7 @@ MaskedTensor(4, True)
 
 import importlib
 
+from rushlight.listings import list_on_demand
 from rushlight.masked._ops import (
     amax,
     amin,
@@ -64,8 +65,15 @@ _LATE = ("MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"
 
 
 def __getattr__(name):
-    if name in _LATE:
-        return getattr(importlib.import_module("rushlight.masked.maskedtensor"), name)
-    if name == "maskedtensor":
-        return importlib.import_module("rushlight.masked.maskedtensor")
-    raise AttributeError(f"module 'rushlight.masked' has no attribute '{name}'")
+    if name != "maskedtensor" and name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.maskedtensor")
+    globals().update({late: getattr(module, late) for late in _LATE})
+    return globals()[name]
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
+
+
+list_on_demand(__name__)

@@ -200,7 +200,9 @@ class MaskedTensor(Tensor):
         tensor([2.])
         """
         if layout not in (sparse_coo, sparse_csr):
-            raise ValueError(f"to_sparse(): layout must be sparse_coo or sparse_csr, got {layout}")
+            raise ValueError(
+                f"to_sparse(): layout must be sparse_coo or sparse_csr, got {layout!r}"
+            )
         return self._in_layout(layout)
 
     def to_sparse_coo(self):
@@ -281,7 +283,7 @@ def _check_plain(name, value):
 def _check_parts(data, mask):
     """Refuse what makes no masked tensor."""
     if data.layout not in (strided, sparse_coo, sparse_csr):
-        raise TypeError(f"data layout of {data.layout} is not supported.")
+        raise TypeError(f"data layout of {data.layout!r} is not supported.")
     if mask.dtype is not boolean:
         raise TypeError("mask must have dtype bool.")
     if data.dtype not in _DTYPES:
@@ -291,7 +293,9 @@ def _check_parts(data, mask):
     if data.size() != mask.size():
         raise ValueError("data.size() must equal mask.size()")
     if data.layout is not strided and not same_pattern(data, mask):
-        raise ValueError(f"data and mask have the layout {data.layout}, but not the same indices.")
+        raise ValueError(
+            f"data and mask have the layout {data.layout!r}, but not the same indices."
+        )
 
 
 def masks_match(a, b) -> bool:

@@ -67,6 +67,6 @@ def _check_layouts(model, operands):
             continue
         if not same_pattern(model._masked_data, inner):
             raise ValueError(
-                f"{model.layout} and {inner.layout}: the indices of both operands must match; use "
-                "to_dense()"
+                f"{model.layout!r} and {inner.layout!r}: the indices of both operands must match; "
+                "use to_dense()"
             )

@@ -43,7 +43,9 @@ def same_elements(a, b) -> bool:
     Raises ValueError where the layouts differ.
     """
     if a.layout is not b.layout:
-        raise ValueError(f"`a` and `b` must have the same layout. Got {a.layout} and {b.layout}")
+        raise ValueError(
+            f"`a` and `b` must have the same layout. Got {a.layout!r} and {b.layout!r}"
+        )
     if a.layout is strided:
         return _equal(a, b)
     return same_pattern(a, b) and _equal(a.values(), b.values())

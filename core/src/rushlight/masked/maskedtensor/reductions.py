@@ -26,7 +26,7 @@ def _reduced(name, compute, input, dim, keepdim):
         data, mask = Values.apply(input), input._masked_mask.values()
     else:
         raise TypeError(
-            f"{name}(): a MaskedTensor with the layout {input.layout} cannot be reduced over a "
+            f"{name}(): a MaskedTensor with the layout {input.layout!r} cannot be reduced over a "
             "dimension or with keepdim; use to_dense()"
         )
     counted = mask.any(tuple(range(mask.dim())) if dim is None else dim, keepdim)
@@ -84,7 +84,7 @@ def _along(masked):
         if input.layout is not strided:
             raise TypeError(
                 f"{masked.__name__}(): not available for a MaskedTensor with the layout "
-                f"{input.layout}; use to_dense()"
+                f"{input.layout!r}; use to_dense()"
             )
         return Result.apply(masked(Data.apply(input), dim, dtype=dtype, mask=mask), mask)
 
