@@ -52,6 +52,25 @@ def test_zeros_that_count_are_kept():
     both(lambda lib: carrying(lib, [0.0, 1.0, 2.0], [True, False, True]).to_sparse())
 
 
+SHAPES = {
+    "number": (1.5, True),
+    "hidden": (1.5, False),
+    "row": ([1.0, 2.0], [False, True]),
+    "cube": ([[[1.0, 2.0]], [[3.0, 4.0]]], [[[True, False]], [[True, True]]]),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes(name):
+    def program(lib):
+        x = carrying(lib, *SHAPES[name], requires_grad=True)
+        found = x.to_sparse()
+        (found * 3).to_dense().sum().backward()
+        return found, x.grad
+
+    both(program)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_creation(layout):
     def program(lib):

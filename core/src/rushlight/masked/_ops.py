@@ -56,7 +56,7 @@ def _takes_masked(function):
 
     @functools.wraps(function)
     def call(input, *args, mask=None, **options):
-        own = getattr(input, "_masked_mask", None)
+        own = getattr(input, "_masked_mask", None) if isinstance(input, Tensor) else None
         if own is not None:
             input = input.get_data()
             mask = own if mask is None else own & _full_mask(input, mask)

@@ -54,7 +54,7 @@ def _values(value):
 def _check_masks(model, operands):
     if not all(masks_match(model, other) for other in operands):
         raise ValueError(
-            "Input masks must match: give tensors with the same mask, or compute with get_data() "
+            "Input masks must match. Give tensors with the same mask, or compute with get_data() "
             "and a mask of your own."
         )
 
