@@ -118,6 +118,13 @@ def test_operands_that_do_not_match(layout):
     same_error(lambda lib: sparse(lib, layout) + carrying(lib), "must have the same layout")
 
 
+def test_moved_elements():
+    both(lambda lib: sparse(lib, "to_sparse_coo")[1])
+    both(lambda lib: lib.cat([sparse(lib, "to_sparse_coo")] * 2, 1))
+    both(lambda lib: sparse(lib, "to_sparse_coo").t())
+    both(lambda lib: sparse(lib, "to_sparse_coo").clone())
+
+
 REDUCTIONS = ["sum", "mean", "prod", "amin", "amax", "std", "var"]
 
 

@@ -13,7 +13,7 @@ import warnings
 from rushlight.autograd.function import Function
 from rushlight.dtypes import bool_ as boolean
 from rushlight.dtypes import float16, float32, float64, int8, int16, int32, int64
-from rushlight.tensor.dispatch import DisableTorchFunction
+from rushlight.tensor.dispatch import DisableTorchFunction, EnableTorchFunction
 from rushlight.tensor.layout import sparse_coo, sparse_csr, strided
 from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.tensor import Tensor
@@ -91,7 +91,7 @@ class MaskedTensor(Tensor):
             raise TypeError("data and mask must have the same layout.")
         data, mask = data.detach(), mask.detach()
         if data.layout is not strided:
-            data, mask = with_pattern_of(mask, data)
+            data = with_pattern_of(mask, data)
         self._hold(data.clone(), mask.clone())
 
     @classmethod
@@ -110,6 +110,8 @@ class MaskedTensor(Tensor):
         return out
 
     def _hold(self, data, mask):
+        if data.layout is sparse_coo and mask.layout is sparse_coo:
+            data, mask = data.coalesce(), mask.coalesce()
         _check_parts(data, mask)
         self._masked_data, self._masked_mask = data, mask
 
@@ -130,7 +132,8 @@ class MaskedTensor(Tensor):
         name = func.__name__
         handler = handler_of(name)
         if handler is not None:
-            return handler(func, args, kwargs or {})
+            with EnableTorchFunction():
+                return handler(func, args, kwargs or {})
         warnings.warn(
             f"{name} is not implemented in __torch_dispatch__ for MaskedTensor: compute it of "
             "get_data() and get_mask(), or of to_tensor(value)",

@@ -52,13 +52,10 @@ def same_elements(a, b) -> bool:
 
 
 def with_pattern_of(mask, data):
-    """`data` at the indices of `mask` where they hold different numbers of elements, and `mask`;
-    both coalesced."""
+    """`data`, at the indices of `mask` where they hold different numbers of elements."""
     if data.layout is sparse_coo:
         data, mask = data.coalesce(), mask.coalesce()
-    if data._nnz() != mask._nnz():
-        data = data.to_dense().sparse_mask(mask)
-    return data, mask
+    return data if data._nnz() == mask._nnz() else data.to_dense().sparse_mask(mask)
 
 
 def coordinates_of(tensor):
