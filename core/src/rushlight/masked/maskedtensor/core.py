@@ -164,7 +164,8 @@ class MaskedTensor(Tensor):
         return Data.apply(self)
 
     def get_mask(self) -> Tensor:
-        """The mask: a bool tensor, True where an element counts.
+        """The mask: a bool tensor, True where an element counts. Results of functions that keep the
+        mask share it, so write to none but a copy.
 
         >>> x = rushlight.tensor([1.0, 2.0])
         >>> rushlight.masked.masked_tensor(x, x > 1).get_mask()
@@ -305,4 +306,4 @@ def masks_match(a, b) -> bool:
     """Whether two arguments have the same mask; True where one of them has none."""
     if not (is_masked_tensor(a) and is_masked_tensor(b)):
         return True
-    return same_elements(a._masked_mask, b._masked_mask)
+    return a._masked_mask is b._masked_mask or same_elements(a._masked_mask, b._masked_mask)
