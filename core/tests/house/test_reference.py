@@ -94,7 +94,7 @@ def test_types_by_names_and_annotations():
         return {p.name: p.type for p in found.parameters}, found.returns
 
     assert types(rushlight.lstm)[1] == "tuple[Tensor, Tensor, Tensor]"
-    assert types(rushlight.masked.masked_tensor)[1] == "NoReturn"
+    assert types(rushlight.masked.masked_tensor)[1] == "MaskedTensor"
     assert types(rushlight.distributions.Normal)[0]["scale"] == "Tensor | Number"
     assert types(rushlight.nn.MSELoss)[0]["reduce"] == "bool | None"
     assert types(rushlight.scatter)[0]["reduce"] == "str | None"

@@ -227,6 +227,17 @@ def test_results(name):
     compare(CASES[name])
 
 
+@pytest.mark.parametrize("value", [0.0, 2.0, True, False])
+def test_a_tensor_without_dimensions(value):
+    def parts(lib):
+        found = lib.tensor(value).to_sparse()
+        masked = lib.tensor(3.0).sparse_mask(found).to_dense()
+        shapes = tuple(found.indices().shape), tuple(found.values().shape)
+        return found._nnz(), shapes, found.to_dense().item(), masked.item()
+
+    assert parts(rushlight) == parts(torch)
+
+
 def test_product_into_a_tensor():
     def run(L):
         out = L.ones(3, 4).to_sparse_csr()

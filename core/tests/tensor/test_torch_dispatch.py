@@ -160,6 +160,21 @@ def test_a_leaf_may_not_be_written_to():
         pair.add_(1)
 
 
+class First(Pair):
+    """A pair whose numbers are those of its first tensor."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is rushlight.ops.aten._local_scalar_dense.default:
+            return args[0].a.item()
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def test_numbers_are_read_of_tensors_that_require_grad():
+    pair = First(rushlight.tensor(2.5), rushlight.tensor(1.0)).requires_grad_()
+    assert (pair.item(), float(pair)) == (2.5, 2.5)
+
+
 def test_bad_arguments_of_wrappers_are_named():
     make = rushlight.Tensor._make_wrapper_subclass
 

@@ -95,6 +95,18 @@ class DisableTorchFunction:
         stack.overrides = self.previous
 
 
+class EnableTorchFunction:
+    """Inside, ``__torch_function__`` of subclasses is honoured again: what is inside of a tensor
+    with ``__torch_dispatch__`` may be sparse, whose ops are answered by it."""
+
+    def __enter__(self):
+        self.previous, stack.overrides = stack.overrides, True
+        return self
+
+    def __exit__(self, *exc):
+        stack.overrides = self.previous
+
+
 class DisableDispatch:
     """Inside, ``__torch_dispatch__`` of subclasses of Tensor is not called."""
 

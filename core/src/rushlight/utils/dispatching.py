@@ -13,7 +13,7 @@ import threading
 from rushlight.autograd.mode import mode
 from rushlight.library.aten_calls import AtenCall
 from rushlight.ops._transforms.wrappers import Level
-from rushlight.ops.creation.program_tensors import _to_copy
+from rushlight.ops.creation.program_tensors import _local_scalar_dense, _to_copy
 from rushlight.ops.indexing import captured_items
 from rushlight.tensor.dispatch import STATE, dispatching_types, is_dispatching, stack
 from rushlight.tensor.tensor import Tensor
@@ -65,7 +65,8 @@ def is_whole(function) -> bool:
 def _has_gradient(function) -> bool:
     """Whether a function that is no op of the table hands gradients on."""
     name = function.__name__
-    return not (function is Tensor.detach or name.startswith("new_") or name.endswith("_like"))
+    without = function is Tensor.detach or function is _local_scalar_dense
+    return not (without or name.startswith("new_") or name.endswith("_like"))
 
 
 class _PartsLevel(Level):

@@ -77,6 +77,3 @@ def test_masks_must_fit():
         rushlight.masked.sum(x, mask=rushlight.ones(1, 2, 3, dtype=rushlight.bool))
     with pytest.raises(RuntimeError, match="broadcastable"):
         rushlight.masked.sum(x, mask=rushlight.ones(2, dtype=rushlight.bool))
-    with pytest.raises(NotImplementedError, match="mask="):
-        rushlight.masked.masked_tensor(x, x > 0)
-    assert not rushlight.masked.is_masked_tensor(x)

@@ -177,7 +177,7 @@ def to_coordinates(tensor, count):
     array = dense._array
     used = (array != 0).any(axis=tuple(range(count, array.ndim)))
     places = np.ascontiguousarray(
-        np.stack(np.nonzero(used)) if count else np.zeros((0, 1), np.int64)
+        np.stack(np.nonzero(used)) if count else np.zeros((0, int(used)), np.int64)
     )
     pattern = Pattern(places.astype(np.int64, copy=False), tensor.shape, True)
     return make_sparse(pattern, _picked(tensor, pattern))
@@ -206,7 +206,7 @@ def _dense(self):
     pattern, elements = tensor._pattern, tensor._elements
     count = pattern.sparse_dim
     total = int(np.prod(pattern.size[:count], dtype=np.int64))
-    if pattern.count and not 0 <= pattern.indices.min():
+    if pattern.indices.size and not 0 <= pattern.indices.min():
         raise RuntimeError("to_dense: found a negative index")
     _check_places(pattern.indices, pattern.size)
     return add_up(elements, pattern.linear(), total).reshape(pattern.size)

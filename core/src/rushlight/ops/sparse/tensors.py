@@ -96,7 +96,10 @@ class SparseTensor(ElementsTensor):
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        """Run the rule of the op; NotImplementedError where there is none."""
+        """Run the rule of the op; NotImplementedError where there is none. Classes that define
+        ``__torch_dispatch__`` come first."""
+        if any(getattr(kind, "_dispatches", False) for kind in types):
+            return NotImplemented
         kwargs = dict(kwargs or {})
         name = getattr(function, "__name__", str(function))
         found = RULES.get(name)

@@ -1,8 +1,9 @@
 """Reductions and normalizations that see only the elements where a mask is true.
 
 Every function takes ``mask=``, a bool tensor that broadcasts to the input; without one all elements
-count. What is masked out is replaced by the value that changes nothing, so a slice without any
-element gives that value (nan for means, medians and variances).
+count, or those that the mask of a MaskedTensor counts. What is masked out is replaced by the value
+that changes nothing, so a slice without any element gives that value (nan for means, medians and
+variances).
 
 >>> rushlight.masked.sum(rushlight.tensor([1, 2, 3]), mask=rushlight.tensor([True, False, True]))
 tensor(4)
@@ -10,9 +11,9 @@ tensor(4)
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import NoReturn
 
 from rushlight import dtypes
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
@@ -31,14 +32,11 @@ __all__ = [
     "amin",
     "argmax",
     "argmin",
-    "as_masked_tensor",
     "cumprod",
     "cumsum",
-    "is_masked_tensor",
     "log_softmax",
     "logaddexp",
     "logsumexp",
-    "masked_tensor",
     "mean",
     "median",
     "norm",
@@ -53,6 +51,20 @@ __all__ = [
 
 
 # ------------------------------------------------------------------------------------------ masking
+def _takes_masked(function):
+    """Let a function take a MaskedTensor, too: its data, and of its elements those that count."""
+
+    @functools.wraps(function)
+    def call(input, *args, mask=None, **options):
+        own = getattr(input, "_masked_mask", None) if isinstance(input, Tensor) else None
+        if own is not None:
+            input = input.get_data()
+            mask = own if mask is None else own & _full_mask(input, mask)
+        return function(input, *args, mask=mask, **options)
+
+    return call
+
+
 def _full_mask(input, mask):
     """The mask in the input's shape, or None."""
     if mask is None:
@@ -111,6 +123,7 @@ def _dims(dim):
 
 
 # --------------------------------------------------------------------------------------- reductions
+@_takes_masked
 def sum(
     input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
 ) -> Tensor:
@@ -118,6 +131,7 @@ def sum(
     return _masked(input, mask, 0, _whole_sum(input, dtype)).sum(_dims(dim), keepdim)
 
 
+@_takes_masked
 def prod(
     input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
 ) -> Tensor:
@@ -132,6 +146,7 @@ def prod(
     return kept
 
 
+@_takes_masked
 def amax(
     input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
 ) -> Tensor:
@@ -141,6 +156,7 @@ def amax(
     return kept.amax(() if dim is None else dim, keepdim)
 
 
+@_takes_masked
 def amin(
     input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
 ) -> Tensor:
@@ -150,12 +166,14 @@ def amin(
     return kept.amin(() if dim is None else dim, keepdim)
 
 
+@_takes_masked
 def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None) -> Tensor:
     """Where the largest element is, of what is not masked out; in the input's dtype."""
     found = input._dtype if dtype is None else dtype
     return _masked(input, mask, _extreme(found, False), dtype).argmax(dim, keepdim).to(found)
 
 
+@_takes_masked
 def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None) -> Tensor:
     """Where the smallest element is, of what is not masked out; in the input's dtype."""
     found = input._dtype if dtype is None else dtype
@@ -168,11 +186,12 @@ def _count(input, dim, mask):
     return _masked(ones, mask, 0).sum(_dims(dim), True)
 
 
+@_takes_masked
 def mean(
     input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
 ) -> Tensor:
     """The mean over `dim` of what is not masked out; nan of nothing."""
-    dtype = _floating("mean", input, dtype)
+    dtype = _floating(mean.__name__, input, dtype)
     if mask is None:
         return input.mean(_dims(dim), keepdim, dtype=dtype)
     total = _masked(input, mask, 0, dtype).sum(_dims(dim), True)
@@ -187,6 +206,7 @@ def _dropped(value, dim, keepdim):
     return value.squeeze(tuple(range(value.dim())) if dim is None else dim)
 
 
+@_takes_masked
 def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None) -> Tensor:
     """The lower median along `dim` of what is not masked out; nan of nothing."""
     found = input._dtype if dtype is None else dtype
@@ -197,6 +217,7 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None) -> Tensor:
     return nanmedian(_masked(input, mask, math.nan, dtype), dim, keepdim)[0]
 
 
+@_takes_masked
 def logsumexp(
     input, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
 ) -> Tensor:
@@ -217,6 +238,7 @@ def _as_float(input, dtype):
     return dtypes.default.float
 
 
+@_takes_masked
 def norm(
     input, ord=2.0, dim: int | Sequence[int] | None = None, *, keepdim=False, dtype=None, mask=None
 ) -> Tensor:
@@ -227,6 +249,7 @@ def norm(
     return reduction.norm(kept, ord, _dims(dim), keepdim)
 
 
+@_takes_masked
 def var(
     input,
     dim: int | Sequence[int] | None = None,
@@ -255,6 +278,7 @@ def var(
     return _dropped(total / divisor, dim, keepdim).to(kept._dtype)
 
 
+@_takes_masked
 def std(
     input,
     dim: int | Sequence[int] | None = None,
@@ -271,33 +295,39 @@ def std(
 
 
 # ---------------------------------------------------------------------------- scans, normalizations
+@_takes_masked
 def cumsum(input, dim, *, dtype=None, mask=None) -> Tensor:
     """The running sum along `dim` of what is not masked out."""
     dtype = input._dtype if dtype is None else dtype
     return _masked(input, mask, 0, dtype).cumsum(dim, dtype=dtype)
 
 
+@_takes_masked
 def cumprod(input, dim, *, dtype=None, mask=None) -> Tensor:
     """The running product along `dim` of what is not masked out."""
     dtype = input._dtype if dtype is None else dtype
     return _masked(input, mask, 1, dtype).cumprod(dim, dtype=dtype)
 
 
+@_takes_masked
 def softmax(input, dim, *, dtype=None, mask=None) -> Tensor:
     """The softmax along `dim` of what is not masked out; 0 elsewhere."""
     return _softmax(_masked(input, mask, -math.inf, _as_float(input, dtype)), dim)
 
 
+@_takes_masked
 def log_softmax(input, dim, *, dtype=None, mask=None) -> Tensor:
     """The logarithm of :func:`softmax`."""
     return _log_softmax(_masked(input, mask, -math.inf, _as_float(input, dtype)), dim)
 
 
+@_takes_masked
 def softmin(input, dim, *, dtype=None, mask=None) -> Tensor:
     """The softmax of ``-input`` along `dim` of what is not masked out."""
     return _softmax(-_masked(input, mask, math.inf, _as_float(input, dtype)), dim)
 
 
+@_takes_masked
 def normalize(input, ord: float, dim, *, eps=1e-12, dtype=None, mask=None) -> Tensor:
     """`input` divided by its norm of order `ord` over `dim`, what is masked out set to 0."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
@@ -312,22 +342,3 @@ def logaddexp(
     return _logaddexp(
         _masked(input, input_mask, -math.inf, dtype), _masked(other, other_mask, -math.inf, dtype)
     )
-
-
-# ----------------------------------------------------------------------------------- masked tensors
-def is_masked_tensor(obj: object) -> bool:
-    """Whether an object is a MaskedTensor: never, masks are given to the functions here."""
-    return False
-
-
-def masked_tensor(data: Tensor, mask: Tensor, requires_grad: bool = False) -> NoReturn:
-    """MaskedTensor is not available; give ``mask=`` to the functions of this module."""
-    raise NotImplementedError(
-        "masked_tensor: tensors that carry a mask are not available; keep the mask beside the "
-        "tensor and give it as mask= to the functions of rushlight.masked"
-    )
-
-
-def as_masked_tensor(data: Tensor, mask: Tensor) -> NoReturn:
-    """MaskedTensor is not available; see :func:`masked_tensor`."""
-    masked_tensor(data, mask)
