@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight import refusals
+from rushlight.export.decomp_utils import CustomDecompTable, default_decompositions
 from rushlight.export.dynamic.declared import declared
 from rushlight.export.dynamic.dims import Dim, ShapesCollection, dims
 from rushlight.export.dynamic.export import exported
@@ -34,6 +35,7 @@ from rushlight.export.unflatten import FlatArgsAdapter, UnflattenedModule, unfla
 from rushlight.nn.module import Module
 
 __all__ = [
+    "CustomDecompTable",
     "Dim",
     "ExportGraphSignature",
     "ExportedProgram",
@@ -42,6 +44,7 @@ __all__ = [
     "ModuleCallSignature",
     "ShapesCollection",
     "UnflattenedModule",
+    "default_decompositions",
     "dims",
     "export",
     "load",

@@ -9,6 +9,7 @@ from rushlight.nn.module import Module
 from typing import Any
 from typing import IO
 
+from rushlight.export.decomp_utils import CustomDecompTable as CustomDecompTable
 from rushlight.export.dynamic.dims import Dim as Dim
 from rushlight.export.graph_signature import ExportGraphSignature as ExportGraphSignature
 from rushlight.export.exported_program import ExportedProgram as ExportedProgram
@@ -17,6 +18,7 @@ from rushlight.export.exported_program import ModuleCallEntry as ModuleCallEntry
 from rushlight.export.graph_signature import ModuleCallSignature as ModuleCallSignature
 from rushlight.export.dynamic.dims import ShapesCollection as ShapesCollection
 from rushlight.export.unflattened import UnflattenedModule as UnflattenedModule
+def default_decompositions() -> CustomDecompTable: ...
 def dims(*names: Any, min: _int | None = ..., max: _int | None = ...) -> tuple[Dim, ...]: ...
 def export(mod: Module, args: tuple[Any, ...], kwargs: dict[_str, Any] | None = ..., *, dynamic_shapes: dict[_str, Any] | tuple[Any, ...] | list[Any] | None = ..., strict: _bool = ..., preserve_module_call_signature: tuple[_str, ...] = ..., prefer_deferred_runtime_asserts_over_guards: _bool = ...) -> ExportedProgram: ...
 def load(f: _str | PathLike[_str] | IO[bytes], *, extra_files: dict[_str, Any] | None = ..., expected_opset_version: dict[_str, _int] | None = ...) -> ExportedProgram: ...
