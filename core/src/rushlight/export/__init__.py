@@ -33,6 +33,7 @@ from rushlight.export.serialization import load, save
 from rushlight.export.tracing import _positional
 from rushlight.export.unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 from rushlight.nn.module import Module
+from rushlight.utils import _pytree as pytree
 
 __all__ = [
     "CustomDecompTable",
@@ -48,6 +49,7 @@ __all__ = [
     "dims",
     "export",
     "load",
+    "register_dataclass",
     "save",
     "unflatten",
 ]
@@ -129,6 +131,38 @@ def export(
         made.graph_module, made.graph, made.signature, state_of(mod), ranges,
         [ModuleCallEntry("", call), *_entries(mod, made.calls)], (args, kwargs), made.constants,
     )  # fmt: skip
+
+
+def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
+    """Let programs take and give objects of a dataclass: tensors and numbers in its fields are
+    inputs and outputs of the graph, fields that are None belong to the structure.
+
+    In `dynamic_shapes` a list with an entry for each field that is not None stands beside such an
+    object.
+
+    Args:
+        cls: the dataclass.
+        serialized_type_name: the name of the class in archives, by which :func:`load` finds it,
+            here and in PyTorch; without it such programs cannot be saved.
+
+    Raises:
+        ValueError: `cls` is no dataclass, or is registered already.
+
+    Example:
+        >>> import dataclasses, rushlight
+        >>> @dataclasses.dataclass
+        ... class Scaled:
+        ...     x: rushlight.Tensor
+        ...     factor: int = 2
+        >>> rushlight.export.register_dataclass(Scaled)
+        >>> class Scale(rushlight.nn.Module):
+        ...     def forward(self, given):
+        ...         return Scaled(given.x * given.factor)
+        >>> program = rushlight.export.export(Scale(), (Scaled(rushlight.ones(2)),))
+        >>> program.module()(Scaled(rushlight.tensor([1.0, 3.0])))
+        Scaled(x=tensor([2., 6.]), factor=2)
+    """
+    pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
 
 
 def _submodule_names(module, names):

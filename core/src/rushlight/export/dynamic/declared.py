@@ -11,6 +11,7 @@ from rushlight.export.dynamic.expressions import Expression, ValueRanges, symbol
 from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
+from rushlight.utils._pytree.kinds import kind_of
 
 
 @dataclass
@@ -100,13 +101,13 @@ def _argument(found, name, said, value, leaf):
         return leaf + count
     if isinstance(value, dict) and isinstance(said, dict):
         parts = [(f"{name}[{key!r}]", said.get(key), item) for key, item in value.items()]
-    elif isinstance(value, tuple | list) and isinstance(said, tuple | list):
-        if len(said) != len(value):
+    elif isinstance(said, tuple | list) and (pairs := _keyed(value)) is not None:
+        if len(said) != len(pairs):
             raise ValueError(
                 f"export(): dynamic_shapes of '{name}' has {len(said)} entries, the argument "
-                f"{len(value)}"
+                f"{len(pairs)}"
             )
-        parts = [(f"{name}[{i}]", *pair) for i, pair in enumerate(zip(said, value, strict=True))]
+        parts = [(f"{name}{key}", one, item) for one, (key, item) in zip(said, pairs, strict=True)]
     else:
         raise ValueError(
             f"export(): dynamic_shapes of '{name}' is {said!r}, but the argument is a "
@@ -115,6 +116,15 @@ def _argument(found, name, said, value, leaf):
     for part in parts:
         leaf = _argument(found, *part, leaf)
     return leaf
+
+
+def _keyed(value):
+    """The parts of an argument, for each of which a list has an entry, and the ways to them; None
+    for those that have none, and for dicts."""
+    _, kind = kind_of(value)
+    if kind is None or kind.with_keys is None or isinstance(value, dict):
+        return None
+    return kind.with_keys(value)[0]
 
 
 def _entries(name, said, tensor):
