@@ -187,4 +187,4 @@ def _argument_names(module, args, kwargs):
     return [name for name, _ in _positional(module.forward, args)] + list(kwargs)
 
 
-__getattr__ = refusals.rest_of(__name__, "dynamic_shapes")
+__getattr__ = refusals.rest_of(__name__, "dynamic_shapes passes")
