@@ -2,5 +2,12 @@
 
 from rushlight.export.dynamic.additional import AdditionalInputs
 from rushlight.export.dynamic.dims import Dim, ShapesCollection, dims
+from rushlight.export.dynamic.refining import refine_dynamic_shapes_from_suggested_fixes
 
-__all__ = ["AdditionalInputs", "Dim", "ShapesCollection", "dims"]
+__all__ = [
+    "AdditionalInputs",
+    "Dim",
+    "ShapesCollection",
+    "dims",
+    "refine_dynamic_shapes_from_suggested_fixes",
+]

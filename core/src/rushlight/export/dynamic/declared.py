@@ -56,6 +56,12 @@ class Declaration:
         free = {n: f for n, f in self.free.items() if names.get(n, n) == n}
         return Declaration(free, sizes, self.labels)
 
+    def substituted(self, name, expression, roots):
+        """The declaration in which a size is an expression of others, `roots`."""
+        free = {n: f for n, f in self.free.items() if n != name} | {f.name: f for f in roots}
+        sizes = {place: e.substituted(name, expression) for place, e in self.sizes.items()}
+        return Declaration(free, sizes, self.labels)
+
 
 def declared(shapes, names, args, kwargs, module) -> Declaration:
     """The declaration that `dynamic_shapes` makes, for arguments of these names."""
