@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from rushlight.export.decomposing import is_needed
 from rushlight.export.graph_signature import TensorArgument, exchanged
+from rushlight.export.unflattened_writes import add_writes
 from rushlight.export.verifier import writes
 from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node
@@ -42,13 +43,16 @@ def partitioned(program, names: dict[str, list[str]]) -> tuple[Graph, Call]:
     """A copy of the program's graph without what nobody reads, and the tree of its calls. `names`
     are all names of the tensors that inputs of the graph stand for."""
     graph = copy.deepcopy(program.graph)
+    copies = add_writes(graph, program.graph_signature, names)
     kept = {entry.fqn: entry.signature for entry in program.module_call_graph if entry.fqn}
     needed = {argument.name for signature in kept.values() for argument in exchanged(signature)}
     graph.eliminate_dead_code(lambda node: node.name in needed or is_needed(node) or writes(node))
     root = _tree(graph, kept)
-    for call in root.calls():
-        if call.signature is not None:
-            _read_what_is_written(call, names)
+    calls = [call for call in root.calls() if call.signature is not None]
+    for node in copies:
+        _read_buffer(node, [call for call in calls if node in call.nodes])
+    for call in calls:
+        _read_what_is_written(call, names)
     passed = _passed(graph, root)
     for call in root.calls():
         _connect(call, names, passed)
@@ -159,6 +163,13 @@ def _read_what_is_written(call, names):
         if node.name not in given and not is_own(call, node, names):
             base = _written(node, lambda n: n.name in given or is_own(call, n, names))
             _replace(node, base, lambda user: user in call.nodes)
+
+
+def _read_buffer(node, calls):
+    """The new value of a buffer is read from the buffer outside of the innermost of some calls,
+    which writes it: `node` does."""
+    if calls:
+        _replace(node.args[1], node, lambda user: user not in calls[-1].nodes)
 
 
 def _written(node, found):
