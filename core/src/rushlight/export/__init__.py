@@ -19,7 +19,8 @@ from typing import Any
 
 from rushlight import refusals
 from rushlight.export.decomp_utils import CustomDecompTable, default_decompositions
-from rushlight.export.dynamic.declared import declared
+from rushlight.export.dynamic.additional import AdditionalInputs
+from rushlight.export.dynamic.declared import Constraint, declared
 from rushlight.export.dynamic.dims import Dim, ShapesCollection, dims
 from rushlight.export.dynamic.export import exported
 from rushlight.export.exported_program import (
@@ -28,7 +29,7 @@ from rushlight.export.exported_program import (
     ModuleCallSignature,
     state_of,
 )
-from rushlight.export.graph_signature import ExportGraphSignature
+from rushlight.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
 from rushlight.export.serialization import load, save
 from rushlight.export.tracing import _positional
 from rushlight.export.unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
@@ -36,8 +37,11 @@ from rushlight.nn.module import Module
 from rushlight.utils import _pytree as pytree
 
 __all__ = [
+    "AdditionalInputs",
+    "Constraint",
     "CustomDecompTable",
     "Dim",
+    "ExportBackwardSignature",
     "ExportGraphSignature",
     "ExportedProgram",
     "FlatArgsAdapter",

@@ -9,8 +9,11 @@ from rushlight.nn.module import Module
 from typing import Any
 from typing import IO
 
+from rushlight.export.dynamic.additional import AdditionalInputs as AdditionalInputs
+from rushlight.export.dynamic.declared import Constraint as Constraint
 from rushlight.export.decomp_utils import CustomDecompTable as CustomDecompTable
 from rushlight.export.dynamic.dims import Dim as Dim
+from rushlight.export.graph_signature import ExportBackwardSignature as ExportBackwardSignature
 from rushlight.export.graph_signature import ExportGraphSignature as ExportGraphSignature
 from rushlight.export.exported_program import ExportedProgram as ExportedProgram
 from rushlight.export.unflattened import FlatArgsAdapter as FlatArgsAdapter

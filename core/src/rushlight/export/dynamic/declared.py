@@ -15,9 +15,12 @@ from rushlight.utils._pytree.kinds import kind_of
 
 
 @dataclass
-class Free:
-    """A size that may differ: the symbol's name, its range, the size that the example has; whether
-    it may turn out to be fixed (`auto`), or equal to others (`inferred`)."""
+class Constraint:
+    """A size that may differ, as `dynamic_shapes` declares it: the symbol's name, its range, the
+    size that the example has; whether it may turn out to be fixed (`auto`), or equal to others
+    (`inferred`).
+
+    A name for annotations: programs get none of these."""
 
     name: str
     range: ValueRanges
@@ -31,7 +34,7 @@ class Declaration:
     """The free sizes by name, and the expression of each size of an argument's leaf that has one,
     by ``(leaf, dimension)``; `labels` says in words where that is."""
 
-    free: dict[str, Free] = field(default_factory=dict)
+    free: dict[str, Constraint] = field(default_factory=dict)
     sizes: dict[tuple[int, int], Expression] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
 
@@ -170,7 +173,7 @@ def _size(found, spec, place, size, label):
         name = _name_for(found, spec, size)
         limits = ValueRanges(0 if spec.min is None else spec.min,
                              math.inf if spec.max is None else spec.max)  # fmt: skip
-        found.free[name] = Free(name, limits, size, spec.kind == "AUTO", True)
+        found.free[name] = Constraint(name, limits, size, spec.kind == "AUTO", True)
         found.sizes[place], found.labels[name] = symbol(name), label
     elif isinstance(spec, int) and not isinstance(spec, bool):
         if spec != size:
@@ -209,7 +212,7 @@ def _named(found, dim, place, size, label):
             f"{example} not in range [{limits.lower}, {limits.upper}], that of Dim '{name}' at "
             f"{label}"
         )
-    found.free.setdefault(name, Free(name, limits, example))
+    found.free.setdefault(name, Constraint(name, limits, example))
     found.labels.setdefault(name, label)
     found.sizes[place] = dim.expression
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 from rushlight.export.dynamic import sampling
-from rushlight.export.dynamic.declared import Declaration, Free
+from rushlight.export.dynamic.declared import Constraint, Declaration
 from rushlight.export.dynamic.expressions import ValueRanges, add, symbol, times
 
 FAR = 1 << 13  # the largest size that is tried because a size may be as large
@@ -97,7 +97,7 @@ def _multiple(captures, declaration, name):
     for factor in factors[:_FACTORS]:
         low, high = -(-one.range.lower // factor), one.range.upper
         high = high if high == math.inf else high // factor
-        free = Free(part, ValueRanges(low, high), one.example // factor)
+        free = Constraint(part, ValueRanges(low, high), one.example // factor)
         expression = times(factor, symbol(part))
         tried = declaration.substituted(name, expression, [free])
         if captures.attempt(tried.only([part]), []) is not None:
