@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight import refusals
+from rushlight.export._draft_export import drafted
 from rushlight.export.decomp_utils import CustomDecompTable, default_decompositions
 from rushlight.export.dynamic.additional import AdditionalInputs
 from rushlight.export.dynamic.declared import Constraint, declared
@@ -51,6 +52,7 @@ __all__ = [
     "UnflattenedModule",
     "default_decompositions",
     "dims",
+    "draft_export",
     "export",
     "load",
     "register_dataclass",
@@ -135,6 +137,49 @@ def export(
         made.graph_module, made.graph, made.signature, state_of(mod), ranges,
         [ModuleCallEntry("", call), *_entries(mod, made.calls)], (args, kwargs), made.constants,
     )  # fmt: skip
+
+
+def draft_export(
+    mod: Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: dict[str, Any] | tuple[Any, ...] | list[Any] | None = None,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    strict: bool = False,
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
+    """:func:`export`, which changes `dynamic_shapes` where sizes cannot differ as they say.
+
+    What was changed is written to the log, and is in the program's attribute `_report`: its
+    `failures` say each what was assumed and why, and which `dynamic_shapes` to give to
+    :func:`export` instead; ``successful()`` says whether nothing was. The arguments are those of
+    :func:`export`.
+
+    Raises:
+        NotImplementedError: what the module does depends on the values of tensors: PyTorch goes on
+            with what it does for the example.
+
+    Example:
+        >>> import rushlight
+        >>> class Shift(rushlight.nn.Module):
+        ...     def forward(self, x, y):
+        ...         return x + y[1:]
+        >>> a, b = rushlight.export.Dim("a"), rushlight.export.Dim("b")
+        >>> args = rushlight.ones(4), rushlight.ones(5)
+        >>> program = rushlight.export.draft_export(Shift(), args, dynamic_shapes=({0: a}, {0: b}))
+        >>> [failure.data["expr"] for failure in program._report.failures]
+        ['b = a + 1']
+    """
+    shapes = dynamic_shapes
+    if isinstance(shapes, ShapesCollection | AdditionalInputs):
+        shapes = shapes.dynamic_shapes(mod, args, kwargs)
+    options: dict[str, Any] = {
+        "strict": strict,
+        "preserve_module_call_signature": preserve_module_call_signature,
+        "prefer_deferred_runtime_asserts_over_guards": prefer_deferred_runtime_asserts_over_guards,
+    }
+    return drafted(lambda said: export(mod, args, kwargs, dynamic_shapes=said, **options), shapes)
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight.export.decomposing import decomposed
 from rushlight.export.dynamic.export import remade
@@ -15,6 +15,9 @@ from rushlight.fx.graph_module import GraphModule
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from rushlight.export._draft_export import DraftExportReport
 
 
 @dataclasses.dataclass
@@ -58,6 +61,7 @@ class ExportedProgram:
         self._state_dict, self._range_constraints = state_dict, range_constraints
         self._module_call_graph = module_call_graph
         self._example_inputs, self._constants = example_inputs, constants or {}
+        self._report: DraftExportReport | None = None  # of `draft_export`
         self.validate()
 
     # ------------------------------------------------------------------------------------- parts

@@ -10,13 +10,14 @@ from rushlight.export.dynamic import sampling
 from rushlight.export.dynamic.declared import Constraint, Declaration
 from rushlight.export.dynamic.expressions import ValueRanges, add, symbol, times
 
+HEAD = "Suggested fixes:"
 FAR = 1 << 13  # the largest size that is tried because a size may be as large
 _FACTORS = 4  # how many factors of the example's size are tried
 
 
 def suggestions(lines: list[str]) -> str:
     """The end of an error that suggests fixes."""
-    return "\nSuggested fixes:" + "".join(f"\n  {line}" for line in lines) if lines else ""
+    return "".join(f"\n{line}" for line in (HEAD, *(f"  {e}" for e in lines))) if lines else ""
 
 
 def dim_text(name, low, high) -> str:

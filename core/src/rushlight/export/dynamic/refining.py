@@ -7,9 +7,9 @@ from typing import Any
 
 from rushlight._dynamo.exc import UserError
 from rushlight.export.dynamic.dims import Dim
+from rushlight.export.dynamic.fixes import HEAD
 from rushlight.utils import _pytree as pytree
 
-_HEAD = "Suggested fixes:"
 _DIM = re.compile(r"(\w+) = Dim\('(\w+)'(?:, min=(\d+))?(?:, max=(\d+|oo))?\)")
 _LINE = re.compile(r"(\w+) = (?:(?:(\d+)\*)?([A-Za-z_]\w*)(?: ([+-]) (\d+))?|(\d+))")
 
@@ -61,7 +61,7 @@ def refine_dynamic_shapes_from_suggested_fixes(
 
 def _fixes(msg):
     """By name a Dim, a number, or factor, name and offset of a size that is followed."""
-    _, head, rest = msg.partition(_HEAD)
+    _, head, rest = msg.partition(HEAD)
     if not head:
         raise UserError(
             "Suggested fixes not found in error message given to "
