@@ -76,23 +76,13 @@ class DraftExportReport:
 def drafted(export, shapes):
     """The program that ``export(shapes)`` gives for `shapes`, or those that come of them, with its
     report; see :func:`rushlight.export.draft_export`."""
-    said, failures, seen = shapes, [], set()
+    found: list[dict] = []
     while True:
         try:
-            program = export(said)
+            program = export(shapes)
             break
         except ConstraintViolationError as error:
-            reason, _, rest = error.msg.partition("\n" + HEAD)
-            lines = [line.strip() for line in rest.splitlines() if line.strip()]
-            if lines and not seen.issuperset(lines):
-                said = refine_dynamic_shapes_from_suggested_fixes(error.msg, said)
-            elif _ALL in seen:
-                raise
-            else:
-                lines, said = [_ALL], _inferred(said)
-            seen.update(lines)
-            found = [{"expr": line, "reason": reason} for line in lines]
-            failures += [FailureReport(FailureType.GUARD_ADDED, data) for data in found]
+            shapes = _changed(error, shapes, found)
         except GuardOnDataDependentSymNode as error:
             raise NotImplementedError(
                 "draft_export(): what the module does depends on the values of tensors, which is "
@@ -100,12 +90,28 @@ def drafted(export, shapes):
                 "rushlight.cond or rushlight.where, or say what holds with rushlight._check: "
                 f"{error}"
             ) from error
-    for failure in failures:
-        failure.data["new_dynamic_shapes"] = said
+    new = {"new_dynamic_shapes": shapes}
+    failures = [FailureReport(FailureType.GUARD_ADDED, data | new) for data in found]
     program._report = DraftExportReport(failures)
     if failures:
         log.warning("%s", program._report)
     return program
+
+
+def _changed(error, shapes, found):
+    """Another declaration of sizes than that which led to an error, which is raised where there is
+    none; `found` gets what is assumed."""
+    reason, _, rest = error.msg.partition("\n" + HEAD)
+    lines = [line.strip() for line in rest.splitlines() if line.strip()]
+    known = {data["expr"] for data in found}
+    if lines and not known.issuperset(lines):
+        shapes = refine_dynamic_shapes_from_suggested_fixes(error.msg, shapes)
+    elif _ALL in known:
+        raise error
+    else:
+        lines, shapes = [_ALL], _inferred(shapes)
+    found += [{"expr": line, "reason": reason} for line in lines]
+    return shapes
 
 
 def _inferred(shapes):
