@@ -97,18 +97,40 @@ def models(library):
         def forward(self, x):
             return self.sub(self.sub(x))
 
-    made = (Read, Given, Across, Averages, Twice, Holder)
+    class Returned(nn.Module):
+        """Results that are what a submodule keeps in its buffer, and what it keeps in between."""
+
+        def __init__(self):
+            super().__init__()
+            self.sub = Returning()
+
+        def forward(self, x):
+            return self.sub(x) + 1, self.sub(x * 2) + self.sub.kept
+
+    class Returning(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("kept", library.zeros(2, 3))
+
+        def forward(self, x):
+            x = self.kept + x
+            self.kept.copy_(x)
+            return x
+
+    made = (Read, Given, Across, Averages, Twice, Holder, Returned)
     return {each.__name__: each() for each in made}
 
 
 X = [[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]]
 # The submodules whose signatures are kept, and whether PyTorch computes it: not buffers that are
-# copies of arguments, nor those of a kept BatchNorm, whose results it takes for one tensor.
+# copies of arguments, nor those of a kept BatchNorm, whose results it takes for one tensor, nor
+# buffers that are written by several calls of which one is kept.
 CASES = [
     ("Read", (), True), ("Read", ("sub",), True), ("Read", ("sub.counter",), True),
     ("Read", ("sub", "sub.counter"), True), ("Given", (), False), ("Given", ("sub",), False),
     ("Across", (), True), ("Averages", (), True), ("Averages", ("norm", "rest"), False),
-    ("Twice", (), True), ("Holder", ("counter",), True),
+    ("Twice", (), True), ("Holder", ("counter",), True), ("Across", ("first",), False),
+    ("Twice", ("sub",), False), ("Returned", (), True), ("Returned", ("sub",), False),
 ]  # fmt: skip
 
 
@@ -170,7 +192,13 @@ def test_the_submodule_writes_its_buffer():
     assert module.sub.counter.count.tolist() == [2.0, 2.0, 2.0]
 
 
-@pytest.mark.parametrize("name, kept", [("Twice", ("sub",)), ("Across", ("second",))])
-def test_values_of_buffers_that_pass_between_kept_calls(name, kept):
+def test_a_result_that_is_a_buffer_is_that_of_the_call():
+    _, module = unflattened(rushlight, "Returned", ("sub",))
+    module.sub.forward = lambda x: x * 10
+    first, second = module(rushlight.ones(2, 3))
+    assert first.tolist() == [[11.0] * 3] * 2 and second.tolist() == [[20.0] * 3] * 2
+
+
+def test_a_kept_submodule_that_writes_the_buffer_of_another():
     with pytest.raises(ValueError, match="of kept signature computes and does not return"):
-        unflattened(rushlight, name, kept)
+        unflattened(rushlight, "Across", ("second",))

@@ -43,15 +43,16 @@ def partitioned(program, names: dict[str, list[str]]) -> tuple[Graph, Call]:
     """A copy of the program's graph without what nobody reads, and the tree of its calls. `names`
     are all names of the tensors that inputs of the graph stand for."""
     graph = copy.deepcopy(program.graph)
-    copies = add_writes(graph, program.graph_signature, names)
     kept = {entry.fqn: entry.signature for entry in program.module_call_graph if entry.fqn}
+    calls = [name for name, signature in kept.items() if signature is not None]
+    copies = add_writes(graph, program.graph_signature, names, calls)
     needed = {argument.name for signature in kept.values() for argument in exchanged(signature)}
     graph.eliminate_dead_code(lambda node: node.name in needed or is_needed(node) or writes(node))
     root = _tree(graph, kept)
-    calls = [call for call in root.calls() if call.signature is not None]
+    structured = [call for call in root.calls() if call.signature is not None]
     for node in copies:
-        _read_buffer(node, [call for call in calls if node in call.nodes])
-    for call in calls:
+        _read_buffer(node, [call for call in structured if node in call.nodes])
+    for call in structured:
         _read_what_is_written(call, names)
     passed = _passed(graph, root)
     for call in root.calls():
@@ -166,10 +167,12 @@ def _read_what_is_written(call, names):
 
 
 def _read_buffer(node, calls):
-    """The new value of a buffer is read from the buffer outside of the innermost of some calls,
-    which writes it: `node` does."""
-    if calls:
-        _replace(node.args[1], node, lambda user: user not in calls[-1].nodes)
+    """What `node` writes to a buffer is read from the buffer outside of those calls that do not
+    return it; `calls` are those of kept signature that it is in."""
+    value = node.args[1]
+    for call in calls:
+        if value.name not in {argument.name for argument in call.signature.outputs}:
+            _replace(value, node, lambda user, inside=call.nodes: user not in inside)
 
 
 def _written(node, found):

@@ -3,15 +3,17 @@ copied into them where it was computed, in the call of the submodule that has th
 
 from __future__ import annotations
 
+from rushlight.export.calls import ROOT
 from rushlight.export.graph_signature import OutputKind
 from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node
 from rushlight.library.operators import lookup
 
 
-def add_writes(graph: Graph, signature, names: dict[str, list[str]]) -> list[Node]:
+def add_writes(graph: Graph, signature, names: dict[str, list[str]], kept_calls) -> list[Node]:
     """Add nodes that write to a graph, which then returns the results of the user alone; the nodes.
-    `names` are all names of the tensors that inputs of the graph stand for."""
+    `names` are all names of the tensors that inputs of the graph stand for, `kept_calls` those of
+    the calls of kept signature."""
     inputs = {node.name: node for node in graph.nodes if node.op == "placeholder"}
     homes = {spec.target: inputs[spec.arg.name] for spec in signature.input_specs if spec.target}
     output, kept, writes = graph.output_node(), [], []
@@ -24,7 +26,19 @@ def add_writes(graph: Graph, signature, names: dict[str, list[str]]) -> list[Nod
         if value is not home:
             writes.append((home, value))
     output.args = (tuple(kept),)
+    between = [(homes[n.meta["value_of"]], n) for n in graph.nodes if _leaves(n, kept_calls)]
+    writes = [*(pair for pair in between if pair not in writes), *writes]
     return [_written(graph, home, value, names.get(home.name, ())) for home, value in writes]
+
+
+def _leaves(node, kept_calls):
+    """Whether a node is what a buffer is between two writes, and is read outside of the innermost
+    call of kept signature that computes it."""
+    stack = node.meta.get("nn_module_stack") or {}
+    inner = [key for key in stack if key.removeprefix(ROOT) in kept_calls]
+    if "value_of" not in node.meta or not inner:
+        return False
+    return any(inner[-1] not in user.meta.get("nn_module_stack", ()) for user in node.users)
 
 
 def _written(graph, home, value, names):
