@@ -8,6 +8,11 @@ from __future__ import annotations
 class TorchDynamoException(RuntimeError):  # noqa: N818 - PyTorch's name
     """Base of the errors of graph capture."""
 
+    @property
+    def msg(self) -> str:
+        """What the error says."""
+        return str(self)
+
 
 class Unsupported(TorchDynamoException):
     """Something that PyTorch's capture does not follow."""

@@ -18,7 +18,10 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight import refusals
-from rushlight.export.dynamic.declared import declared
+from rushlight.export._draft_export import drafted
+from rushlight.export.decomp_utils import CustomDecompTable, default_decompositions
+from rushlight.export.dynamic.additional import AdditionalInputs
+from rushlight.export.dynamic.declared import Constraint, declared
 from rushlight.export.dynamic.dims import Dim, ShapesCollection, dims
 from rushlight.export.dynamic.export import exported
 from rushlight.export.exported_program import (
@@ -27,14 +30,19 @@ from rushlight.export.exported_program import (
     ModuleCallSignature,
     state_of,
 )
-from rushlight.export.graph_signature import ExportGraphSignature
+from rushlight.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
 from rushlight.export.serialization import load, save
 from rushlight.export.tracing import _positional
 from rushlight.export.unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 from rushlight.nn.module import Module
+from rushlight.utils import _pytree as pytree
 
 __all__ = [
+    "AdditionalInputs",
+    "Constraint",
+    "CustomDecompTable",
     "Dim",
+    "ExportBackwardSignature",
     "ExportGraphSignature",
     "ExportedProgram",
     "FlatArgsAdapter",
@@ -42,9 +50,12 @@ __all__ = [
     "ModuleCallSignature",
     "ShapesCollection",
     "UnflattenedModule",
+    "default_decompositions",
     "dims",
+    "draft_export",
     "export",
     "load",
+    "register_dataclass",
     "save",
     "unflatten",
 ]
@@ -128,6 +139,81 @@ def export(
     )  # fmt: skip
 
 
+def draft_export(
+    mod: Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: dict[str, Any] | tuple[Any, ...] | list[Any] | None = None,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    strict: bool = False,
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
+    """:func:`export`, which changes `dynamic_shapes` where sizes cannot differ as they say.
+
+    What was changed is written to the log, and is in the program's attribute `_report`: its
+    `failures` say each what was assumed and why, and which `dynamic_shapes` to give to
+    :func:`export` instead; ``successful()`` says whether nothing was. The arguments are those of
+    :func:`export`.
+
+    Raises:
+        NotImplementedError: what the module does depends on the values of tensors: PyTorch goes on
+            with what it does for the example.
+
+    Example:
+        >>> import rushlight
+        >>> class Shift(rushlight.nn.Module):
+        ...     def forward(self, x, y):
+        ...         return x + y[1:]
+        >>> a, b = rushlight.export.Dim("a"), rushlight.export.Dim("b")
+        >>> args = rushlight.ones(4), rushlight.ones(5)
+        >>> program = rushlight.export.draft_export(Shift(), args, dynamic_shapes=({0: a}, {0: b}))
+        >>> [failure.data["expr"] for failure in program._report.failures]
+        ['b = a + 1']
+    """
+    shapes = dynamic_shapes
+    if isinstance(shapes, ShapesCollection | AdditionalInputs):
+        shapes = shapes.dynamic_shapes(mod, args, kwargs)
+    options: dict[str, Any] = {
+        "strict": strict,
+        "preserve_module_call_signature": preserve_module_call_signature,
+        "prefer_deferred_runtime_asserts_over_guards": prefer_deferred_runtime_asserts_over_guards,
+    }
+    return drafted(lambda said: export(mod, args, kwargs, dynamic_shapes=said, **options), shapes)
+
+
+def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
+    """Let programs take and give objects of a dataclass: tensors and numbers in its fields are
+    inputs and outputs of the graph, fields that are None belong to the structure.
+
+    In `dynamic_shapes` a list with an entry for each field that is not None stands beside such an
+    object.
+
+    Args:
+        cls: the dataclass.
+        serialized_type_name: the name of the class in archives, by which :func:`load` finds it,
+            here and in PyTorch; without it such programs cannot be saved.
+
+    Raises:
+        ValueError: `cls` is no dataclass, or is registered already.
+
+    Example:
+        >>> import dataclasses, rushlight
+        >>> @dataclasses.dataclass
+        ... class Scaled:
+        ...     x: rushlight.Tensor
+        ...     factor: int = 2
+        >>> rushlight.export.register_dataclass(Scaled)
+        >>> class Scale(rushlight.nn.Module):
+        ...     def forward(self, given):
+        ...         return Scaled(given.x * given.factor)
+        >>> program = rushlight.export.export(Scale(), (Scaled(rushlight.ones(2)),))
+        >>> program.module()(Scaled(rushlight.tensor([1.0, 3.0])))
+        Scaled(x=tensor([2., 6.]), factor=2)
+    """
+    pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
+
+
 def _submodule_names(module, names):
     """The argument `preserve_module_call_signature`, checked."""
     if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
@@ -150,4 +236,4 @@ def _argument_names(module, args, kwargs):
     return [name for name, _ in _positional(module.forward, args)] + list(kwargs)
 
 
-__getattr__ = refusals.rest_of(__name__, "dynamic_shapes")
+__getattr__ = refusals.rest_of(__name__, "dynamic_shapes passes")

@@ -45,9 +45,9 @@ def decomposed(program, table=None, shapes=None, draws=None):
         given = [_input(recorder, level, node, sizes.get(place)) for place, node in inputs]
         # a write gives an input another tensor below: the new value of what it stands for
         before = [getattr(t, "_inner", None) for t in given]
-        run = _Run(program.graph_module, level, recorder)
-        outputs = run.run(*given)
         specs = program.graph_signature.input_specs
+        run = _Run(program, level, recorder, given)
+        outputs = run.run(*given)
         changed = [
             (spec, tensor._inner)
             for spec, tensor, inner in zip(specs, given, before, strict=True)
@@ -86,10 +86,15 @@ def _calls(program, names):
 class _Run(Interpreter):
     """Runs the graph; what its nodes make is written to as values too."""
 
-    def __init__(self, module, level, recorder):
-        super().__init__(module)
+    def __init__(self, program, level, recorder, given):
+        super().__init__(program.graph_module)
         self.level, self.recorder = level, recorder
         self.names: dict[str, str] = {}  # of the nodes made of the graph's, for tensors
+        # inputs whose values between writes are noted, for submodules of kept signature
+        self.watched: list = []
+        if any(entry.signature for entry in program.module_call_graph[1:]):
+            pairs = zip(program.graph_signature.input_specs, given, strict=True)
+            self.watched = [(spec, tensor) for spec, tensor in pairs if spec.target]
 
     def call_function(self, target, args, kwargs):
         """A call of the graph; graphs among its arguments become graphs without writes."""
@@ -109,6 +114,11 @@ class _Run(Interpreter):
         found = replace(super().run_node(n), self._lifted)
         if isinstance(found, Tensor):
             self.names[n.name] = self.recorder.argument(_below(found, self.level)).name
+        if n.op == "call_function":
+            for spec, tensor in self.watched:
+                node = self.recorder.argument(_below(tensor, self.level))
+                if node.op == "call_function":
+                    node.meta["value_of"] = spec.target
         return found
 
     def _lifted(self, tensor):

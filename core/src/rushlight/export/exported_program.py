@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight.export.decomposing import decomposed
 from rushlight.export.dynamic.export import remade
@@ -16,6 +16,9 @@ from rushlight.fx.graph_module import GraphModule
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from rushlight.export._draft_export import DraftExportReport
 
 
 @dataclasses.dataclass
@@ -59,6 +62,7 @@ class ExportedProgram:
         self._state_dict, self._range_constraints = state_dict, range_constraints
         self._module_call_graph = module_call_graph
         self._example_inputs, self._constants = example_inputs, constants or {}
+        self._report: DraftExportReport | None = None  # of `draft_export`
         self.validate()
 
     # ------------------------------------------------------------------------------------- parts
@@ -166,7 +170,8 @@ class ExportedProgram:
     def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
         """The same program without ops that write: buffers that change are outputs, which
         `graph_signature` names. `decomp_table` maps overloads to functions called instead;
-        by default composites such as ``linear`` and ``conv2d`` become their parts."""
+        by default, which is :func:`default_decompositions`, composites such as ``linear`` and
+        ``conv2d`` become their parts."""
         return remade(self, lambda *given: decomposed(self, decomp_table, *given))
 
     def validate(self) -> None:

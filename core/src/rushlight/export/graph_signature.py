@@ -50,12 +50,15 @@ class InputKind(Enum):
 
 
 class OutputKind(Enum):
-    """What an output is."""
+    """What an output is. Exported programs have no losses and gradients: only signatures can."""
 
     USER_OUTPUT = auto()
+    LOSS_OUTPUT = auto()
     BUFFER_MUTATION = auto()
-    USER_INPUT_MUTATION = auto()
     PARAMETER_MUTATION = auto()
+    GRADIENT_TO_PARAMETER = auto()
+    GRADIENT_TO_USER_INPUT = auto()
+    USER_INPUT_MUTATION = auto()
 
 
 @dataclasses.dataclass
@@ -78,7 +81,7 @@ class InputSpec:
 
 @dataclasses.dataclass
 class OutputSpec:
-    """One output; `target` is what a mutation is of."""
+    """One output; `target` is what a mutation or gradient is of."""
 
     kind: OutputKind
     arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument
@@ -87,6 +90,16 @@ class OutputSpec:
     def __str__(self):
         of = "" if self.target is None else f" target='{self.target}'"
         return f"{self.arg.name}: {self.kind.name}{of}"
+
+
+@dataclasses.dataclass
+class ExportBackwardSignature:
+    """Which outputs of a graph are gradients: parameters and inputs of the user by the names of
+    these outputs; and the name of the one that is the loss."""
+
+    gradients_to_parameters: dict[str, str]
+    gradients_to_user_inputs: dict[str, str]
+    loss_output: str
 
 
 @dataclasses.dataclass
@@ -105,7 +118,7 @@ class ExportGraphSignature:
     def _targets(self, kind) -> dict[str, str]:
         return {spec.arg.name: str(spec.target) for spec in self._inputs(kind)}
 
-    def _mutated(self, kind) -> dict[str, str]:
+    def _named(self, kind) -> dict[str, str]:
         return {spec.arg.name: str(spec.target) for spec in self._outputs(kind)}
 
     @property
@@ -156,17 +169,34 @@ class ExportGraphSignature:
     @property
     def buffers_to_mutate(self) -> dict[str, str]:
         """Buffers by the name of the output that is their new value."""
-        return self._mutated(OutputKind.BUFFER_MUTATION)
+        return self._named(OutputKind.BUFFER_MUTATION)
 
     @property
     def user_inputs_to_mutate(self) -> dict[str, str]:
         """The user's inputs by the name of the output that is their new value."""
-        return self._mutated(OutputKind.USER_INPUT_MUTATION)
+        return self._named(OutputKind.USER_INPUT_MUTATION)
 
     @property
     def parameters_to_mutate(self) -> dict[str, str]:
         """Parameters by the name of the output that is their new value."""
-        return self._mutated(OutputKind.PARAMETER_MUTATION)
+        return self._named(OutputKind.PARAMETER_MUTATION)
+
+    @property
+    def backward_signature(self) -> ExportBackwardSignature | None:
+        """The outputs that are the loss and its gradients; None without a loss. AssertionError for
+        several losses."""
+        losses = self._outputs(OutputKind.LOSS_OUTPUT)
+        if len(losses) > 1:
+            raise AssertionError(
+                f"backward_signature: there are {len(losses)} outputs of kind LOSS_OUTPUT"
+            )
+        if not losses:
+            return None
+        return ExportBackwardSignature(
+            self._named(OutputKind.GRADIENT_TO_PARAMETER),
+            self._named(OutputKind.GRADIENT_TO_USER_INPUT),
+            losses[0].arg.name,
+        )
 
     def replace_all_uses(self, old: str, new: str) -> None:
         """Call a node `new` that was called `old`."""
@@ -204,6 +234,7 @@ def _shown(spec: InputSpec | OutputSpec):
 
 __all__ = [
     "ConstantArgument",
+    "ExportBackwardSignature",
     "ExportGraphSignature",
     "InputKind",
     "InputSpec",

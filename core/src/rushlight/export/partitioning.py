@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from rushlight.export.decomposing import is_needed
 from rushlight.export.graph_signature import TensorArgument, exchanged
+from rushlight.export.unflattened_writes import add_writes
 from rushlight.export.verifier import writes
 from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node
@@ -43,12 +44,16 @@ def partitioned(program, names: dict[str, list[str]]) -> tuple[Graph, Call]:
     are all names of the tensors that inputs of the graph stand for."""
     graph = copy.deepcopy(program.graph)
     kept = {entry.fqn: entry.signature for entry in program.module_call_graph if entry.fqn}
+    calls = [name for name, signature in kept.items() if signature is not None]
+    copies = add_writes(graph, program.graph_signature, names, calls)
     needed = {argument.name for signature in kept.values() for argument in exchanged(signature)}
     graph.eliminate_dead_code(lambda node: node.name in needed or is_needed(node) or writes(node))
     root = _tree(graph, kept)
-    for call in root.calls():
-        if call.signature is not None:
-            _read_what_is_written(call, names)
+    structured = [call for call in root.calls() if call.signature is not None]
+    for node in copies:
+        _read_buffer(node, [call for call in structured if node in call.nodes])
+    for call in structured:
+        _read_what_is_written(call, names)
     passed = _passed(graph, root)
     for call in root.calls():
         _connect(call, names, passed)
@@ -159,6 +164,15 @@ def _read_what_is_written(call, names):
         if node.name not in given and not is_own(call, node, names):
             base = _written(node, lambda n: n.name in given or is_own(call, n, names))
             _replace(node, base, lambda user: user in call.nodes)
+
+
+def _read_buffer(node, calls):
+    """What `node` writes to a buffer is read from the buffer outside of those calls that do not
+    return it; `calls` are those of kept signature that it is in."""
+    value = node.args[1]
+    for call in calls:
+        if value.name not in {argument.name for argument in call.signature.outputs}:
+            _replace(value, node, lambda user, inside=call.nodes: user not in inside)
 
 
 def _written(node, found):

@@ -25,6 +25,7 @@ from rushlight.nn import global_hooks
 from rushlight.nn.utils.stateless import _reparametrize_module
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
+from rushlight.utils._pytree.kinds import kind_of
 
 _PREFIX = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
 _CONSTANTS = (int, float, bool, str, complex, type(None))
@@ -214,12 +215,13 @@ def _positional(function, args):
 
 
 def _name_leaves(name, value, found):
-    if isinstance(value, dict):
-        for key, item in value.items():
-            _name_leaves(f"{name}_{key}", item, found)
-    elif isinstance(value, tuple | list):
-        for i, item in enumerate(value):
-            _name_leaves(f"{name}_{i}", item, found)
-    else:
+    _, kind = kind_of(value)
+    if kind is None:
+        found.append(name)
+    elif kind.with_keys is None:
         count = pytree.tree_structure(value).num_leaves
         found += [name] if count == 1 else [f"{name}_{i}" for i in range(count)]
+    else:
+        for key, item in kind.with_keys(value)[0]:
+            (word,) = vars(key).values()
+            _name_leaves(f"{name}_{word}", item, found)

@@ -6,6 +6,9 @@ import operator
 
 from rushlight.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
+_GRADIENTS = (
+    OutputKind.LOSS_OUTPUT, OutputKind.GRADIENT_TO_PARAMETER, OutputKind.GRADIENT_TO_USER_INPUT,
+)  # fmt: skip
 _KINDS = ("placeholder", "call_function", "get_attr", "output")
 
 
@@ -71,6 +74,11 @@ def _check_outputs(program):
         ):
             raise SpecViolationError(
                 f"output '{spec.arg.name}' of the signature is {result} in the graph"
+            )
+        if spec.kind in _GRADIENTS:
+            raise SpecViolationError(
+                f"output '{spec.arg.name}' is of kind {spec.kind.name}: programs compute no "
+                "gradients; call backward() on what module() gives"
             )
         ended = ended or spec.kind is OutputKind.USER_OUTPUT
         if ended and spec.kind is not OutputKind.USER_OUTPUT:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, deque, namedtuple
+
 from rushlight.utils import _pytree as pytree
+
+_MAPPINGS, _SEQUENCES = (dict, OrderedDict), (list, tuple, deque, namedtuple)
 
 
 def tree_flatten_spec(tree, spec: pytree.TreeSpec) -> list:
@@ -17,13 +21,24 @@ def _children(tree, spec, leaves):
     if spec.is_leaf():
         leaves.append(tree)
         return leaves
-    if isinstance(spec.context, list) and isinstance(tree, dict):  # by key: other order, no harm
-        keys = spec.context if not isinstance(spec.context[-1:], list) else spec.context
-        items = [tree[key] for key in keys]
-    else:
-        items = list(tree)
+    items = _items(tree, spec)
     if len(items) != spec.num_children:
         raise ValueError(f"{len(items)} items instead of {spec.num_children}")
     for item, child in zip(items, spec.children_specs, strict=True):
         _children(item, child, leaves)
     return leaves
+
+
+def _items(tree, spec):
+    """The children of `tree`; of dicts, lists and tuples whatever their class is."""
+    if spec.type in _MAPPINGS and isinstance(tree, dict):  # by key: another order does no harm
+        return [tree[key] for key in spec.context]
+    kind = pytree.SUPPORTED_NODES.get(spec.type)
+    if spec.type in _SEQUENCES or kind is None:
+        return list(tree)
+    if type(tree) is not spec.type:
+        raise TypeError(f"{type(tree).__name__} instead of {spec.type.__name__}")
+    items, context = kind.flatten(tree)
+    if context != spec.context:
+        raise ValueError(f"{context} instead of {spec.context}")
+    return items

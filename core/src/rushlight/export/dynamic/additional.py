@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.export.dynamic.dims import Dim
+from rushlight.export.dynamic.dims import Dim, in_lists
 from rushlight.export.tracing import _positional
 from rushlight.export.unlifting import InputGuard
 from rushlight.tensor.tensor import Tensor
@@ -45,7 +45,7 @@ class AdditionalInputs:
         if any(spec != flat[0][1] for _, spec in flat):
             raise ValueError("AdditionalInputs: the added arguments have another structure")
         leaves = [_sizes(*values) for values in zip(*[each for each, _ in flat], strict=True)]
-        return pytree.tree_unflatten(leaves, flat[0][1])
+        return pytree.tree_unflatten(leaves, in_lists(flat[0][1]))
 
     def verify(self, ep):
         """Raise what a call of the program would raise for arguments that it does not take."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from rushlight.export.dynamic import sampling, windows
 from rushlight.export.dynamic.declared import Declaration
 from rushlight.export.dynamic.expressions import ValueRanges
+from rushlight.export.dynamic.fixes import FAR, dim_text, fixes, suggestions
 from rushlight.export.dynamic.unifying import DifferentProgramsError, Unified
 from rushlight.export.dynamic.values import CAPTURES, REFUSALS, Values
 from rushlight.fx.experimental.symbolic_shapes import (
@@ -21,7 +22,6 @@ from rushlight.tensor.tensor import Tensor
 MOST_SAMPLES = 24
 LOOKED_AT = 4096  # sizes tried to tell two expressions apart
 TELLING = 6  # captures tried for that
-FAR = 1 << 13  # the largest size that is tried because a size may be as large
 
 
 class Captures:
@@ -109,13 +109,13 @@ class Captures:
         """The declaration that the program keeps to, and the program."""
         reasons: list[str] = []
         declaration = self.declaration
-        found = self._attempt(declaration, reasons)
+        found = self.attempt(declaration, reasons)
         if found is None:
             declaration = self._without_fixed(declaration)
-            found = self._attempt(declaration, reasons)
+            found = self.attempt(declaration, reasons)
         if found is None:
             declaration = self._one_by_one(declaration)
-            found = self._attempt(declaration, reasons)
+            found = self.attempt(declaration, reasons)
         if found is None and not declaration.free:
             raise GuardOnDataDependentSymNode(
                 "Could not guard on data-dependent expression: what is captured depends on a "
@@ -128,7 +128,8 @@ class Captures:
             )
         return declaration, found
 
-    def _attempt(self, declaration, reasons):
+    def attempt(self, declaration, reasons):
+        """The program of these sizes; None where it is no single one: `reasons` gets why."""
         refused = True
         for rows in self.rows:
             # sizes that are multiples hide what others would show, unless others are refused
@@ -152,36 +153,37 @@ class Captures:
         reasons = {}
         for name in declaration.free:
             found: list[str] = []
-            if self._attempt(declaration.only([name]), found) is None:
+            if self.attempt(declaration.only([name]), found) is None:
                 reasons[name] = found[0]
         for group in _alike(declaration, reasons):
             joined = declaration.merged(group)
-            if len(group) > 1 and self._attempt(joined.only(group[:1]), []) is not None:
+            if len(group) > 1 and self.attempt(joined.only(group[:1]), []) is not None:
                 declaration = joined
                 continue
             for name in group:
-                declaration = self._fixed(declaration, name, reasons[name])
+                if not declaration.free[name].auto:
+                    raise self._violated(declaration, name, reasons)
+                declaration = declaration.without(name)
         return declaration
 
     def _one_by_one(self, declaration):
         """The declaration without those sizes that may be fixed, and do not vary with others."""
         kept = [name for name, one in declaration.free.items() if not one.auto]
         for name, one in declaration.free.items():
-            if one.auto and self._attempt(declaration.only([*kept, name]), []) is not None:
+            if one.auto and self.attempt(declaration.only([*kept, name]), []) is not None:
                 kept.append(name)
         return declaration.only(kept)
 
-    @staticmethod
-    def _fixed(declaration, name, reason):
-        one = declaration.free[name]
-        if not one.auto:
-            raise ConstraintViolationError(
-                f"Constraints violated ({name})! You marked {declaration.labels[name]} as dynamic, "
-                f"but the program needs it to be {one.example}, or in a narrower range: {reason}. "
-                "Leave the size out of dynamic_shapes, give its Dim another min or max, or use "
-                "Dim.AUTO"
-            )
-        return declaration.without(name)
+    def _violated(self, declaration, name, reasons):
+        """The error for a size that cannot differ, with what is to be said of all such sizes."""
+        wrong = [n for n in reasons if n in declaration.free and not declaration.free[n].auto]
+        end = suggestions(fixes(self, declaration, wrong))
+        return ConstraintViolationError(
+            f"Constraints violated ({', '.join(wrong)})! You marked {declaration.labels[name]} as "
+            f"dynamic, but the program needs it to be {declaration.free[name].example}, or in a "
+            f"narrower range: {reasons[name]}. Leave the size out of dynamic_shapes, give its Dim "
+            f"another min or max, or use Dim.AUTO{end}"
+        )
 
     def bounded(self, declaration, found):
         """The declaration without small sizes at which the program is another, nor those above a
@@ -213,16 +215,17 @@ class Captures:
         """The size next to `size` at which the program is the same as at the example's; an error
         that names it where the size's range is the user's."""
         one = declaration.free[name]
-        limit = self._last(declaration, found, name, one.example, size)
+        limit = self.last(declaration, found, name, one.example, size)
         if not one.inferred:
+            limits = (limit, one.range.upper) if word == "min" else (one.range.lower, limit)
+            end = suggestions([dim_text(name, *limits)])
             raise ConstraintViolationError(
                 f"Constraints violated ({name})! At {size} for {declaration.labels[name]} the "
-                f"program is another than at {one.example}; suggested fix: "
-                f"{name} = Dim('{name}', {word}={limit})"
+                f"program is another than at {one.example}.{end}"
             )
         return limit
 
-    def _last(self, declaration, found, name, same, other):
+    def last(self, declaration, found, name, same, other):
         """Between two sizes the last at which the program is the same as at the first."""
         while abs(same - other) > 1:
             middle = (same + other) // 2

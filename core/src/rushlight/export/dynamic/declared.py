@@ -11,12 +11,16 @@ from rushlight.export.dynamic.expressions import Expression, ValueRanges, symbol
 from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
+from rushlight.utils._pytree.kinds import kind_of
 
 
 @dataclass
-class Free:
-    """A size that may differ: the symbol's name, its range, the size that the example has; whether
-    it may turn out to be fixed (`auto`), or equal to others (`inferred`)."""
+class Constraint:
+    """A size that may differ, as `dynamic_shapes` declares it: the symbol's name, its range, the
+    size that the example has; whether it may turn out to be fixed (`auto`), or equal to others
+    (`inferred`).
+
+    A name for annotations: programs get none of these."""
 
     name: str
     range: ValueRanges
@@ -30,7 +34,7 @@ class Declaration:
     """The free sizes by name, and the expression of each size of an argument's leaf that has one,
     by ``(leaf, dimension)``; `labels` says in words where that is."""
 
-    free: dict[str, Free] = field(default_factory=dict)
+    free: dict[str, Constraint] = field(default_factory=dict)
     sizes: dict[tuple[int, int], Expression] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
 
@@ -53,6 +57,12 @@ class Declaration:
         names = dict.fromkeys(group, group[0])
         sizes = {place: e.renamed(names) for place, e in self.sizes.items()}
         free = {n: f for n, f in self.free.items() if names.get(n, n) == n}
+        return Declaration(free, sizes, self.labels)
+
+    def substituted(self, name, expression, roots):
+        """The declaration in which a size is an expression of others, `roots`."""
+        free = {n: f for n, f in self.free.items() if n != name} | {f.name: f for f in roots}
+        sizes = {place: e.substituted(name, expression) for place, e in self.sizes.items()}
         return Declaration(free, sizes, self.labels)
 
 
@@ -100,13 +110,13 @@ def _argument(found, name, said, value, leaf):
         return leaf + count
     if isinstance(value, dict) and isinstance(said, dict):
         parts = [(f"{name}[{key!r}]", said.get(key), item) for key, item in value.items()]
-    elif isinstance(value, tuple | list) and isinstance(said, tuple | list):
-        if len(said) != len(value):
+    elif isinstance(said, tuple | list) and (pairs := _keyed(value)) is not None:
+        if len(said) != len(pairs):
             raise ValueError(
                 f"export(): dynamic_shapes of '{name}' has {len(said)} entries, the argument "
-                f"{len(value)}"
+                f"{len(pairs)}"
             )
-        parts = [(f"{name}[{i}]", *pair) for i, pair in enumerate(zip(said, value, strict=True))]
+        parts = [(f"{name}{key}", one, item) for one, (key, item) in zip(said, pairs, strict=True)]
     else:
         raise ValueError(
             f"export(): dynamic_shapes of '{name}' is {said!r}, but the argument is a "
@@ -115,6 +125,15 @@ def _argument(found, name, said, value, leaf):
     for part in parts:
         leaf = _argument(found, *part, leaf)
     return leaf
+
+
+def _keyed(value):
+    """The parts of an argument, for each of which a list has an entry, and the ways to them; None
+    for those that have none, and for dicts."""
+    _, kind = kind_of(value)
+    if kind is None or kind.with_keys is None or isinstance(value, dict):
+        return None
+    return kind.with_keys(value)[0]
 
 
 def _entries(name, said, tensor):
@@ -154,7 +173,7 @@ def _size(found, spec, place, size, label):
         name = _name_for(found, spec, size)
         limits = ValueRanges(0 if spec.min is None else spec.min,
                              math.inf if spec.max is None else spec.max)  # fmt: skip
-        found.free[name] = Free(name, limits, size, spec.kind == "AUTO", True)
+        found.free[name] = Constraint(name, limits, size, spec.kind == "AUTO", True)
         found.sizes[place], found.labels[name] = symbol(name), label
     elif isinstance(spec, int) and not isinstance(spec, bool):
         if spec != size:
@@ -193,7 +212,7 @@ def _named(found, dim, place, size, label):
             f"{example} not in range [{limits.lower}, {limits.upper}], that of Dim '{name}' at "
             f"{label}"
         )
-    found.free.setdefault(name, Free(name, limits, example))
+    found.free.setdefault(name, Constraint(name, limits, example))
     found.labels.setdefault(name, label)
     found.sizes[place] = dim.expression
 

@@ -124,4 +124,15 @@ class ShapesCollection:
         """The structure beside the arguments, by the module's names of them."""
         named = dict(_positional(getattr(m, "forward", m), args)) | (kwargs or {})
         of = lambda leaf: self._found.get(id(leaf), (None, None))[1]  # noqa: E731
-        return {name: pytree.tree_map(of, value) for name, value in named.items()}
+        leaves, spec = pytree.tree_flatten(named)
+        return pytree.tree_unflatten(map(of, leaves), in_lists(spec))
+
+
+def in_lists(spec: pytree.TreeSpec) -> pytree.TreeSpec:
+    """The structure that `dynamic_shapes` has beside one of arguments: objects of registered
+    classes become lists of their parts."""
+    if spec.is_leaf():
+        return spec
+    builtin = spec.type in pytree.BUILTIN_TYPES
+    kind, context = (spec.type, spec.context) if builtin else (list, None)
+    return pytree.TreeSpec(kind, context, list(map(in_lists, spec.children_specs)))

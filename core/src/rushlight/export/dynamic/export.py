@@ -8,7 +8,7 @@ from typing import Any
 from rushlight.compiler.eager import capturing
 from rushlight.export.dynamic import sampling
 from rushlight.export.dynamic.capturing import Captures
-from rushlight.export.dynamic.declared import Declaration, Free
+from rushlight.export.dynamic.declared import Constraint, Declaration
 from rushlight.export.dynamic.expressions import SymInt, ValueRanges, symbol
 from rushlight.export.graph_signature import ConstantArgument, SymIntArgument
 from rushlight.export.tracing import Tracing
@@ -96,7 +96,7 @@ def declaration_of(program) -> Declaration:
     for key, limits in program.range_constraints.items():
         name = str(key)
         if name in examples:
-            found.free[name] = Free(name, limits, examples[name])
+            found.free[name] = Constraint(name, limits, examples[name])
     return found
 
 

@@ -94,6 +94,14 @@ class Expression:
             return symbol(names.get(self.parts[0], self.parts[0]))
         return Expression(self.kind, tuple(part.renamed(names) for part in self.parts))
 
+    def substituted(self, name, expression) -> Expression:
+        """The same with an expression instead of a symbol."""
+        if self.kind == "number":
+            return self
+        if self.kind == "symbol":
+            return expression if self.parts[0] == name else self
+        return Expression(self.kind, tuple(p.substituted(name, expression) for p in self.parts))
+
     def __str__(self):
         if self.kind in ("number", "symbol"):
             return str(self.parts[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight.export.dynamic import sampling
 from rushlight.export.dynamic.capturing import Captures
-from rushlight.export.dynamic.declared import Declaration, Free
+from rushlight.export.dynamic.declared import Constraint, Declaration
 from rushlight.export.dynamic.expressions import SymFloat, SymInt, ValueRanges, symbol
 from rushlight.fx.experimental.symbolic_shapes import ShapeEnv
 from rushlight.tensor.tensor import Tensor
@@ -46,7 +46,9 @@ def _all_free(leaves):
 
     def note(place, size, label):
         name = names.setdefault(size, f"s{len(names)}")
-        found.free.setdefault(name, Free(name, ValueRanges(2, float("inf")), size, True, True))
+        found.free.setdefault(
+            name, Constraint(name, ValueRanges(2, float("inf")), size, True, True)
+        )
         found.labels.setdefault(name, label)
         found.sizes[place] = symbol(name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -24,7 +25,9 @@ from rushlight.serialization import load as load_tensors
 from rushlight.serialization import save as save_tensors
 from rushlight.serialization.atomic import replacing
 from rushlight.serialization.rebuild import LoadedStorage, parameter, typed_tensor
+from rushlight.serialization.safe_globals import safe_globals
 from rushlight.serialization.save import check_protocol
+from rushlight.utils import _pytree as pytree
 
 _MODEL = "models/model.json"
 _EXAMPLES = "data/sample_inputs/model.pt"
@@ -213,8 +216,10 @@ def _read(members):
 
 
 def _examples(content):
+    registered = [cls for cls in pytree.SUPPORTED_NODES if dataclasses.is_dataclass(cls)]
     try:
-        return load_tensors(io.BytesIO(content), weights_only=True)
+        with safe_globals(registered):
+            return load_tensors(io.BytesIO(content), weights_only=True)
     except Exception as error:
         raise FormatError(f"'{_EXAMPLES}' cannot be read: {str(error)[:300]}") from error
 

@@ -153,13 +153,18 @@ def _tree(spec):
     name, context = _CONTAINER_NAMES.get(spec.type), spec.context
     if spec.type is namedtuple and context.__module__.startswith("rushlight."):
         name, context = "builtins.tuple", None  # what max(dim) and its like return
-    if name is None:
+    children = [_tree(child) for child in spec.children_specs]
+    if name is not None:
+        return {"type": name, "context": json.dumps(context), "children_spec": children}
+    kind = pytree.SUPPORTED_NODES.get(spec.type)
+    if kind is None or kind.type_name is None or spec.type in pytree.BUILTIN_TYPES:
         raise FormatError(
             f"a structure of {spec.type.__name__} cannot be written: return and take tuples, lists "
-            "and dicts"
+            "and dicts, or register the class with export.register_dataclass and a "
+            "serialized_type_name"
         )
-    children = [_tree(child) for child in spec.children_specs]
-    return {"type": name, "context": json.dumps(context), "children_spec": children}
+    text = (kind.write or json.dumps)(context)
+    return {"type": kind.type_name, "context": text, "children_spec": children}
 
 
 def tree_of(text) -> pytree.TreeSpec:
@@ -173,10 +178,19 @@ def tree_of(text) -> pytree.TreeSpec:
 def _read_tree(found):
     if found["type"] is None:
         return pytree.LeafSpec()
-    kind = _CONTAINERS.get(found["type"])
-    if kind is None:
-        raise FormatError(f"a structure of {found['type']} cannot be read: known are "
-                          f"{sorted(_CONTAINERS)}")  # fmt: skip
-    context = json.loads(found["context"])
     children = [_read_tree(child) for child in found["children_spec"]]
-    return pytree.TreeSpec(kind, context, children)
+    cls, read = _CONTAINERS.get(found["type"]), json.loads
+    if cls is None:
+        cls, read = _registered(found["type"])
+    return pytree.TreeSpec(cls, read(found["context"]), children)
+
+
+def _registered(name):
+    """A class that the program registered, and what reads its contexts."""
+    for cls, kind in pytree.SUPPORTED_NODES.items():
+        if kind.type_name == name and cls not in pytree.BUILTIN_TYPES:
+            return cls, kind.read or json.loads
+    raise FormatError(
+        f"a structure of {name} cannot be read: known are {sorted(_CONTAINERS)} and what "
+        "export.register_dataclass was given with that serialized_type_name"
+    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from rushlight._dynamo.exc import UserError
 from rushlight.refusals import rest_of
 
 
@@ -18,7 +19,7 @@ class GuardOnDataDependentSymNode(RuntimeError):  # noqa: N818 - PyTorch's name
     """What a program does depends on the elements of a tensor."""
 
 
-class ConstraintViolationError(RuntimeError):
+class ConstraintViolationError(UserError):
     """A size that was said to differ from call to call cannot."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -258,27 +259,21 @@ def register_dataclass(
     cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None,
     serialized_type_name: str | None = None,
 ) -> None:  # fmt: skip
-    """Look into the fields of a dataclass.
+    """Look into the fields of a dataclass. Those that are None belong to the structure.
 
-    field_names: the fields that are children, all of those ``__init__`` takes by default.
+    field_names: the fields that are children, all of those ``__init__`` takes by default; needed
+        for a class that is no dataclass.
     drop_field_names: fields that are left out and take their defaults again.
+    serialized_type_name: how `treespec_dumps` names the class.
 
-    Raises ValueError for names that are no fields.
+    Raises ValueError for names that are no fields, and for a class that is no dataclass without
+    `field_names`.
     """
-    known = [f.name for f in dataclasses.fields(cls) if f.init]
-    dropped = list(drop_field_names or ())
-    names = [n for n in known if n not in dropped] if field_names is None else list(field_names)
-    unknown = [n for n in (*names, *dropped) if n not in known]
-    missing = set(known) - {*names, *dropped}
-    if unknown or missing:
-        raise ValueError(
-            f"register_dataclass({cls.__name__}): field_names and drop_field_names must be the "
-            f"fields {known}; unknown {unknown}, missing {sorted(missing)}"
-        )
+    names = _field_names(cls, field_names, drop_field_names or [])
 
     def flatten(obj):
         present = [n for n in names if getattr(obj, n) is not None]
-        return [getattr(obj, n) for n in present], (present, [n for n in names if n not in present])
+        return [getattr(obj, n) for n in present], [present, [n for n in names if n not in present]]
 
     def unflatten(values, context):
         present, absent = context
@@ -289,10 +284,37 @@ def register_dataclass(
         values, context = flatten(obj)
         return [(GetAttrKey(n), v) for n, v in zip(context[0], values, strict=True)], context
 
+    def read(text):
+        context = json.loads(text)
+        if sorted(name for part in context for name in part) != sorted(names) or len(context) != 2:
+            raise ValueError(f"the fields of {cls.__name__} are {names}, not {context}")
+        return context
+
     register_pytree_node(
         cls, flatten, unflatten, serialized_type_name=serialized_type_name,
-        flatten_with_keys_fn=with_keys,
+        to_dumpable_context=json.dumps, from_dumpable_context=read, flatten_with_keys_fn=with_keys,
     )  # fmt: skip
+
+
+def _field_names(cls, wanted, dropped):
+    """The fields of a class that are children."""
+    if not dataclasses.is_dataclass(cls):
+        if wanted is None:
+            raise ValueError(
+                f"register_dataclass({cls!r}): it is no dataclass; field_names must name the "
+                "arguments that it is made with"
+            )
+        return list(wanted)
+    known = [f.name for f in dataclasses.fields(cls) if f.init]
+    names = [n for n in known if n not in dropped] if wanted is None else list(wanted)
+    unknown = [n for n in (*names, *dropped) if n not in known]
+    missing = set(known) - {*names, *dropped}
+    if unknown or missing:
+        raise ValueError(
+            f"register_dataclass({cls.__name__}): field_names and drop_field_names must be the "
+            f"fields {known}; unknown {unknown}, missing {sorted(missing)}"
+        )
+    return names
 
 
 @dataclasses.dataclass(frozen=True)
