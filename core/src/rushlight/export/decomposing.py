@@ -46,7 +46,7 @@ def decomposed(program, table=None, shapes=None, draws=None):
         # a write gives an input another tensor below: the new value of what it stands for
         before = [getattr(t, "_inner", None) for t in given]
         specs = program.graph_signature.input_specs
-        run = _Run(program, level, recorder, given)
+        run = _Run(program.graph_module, level, recorder, _watched(program, given))
         outputs = run.run(*given)
         changed = [
             (spec, tensor._inner)
@@ -83,18 +83,21 @@ def _calls(program, names):
     return calls, {argument.name for argument in found}
 
 
+def _watched(program, given):
+    """Inputs whose values between writes are noted, for submodules of kept signature."""
+    if not any(entry.signature for entry in program.module_call_graph[1:]):
+        return ()
+    pairs = zip(program.graph_signature.input_specs, given, strict=True)
+    return [(spec, tensor) for spec, tensor in pairs if spec.target]
+
+
 class _Run(Interpreter):
     """Runs the graph; what its nodes make is written to as values too."""
 
-    def __init__(self, program, level, recorder, given):
-        super().__init__(program.graph_module)
-        self.level, self.recorder = level, recorder
+    def __init__(self, module, level, recorder, watched=()):
+        super().__init__(module)
+        self.level, self.recorder, self.watched = level, recorder, watched
         self.names: dict[str, str] = {}  # of the nodes made of the graph's, for tensors
-        # inputs whose values between writes are noted, for submodules of kept signature
-        self.watched: list = []
-        if any(entry.signature for entry in program.module_call_graph[1:]):
-            pairs = zip(program.graph_signature.input_specs, given, strict=True)
-            self.watched = [(spec, tensor) for spec, tensor in pairs if spec.target]
 
     def call_function(self, target, args, kwargs):
         """A call of the graph; graphs among its arguments become graphs without writes."""
