@@ -263,6 +263,13 @@ def fuzz_audio(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz_images(session: nox.Session) -> None:
+    """50,000 damaged image files; `-- --cases N` for fewer."""
+    install(session, folders=("core", "vision"))
+    session.run("python", "ci/fuzz_images.py", *session.posargs)
+
+
+@nox.session
 def kills(session: nox.Session) -> None:
     """Trainings killed 100 times at random moments, with every kind of loader, end the same."""
     install(session, "pytest>=8", folders=("core", "lightning_lite"))
