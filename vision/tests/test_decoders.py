@@ -84,3 +84,16 @@ def test_video_says_what_it_needs(monkeypatch, tmp_path):
         io.read_video(str(tmp_path / "a.mp4"))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         io.nothing  # noqa: B018
+
+
+def test_facts_of_videos():
+    facts = io.VideoMetaData()
+    assert not facts.has_video and not facts.has_audio
+    assert (facts.video_duration, facts.video_fps) == (0.0, 0.0)
+    assert (facts.audio_duration, facts.audio_sample_rate) == (0.0, 0.0)
+    assert (facts.video_timebase.numerator, facts.video_timebase.denominator) == (0, 1)
+    facts.audio_timebase = io.Timebase(1, 8000)
+    assert facts.audio_timebase.denominator == 8000
+    assert io.VideoMetaData().audio_timebase.denominator == 1
+    with pytest.raises(AttributeError):
+        facts.frames = 3
