@@ -26,7 +26,7 @@ TEST_TOOLS = (
 # Libraries that tests show working with ours; they skip where one is absent.
 NEIGHBOURS = (
     *("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba"),
-    *("lmdb", "h5py", "av"),  # what files of some data sets are read with
+    *("lmdb", "h5py", "av", "pillow-heif"),  # what files of some kinds are read with
     *("onnx", "onnxruntime"),
     *("jsonargparse[signatures]", "PyYAML", "matplotlib"),
     *("mpi4py>=4.1", "mpich>=5"),  # several processes

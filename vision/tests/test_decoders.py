@@ -71,6 +71,20 @@ def test_lists_of_images_keep_their_order():
         io.decode_jpeg([files[0], rl.zeros(9, dtype=rl.uint8)])
 
 
+def test_heic():
+    pytest.importorskip("pillow_heif").register_heif_opener()
+    data = encoded("HEIF", quality=-1, chroma=444)
+    found = io.decode_heic(data)
+    assert found.dtype == rl.uint8 and found.shape == (3, 9, 11)
+    expected = rl.from_numpy(PIXELS).permute(2, 0, 1)
+    assert (found.int() - expected.int()).abs().max() <= 2  # colours are rounded to YCbCr
+    assert io.decode_heic(data, io.ImageReadMode.GRAY).shape == (1, 9, 11)
+    with pytest.raises(RuntimeError, match="decode_heic: .* is a file of the format PNG"):
+        io.decode_heic(encoded("PNG"))
+    with pytest.raises(TypeError, match="decode_heic: expected a uint8 tensor"):
+        io.decode_heic(data.float())
+
+
 def test_heic_says_what_it_needs(monkeypatch):
     monkeypatch.setitem(sys.modules, "pillow_heif", None)
     with pytest.raises(ImportError, match=r"pip install 'rushlight-vision\[heic\]'"):

@@ -157,7 +157,8 @@ def _decode_one(
     upright: bool = False,
 ) -> rl.Tensor:
     """An image that must be of one format."""
-    data = _bytes(input, f"decode_{format.lower()}")
+    function = "decode_heic" if format == "HEIF" else f"decode_{format.lower()}"
+    data = _bytes(input, function)
     name = f"the tensor of {len(data)} bytes"
     try:
         with Image.open(BytesIO(data)) as image:
@@ -167,7 +168,7 @@ def _decode_one(
     except DAMAGE as error:
         raise RuntimeError(said_of(name, error)) from None
     if found != format:
-        raise RuntimeError(f"decode_{format.lower()}: {name} is a file of the format {found}")
+        raise RuntimeError(f"{function}: {name} is a file of the format {found}")
     return _decode(data, name, mode, upright)
 
 
