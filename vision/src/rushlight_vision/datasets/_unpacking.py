@@ -49,7 +49,8 @@ def unpack(source: Location, folder: Location) -> Path:
 
     Members whose paths climb out of the folder, links that leave it and devices are refused, and
     nothing of such an archive is unpacked. Raises ValueError with the path if the archive is
-    damaged or has such members, RuntimeError if its name says no kind that is known.
+    damaged or has such members, RuntimeError if its name says no kind that is known, OSError with
+    both paths where the disk is full.
     """
     kind, folder = kind_of(source), Path(folder)
     if not kind:
@@ -67,9 +68,18 @@ def unpack(source: Location, folder: Location) -> Path:
         raise ValueError(f"{source} is truncated, altered or unsafe: {error}") from None
     except OSError as error:
         if error.errno is not None:
-            raise  # the disk's own trouble names the path
+            raise named(error, source, folder) from None
         raise ValueError(f"{source} is truncated or altered: {error}") from None
     return folder
+
+
+def named(error: OSError, source: Location, target: Location) -> OSError:
+    """The disk's own trouble with a path: what fails while it is written, as on a full disk, has
+    none."""
+    if error.filename is not None:
+        return error
+    words = f"cannot unpack {os.fspath(source)}: {error.strerror}"
+    return OSError(error.errno, words, os.fspath(target))
 
 
 def _unpack_tar(source: Location, folder: Path) -> None:

@@ -116,8 +116,15 @@ def read_file(path: Location) -> rl.Tensor:
 
 
 def write_file(filename: Location, data: rl.Tensor) -> None:
-    """Write a uint8 tensor of one dimension as the bytes of a file."""
-    Path(filename).write_bytes(_bytes(data, "write_file"))
+    """Write a uint8 tensor of one dimension as the bytes of a file.
+
+    Raises `OSError` with the file's name, also where the disk is full.
+    """
+    content = _bytes(data, "write_file")
+    try:
+        Path(filename).write_bytes(content)
+    except OSError as error:  # what fails after the file is opened has no name
+        raise OSError(error.errno, error.strerror, os.fspath(filename)) from None
 
 
 def _bytes(data: Any, name: str) -> bytes:
