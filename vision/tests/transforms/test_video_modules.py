@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -94,3 +96,14 @@ def test_words():
 def test_errors(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_programs_import_them_by_torchvisions_name():
+    program = (
+        "import rushlight.compat; rushlight.compat.install()\n"
+        "from torchvision.transforms._transforms_video import NormalizeVideo\n"
+        "from torchvision.transforms import _functional_video\n"
+        "print(NormalizeVideo.__module__, _functional_video.hflip.__module__)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == [T.__name__, F.__name__], done.stderr
