@@ -74,7 +74,9 @@ def normalize(
         rl.as_tensor(each, dtype=clip.dtype, device=clip.device)[:, None, None, None]
         for each in (mean, std)
     )
-    return (clip if inplace else clip.clone()).sub_(middle).div_(width)
+    if inplace:
+        return clip.sub_(middle).div_(width)
+    return clip.sub(middle).div_(width)
 
 
 def hflip(clip: rl.Tensor) -> rl.Tensor:
