@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rushlight.ops.signal.suppression import _suppressed
 from rushlight.tensor.tensor import Tensor
 
@@ -30,11 +32,10 @@ def non_maximum_suppression(boxes: Tensor, threshold: float, groups: Tensor | No
     Reference: R. Girshick and others, Rich feature hierarchies, 2014, section 2.2.
     """
     _check(boxes, groups)
-    if groups is None:
-        groups = boxes.new_zeros(boxes.shape[0], dtype=int)
+    members: Any = boxes.new_zeros(boxes.shape[0], dtype=int) if groups is None else groups.long()
     if boxes.is_cuda:  # a box waits for all better ones: little work for a GPU
-        return non_maximum_suppression(boxes.cpu(), threshold, groups.cpu()).to(boxes.device)
-    return _suppressed(boxes.detach(), groups.long(), float(threshold))
+        return non_maximum_suppression(boxes.cpu(), threshold, members.cpu()).to(boxes.device)
+    return _suppressed(boxes.detach(), members, float(threshold))
 
 
 def _check(boxes, groups):
