@@ -26,7 +26,7 @@ TEST_TOOLS = (
 # Libraries that tests show working with ours; they skip where one is absent.
 NEIGHBOURS = (
     *("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba"),
-    *("lmdb", "h5py", "av"),  # what files of some data sets are read with
+    *("lmdb", "h5py", "av", "pillow-heif"),  # what files of some kinds are read with
     *("onnx", "onnxruntime"),
     *("jsonargparse[signatures]", "PyYAML", "matplotlib"),
     *("mpi4py>=4.1", "mpich>=5"),  # several processes
@@ -260,6 +260,13 @@ def fuzz_audio(session: nox.Session) -> None:
     """50,000 damaged sound files and ten hours of sound; `-- --cases N` for fewer."""
     install(session, "av", folders=("core", "audio"))
     session.run("python", "ci/fuzz_audio.py", *session.posargs)
+
+
+@nox.session
+def fuzz_images(session: nox.Session) -> None:
+    """50,000 damaged image files; `-- --cases N` for fewer."""
+    install(session, folders=("core", "vision"))
+    session.run("python", "ci/fuzz_images.py", *session.posargs)
 
 
 @nox.session

@@ -3,13 +3,15 @@
 torchvision runs in an environment of its own, which `nox -s family` makes. Every process times all
 calls and keeps the fastest of each; processes take turns.
 
-Usage: python bench/vision_ops.py [--oracle PYTHON] [--pairs N]
+Usage: python bench/vision_ops.py [--oracle PYTHON] [--pairs N] [--write NAME]
+       --write: bench/results/vision_ops_NAME.json and .md
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+RESULTS = Path(__file__).resolve().parent / "results"
 ORACLE = Path(__file__).resolve().parents[1] / ".nox" / "torchvision" / "bin" / "python"
 BUDGET = 0.5  # seconds of CPU time for one call
 Call = tuple[str, Callable[[], Any]]
@@ -151,8 +154,8 @@ def measure(family: str) -> dict[str, float]:
     return {name: fastest(call) for part in parts for name, call in part}
 
 
-def in_turn(oracle: str, pairs: int) -> None:
-    """Print the fastest of every call in both libraries."""
+def in_turn(oracle: str, pairs: int) -> dict[str, dict[str, float]]:
+    """The fastest of every call in both libraries."""
     best: dict[str, dict[str, float]] = {"torchvision": {}, "rushlight_vision": {}}
     environment = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     for _ in range(pairs):
@@ -161,22 +164,38 @@ def in_turn(oracle: str, pairs: int) -> None:
             done = subprocess.run(command, env=environment, check=True, capture_output=True)
             for name, value in json.loads(done.stdout.splitlines()[-1]).items():
                 best[family][name] = min(value, best[family].get(name, value))
-    print("| call | torchvision, ms | ours, ms | ours / torchvision |\n| --- | --- | --- | --- |")
+    return best
+
+
+def table(best: dict[str, dict[str, float]]) -> str:
+    """Both times, how many times as fast ours is, and the geometric mean of that."""
+    lines = ["| call | torchvision, ms | rushlight_vision, ms | ratio |", "| --- " * 4 + "|"]
+    ratios = []
     for name, theirs in best["torchvision"].items():
         ours = best["rushlight_vision"][name]
-        print(f"| {name} | {theirs:.3f} | {ours:.3f} | {ours / theirs:.2f} |")
+        ratios.append(theirs / ours)
+        lines.append(f"| {name} | {theirs:.3f} | {ours:.3f} | {ratios[-1]:.2f} |")
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    lines.append(f"| geometric mean | | | {mean:.2f} |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--oracle", default=str(ORACLE), help="Python that has torchvision")
     parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--write", help="a name for the files of results: the processor's")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
         print(json.dumps(measure(arguments.measure)))
-    else:
-        in_turn(arguments.oracle, arguments.pairs)
+        return 0
+    best = in_turn(arguments.oracle, arguments.pairs)
+    print(table(best))
+    if arguments.write:
+        path = RESULTS / f"vision_ops_{arguments.write}"
+        path.with_suffix(".json").write_text(json.dumps(best, indent=1) + "\n")
+        path.with_suffix(".md").write_text(f"# Vision: operators\n\n{table(best)}")
     return 0
 
 

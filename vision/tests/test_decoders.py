@@ -71,6 +71,20 @@ def test_lists_of_images_keep_their_order():
         io.decode_jpeg([files[0], rl.zeros(9, dtype=rl.uint8)])
 
 
+def test_heic():
+    pytest.importorskip("pillow_heif").register_heif_opener()
+    data = encoded("HEIF", quality=-1, chroma=444)
+    found = io.decode_heic(data)
+    assert found.dtype == rl.uint8 and found.shape == (3, 9, 11)
+    expected = rl.from_numpy(PIXELS).permute(2, 0, 1)
+    assert (found.int() - expected.int()).abs().max() <= 2  # colours are rounded to YCbCr
+    assert io.decode_heic(data, io.ImageReadMode.GRAY).shape == (1, 9, 11)
+    with pytest.raises(RuntimeError, match="decode_heic: .* is a file of the format PNG"):
+        io.decode_heic(encoded("PNG"))
+    with pytest.raises(TypeError, match="decode_heic: expected a uint8 tensor"):
+        io.decode_heic(data.float())
+
+
 def test_heic_says_what_it_needs(monkeypatch):
     monkeypatch.setitem(sys.modules, "pillow_heif", None)
     with pytest.raises(ImportError, match=r"pip install 'rushlight-vision\[heic\]'"):
@@ -84,3 +98,16 @@ def test_video_says_what_it_needs(monkeypatch, tmp_path):
         io.read_video(str(tmp_path / "a.mp4"))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         io.nothing  # noqa: B018
+
+
+def test_facts_of_videos():
+    facts = io.VideoMetaData()
+    assert not facts.has_video and not facts.has_audio
+    assert (facts.video_duration, facts.video_fps) == (0.0, 0.0)
+    assert (facts.audio_duration, facts.audio_sample_rate) == (0.0, 0.0)
+    assert (facts.video_timebase.numerator, facts.video_timebase.denominator) == (0, 1)
+    facts.audio_timebase = io.Timebase(1, 8000)
+    assert facts.audio_timebase.denominator == 8000
+    assert io.VideoMetaData().audio_timebase.denominator == 1
+    with pytest.raises(AttributeError):
+        facts.frames = 3

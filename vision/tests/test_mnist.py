@@ -201,3 +201,24 @@ def test_what_is_no_idx_file(tmp_path, data, message):
     with pytest.raises(ValueError, match=message):
         read_idx(path)
     assert idx_shape(path) is None
+
+
+def test_single_files_of_the_format(tmp_path):
+    path = tmp_path / "file"
+    pictures = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    path.write_bytes(idx_bytes(pictures))
+    found = datasets.mnist.read_image_file(path)
+    assert found.dtype == rl.uint8 and found.tolist() == pictures.tolist()
+    with pytest.raises(ValueError, match="file: expected 1 dimensions, got 3"):
+        datasets.mnist.read_label_file(path)
+    path.write_bytes(idx_bytes(pictures.ravel()))
+    labels = datasets.mnist.read_label_file(str(path))
+    assert labels.dtype == rl.int64 and labels.tolist() == list(range(12))
+    with pytest.raises(ValueError, match="file: expected 3 dimensions, got 1"):
+        datasets.mnist.read_image_file(path)
+    path.write_bytes(idx_bytes(np.zeros((2, 2, 3), ">i4"), 0x0C))
+    with pytest.raises(TypeError, match="file: expected values of uint8, got rushlight.int32"):
+        datasets.mnist.read_image_file(path)
+    path.write_bytes(idx_bytes(pictures)[:-1])
+    with pytest.raises(ValueError, match="file is truncated"):
+        datasets.mnist.read_image_file(path)

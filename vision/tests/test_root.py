@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import json
 import warnings
+from pathlib import Path
 
 import pytest
 
+import rushlight as rl
 import rushlight_vision
+
+# Of torchvision 0.24.1, by namespace, and with their modules those that public programs use.
+NAMES = json.loads(Path(__file__).with_name("names.json").read_text(encoding="utf-8"))
 
 
 def test_backends():
@@ -47,3 +54,43 @@ def test_all_names_are_there():
         assert getattr(rushlight_vision, name) is not None and name in dir(rushlight_vision)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         rushlight_vision.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("space", NAMES["documented"])
+def test_documented_names(space):
+    home = importlib.import_module(f"rushlight_vision.{space}".rstrip("."))
+    missing = [name for name in NAMES["documented"][space].split() if not hasattr(home, name)]
+    assert missing == []
+
+
+def test_there_are_772_documented_names():
+    assert sum(len(names.split()) for names in NAMES["documented"].values()) == 772
+
+
+def found(path):
+    """What `from MODULE import NAME` gives, or an attribute of that."""
+    parts = f"rushlight_vision.{path}".split(".")
+    for number in range(len(parts), 0, -1):
+        try:
+            home = importlib.import_module(".".join(parts[:number]))
+        except ModuleNotFoundError:
+            continue
+        return functools.reduce(getattr, parts[number:], home)
+    raise AssertionError(path)
+
+
+@pytest.mark.parametrize("path", NAMES["used"].split())
+def test_names_that_programs_use(path):
+    assert found(path) is not None
+
+
+def test_tracing_is_told():
+    seen = []
+
+    def asked(x):
+        seen.append(rushlight_vision._is_tracing())
+        return x + 1
+
+    asked(rl.ones(1))
+    rl.jit.trace(asked, (rl.ones(1),), check_trace=False)
+    assert seen[:2] == [False, True]

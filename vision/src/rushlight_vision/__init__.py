@@ -4,6 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rushlight_vision._backends import (
+    _is_tracing as _is_tracing,
+)
+from rushlight_vision._backends import (
     disable_beta_transforms_warning,
     get_image_backend,
     get_video_backend,

@@ -1,6 +1,8 @@
-"""Which libraries read pictures and videos: there is one for each."""
+"""Which libraries read pictures and videos: there is one for each; what else the root has."""
 
 from __future__ import annotations
+
+from importlib import import_module
 
 _IMAGE = "PIL"
 _VIDEO = "pyav"
@@ -56,3 +58,9 @@ def get_video_backend() -> str:
 
 def disable_beta_transforms_warning() -> None:
     """Nothing: `transforms.v2` and `tv_tensors` give no such warning here."""
+
+
+def _is_tracing() -> bool:
+    """Whether `jit.trace` is recording; models written for torchvision ask it."""
+    tracing: bool = import_module("rushlight").jit.is_tracing()
+    return tracing

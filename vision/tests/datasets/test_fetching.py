@@ -216,6 +216,38 @@ def test_zip_files_that_climb_out_are_refused(name, tmp_path):
     assert not list((tmp_path / "into").rglob("*.txt"))
 
 
+def test_unpacking_joins_what_is_there(tmp_path):
+    content, into = tmp_path / "content", tmp_path / "into"
+    for folder, text in ((content, "new"), (into, "old")):
+        (folder / "a" / "b").mkdir(parents=True)
+        (folder / "a" / "both.txt").write_text(text)
+        (folder / "a" / "b" / f"{text}.txt").write_text(text)
+    (content / "a" / "link").symlink_to("both.txt")
+    for ending in ("zip", "tar"):
+        utils.extract_archive(packed(tmp_path / f"a.{ending}", content, ["a"]), into)
+        files = {str(each.relative_to(into)): each.read_text() for each in into.rglob("*.txt")}
+        assert files == {"a/both.txt": "new", "a/b/new.txt": "new", "a/b/old.txt": "old"}
+    assert (into / "a" / "link").is_symlink() and [each.name for each in into.iterdir()] == ["a"]
+
+
+def test_damaged_archives_leave_nothing(tmp_path):
+    """Not even the members in front of the damage."""
+    (tmp_path / "content").mkdir()
+    for name in "abc":
+        (tmp_path / "content" / name).write_bytes(bytes(range(256)) * 99)
+    for ending in ("tar", "zip"):
+        whole = bytearray(packed(tmp_path / f"a.{ending}", tmp_path / "content").read_bytes())
+        if ending == "tar":
+            del whole[-30_000:]
+        else:
+            at = whole.rindex(b"PK\x01\x02") // 2  # in the data of a member
+            whole[at : at + 9] = bytes(9)
+        (tmp_path / f"a.{ending}").write_bytes(whole)
+        with pytest.raises(ValueError, match=rf"a\.{ending} is truncated, altered"):
+            utils.extract_archive(tmp_path / f"a.{ending}", tmp_path / "into")
+        assert list((tmp_path / "into").iterdir()) == []
+
+
 def test_damaged_archives_are_named(tmp_path):
     (tmp_path / "content").mkdir()
     (tmp_path / "content" / "a.bin").write_bytes(bytes(range(256)) * 99)

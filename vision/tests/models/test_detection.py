@@ -140,3 +140,28 @@ def test_one_feature_map_is_enough():
     ]  # fmt: skip
     assert all(bool(loss.isfinite()) for loss in losses.values())
     assert model.eval()([rl.rand(3, 64, 64)])[0]["boxes"].shape[1] == 4
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 0.95])
+def test_the_best_boxes_of_each_class_are_looked_at(threshold):
+    """Class by class, as the paper says; of equal scores the first boxes."""
+    options = {"score_thresh": threshold, "topk_candidates": 9, "nms_thresh": 1.0}
+    model = models.detection.ssdlite320_mobilenet_v3_large(
+        weights=None, weights_backbone=None, num_classes=5, detections_per_img=100, **options
+    )
+    corners = rl.rand(60, 2) * 200
+    anchors = rl.cat((corners, corners + 20), 1)
+    scores = rl.randint(0, 20, (60, 5)) / 20
+    scores[7] = rl.nan
+    rows = []
+    for label in range(1, 5):
+        column = scores[:, label].tolist()
+        chosen = [number for number, score in enumerate(column) if score > threshold]
+        chosen = sorted(chosen, key=lambda number, column=column: -column[number])[:9]
+        rows += [(label, number, column[number]) for number in chosen]
+    rows.sort(key=lambda row: -row[2])
+    found = model._image_detections(rl.zeros(60, 4), scores, anchors, (320, 320))
+    assert found["labels"].tolist() == [label for label, _, _ in rows]
+    rl.testing.assert_close(found["scores"], rl.tensor([score for _, _, score in rows]))
+    numbers = rl.tensor([number for _, number, _ in rows], dtype=rl.int64)
+    rl.testing.assert_close(found["boxes"], anchors[numbers])

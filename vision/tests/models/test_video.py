@@ -55,6 +55,29 @@ def test_blocks_of_nothing_start_as_the_identity():
     assert not model.layer3[0].conv3[1].weight.any()
 
 
+def test_attention_without_tables_of_distances_is_the_definition():
+    build = models.video.mvit.MultiscaleAttention
+    pooled = [[3, 3, 3], [3, 3, 3], [1, 2, 2], [1, 2, 2]]
+    layer = build([2, 4, 4], 6, 8, 2, *pooled, False, False, rel_pos_embed=False).double()
+    x = rl.randn(3, 33, 6, dtype=rl.float64, requires_grad=True)
+    q, k, v = layer.qkv(x).reshape(3, 33, 3, 2, 4).transpose(1, 3).unbind(dim=2)
+    pairs = zip(_pools(layer), (q, k, v), strict=True)
+    q, k, v = (pool(each, (2, 4, 4))[0] for pool, each in pairs)
+    weights = (q @ k.transpose(2, 3) / 2).softmax(dim=-1)
+    expected = layer.project((weights @ v).transpose(1, 2).reshape(3, 9, 8))
+    found, size = layer(x, (2, 4, 4))
+    assert size == (2, 2, 2)
+    rl.testing.assert_close(found, expected)
+    weight = rl.randn_like(found)
+    wanted = rl.autograd.grad(expected, (x, *layer.parameters()), weight)
+    gradients = rl.autograd.grad(found, (x, *layer.parameters()), weight)
+    rl.testing.assert_close(gradients, wanted)
+
+
+def _pools(layer):
+    return layer.pool_q, layer.pool_k, layer.pool_v
+
+
 def test_refused():
     with pytest.raises(ValueError, match="can't be empty"):
         models.video.MViT((8, 8), 4, [], False, False, False, False)

@@ -39,6 +39,18 @@ def crowd(count, seed, dtype=np.float32, size=60.0):
     return boxes, np.round(source.random(count), 2).astype(dtype), source.integers(0, 6, count)
 
 
+def by_blocks(boxes, groups, threshold):
+    return _suppression.Suppression(boxes, groups, threshold).run()
+
+
+@pytest.fixture(params=["kernel", "blocks"])
+def way(request, monkeypatch):
+    """The kernel of the CPU, and what other devices do, here on the CPU."""
+    if request.param == "blocks":
+        monkeypatch.setattr(_suppression, "_stay", by_blocks)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("count", [1, 2, 255, 511, 512, 513, 1700])
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -49,6 +61,7 @@ def test_nms_is_the_definition(count, threshold, dtype):
     np.testing.assert_array_equal(found.numpy(), greedy(boxes, scores, threshold))
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("count", [1001, 2300])
 @pytest.mark.parametrize("threshold", [0.3, 0.6])
 def test_batched_nms_beyond_the_limit_compares_classes(count, threshold):
@@ -57,7 +70,16 @@ def test_batched_nms_beyond_the_limit_compares_classes(count, threshold):
     np.testing.assert_array_equal(found.numpy(), greedy(boxes, scores, threshold, classes))
 
 
+def test_classes_of_other_dtypes():
+    boxes, scores, classes = crowd(1500, 4)
+    expected = greedy(boxes, scores, 0.4, classes)
+    for given in (rl.tensor(classes) / 2, rl.tensor(classes).to(rl.uint8)):
+        found = ops.batched_nms(rl.tensor(boxes), rl.tensor(scores), given, 0.4)
+        np.testing.assert_array_equal(found.numpy(), expected)
+
+
 def test_later_boxes_in_many_parts(monkeypatch):
+    monkeypatch.setattr(_suppression, "_stay", by_blocks)
     monkeypatch.setattr(_suppression, "BLOCK", 7)
     monkeypatch.setattr(_suppression, "LATER", 5)
     boxes, scores, classes = crowd(200, 3)
@@ -67,6 +89,7 @@ def test_later_boxes_in_many_parts(monkeypatch):
     np.testing.assert_array_equal(kept.numpy(), greedy(boxes, scores, 0.4, classes))
 
 
+@pytest.mark.usefixtures("way")
 def test_a_chain_in_which_each_box_overlaps_the_next():
     start = rl.arange(300.0)
     boxes = rl.stack((start, rl.zeros(300), start + 3, rl.ones(300)), 1)
@@ -84,6 +107,7 @@ def test_a_ratio_next_to_the_threshold(threshold):
         assert (ratio > np.float32(limit)) == (float(ratio) > threshold)
 
 
+@pytest.mark.usefixtures("way")
 def test_boxes_without_area_stay():
     boxes = rl.tensor([[1.0, 1.0, 1.0, 1.0]] * 3)
     assert ops.nms(boxes, rl.tensor([0.1, 0.3, 0.2]), 0.5).tolist() == [1, 2, 0]

@@ -72,6 +72,15 @@ def equal(result, expected):
     return result == expected
 
 
+def test_first_parameters_by_name():
+    """`inpt`, and of `jpeg` alone `image`, as torchvision calls them."""
+    image = tv_tensors.Image(rl.randint(0, 256, (3, 8, 8), dtype=rl.uint8))
+    assert rl.equal(F.jpeg(image=image, quality=40), F.jpeg(image, 40))
+    assert rl.equal(F.invert(inpt=image), F.invert(image))
+    with pytest.raises(TypeError):
+        F.invert(image=image)
+
+
 class Depth(tv_tensors.TVTensor):
     """A class of one's own."""
 

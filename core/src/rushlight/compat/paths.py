@@ -66,7 +66,9 @@ OTHER_NAMES = {
     "torchvision.models.optical_flow._utils": "rushlight_vision.models.optical_flow._utils",
     "torchvision.models.segmentation._utils": "rushlight_vision.models.segmentation._utils",
     "torchvision.ops._utils": "rushlight_vision.ops._utils",
+    "torchvision.transforms._functional_video": "rushlight_vision.transforms._functional_video",
     "torchvision.transforms._presets": "rushlight_vision.transforms._presets",
+    "torchvision.transforms._transforms_video": "rushlight_vision.transforms._transforms_video",
 }
 # Rushlight's own names that mean nothing, or something else, in PyTorch: modules, then values.
 OWN_MODULES = frozenset(

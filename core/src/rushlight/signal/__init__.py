@@ -1,16 +1,18 @@
 """Signal processing: window functions, filters with feedback, alignment of sequences, steps of beam
-searches."""
+searches, suppression of detections."""
 
 from rushlight.ops.losses.aligned_sequences import ctc_alignment, transducer_loss
 from rushlight.signal import windows
 from rushlight.signal.beam_search import Followers, PrefixTree, best_rows
 from rushlight.signal.filters import recursive_filter, varying_feedback
+from rushlight.signal.suppression import non_maximum_suppression
 
 __all__ = [
     "Followers",
     "PrefixTree",
     "best_rows",
     "ctc_alignment",
+    "non_maximum_suppression",
     "recursive_filter",
     "transducer_loss",
     "varying_feedback",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rushlight.utils.download import DownloadError, fetch
 from rushlight_vision.datasets import integrity
+from rushlight_vision.datasets._unpacking import named
 from rushlight_vision.datasets.integrity import BLOCK, Location
 
 __all__ = ["DownloadError", "download_url", "fetch", "unpack_gzip"]
@@ -58,4 +59,7 @@ def unpack_gzip(source: Location, target: Location, md5: str | None = None) -> N
     except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
         part.unlink(missing_ok=True)
         raise ValueError(f"{source} is truncated or altered: {error}") from None
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise named(error, source, part) from None
     os.replace(part, target)

@@ -9,6 +9,7 @@ from typing import Any
 
 from PIL import Image, UnidentifiedImageError
 
+from rushlight_vision._image_errors import DAMAGE, said_of
 from rushlight_vision.datasets.vision import VisionDataset
 
 IMG_EXTENSIONS = (
@@ -101,10 +102,10 @@ def open_image(path: Location, mode: str | None = None) -> Image.Image:
         raise ValueError(f"{path} is not an image that Pillow can read ({size} bytes)") from None
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} does not exist") from None
-    except (OSError, SyntaxError, EOFError) as error:
+    except DAMAGE as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk's own trouble names the path
-        raise ValueError(f"{path} is a damaged image: {error}") from None
+        raise ValueError(said_of(os.fspath(path), error)) from None
 
 
 def pil_loader(path: Location) -> Image.Image:

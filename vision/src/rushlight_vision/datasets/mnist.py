@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import rushlight as rl
 from rushlight_vision.datasets._emnist import EMNIST, QMNIST
 from rushlight_vision.datasets._mnist import MNIST
+from rushlight_vision.datasets.idx import read_idx
+from rushlight_vision.datasets.integrity import Location
 
 __all__ = ["EMNIST", "KMNIST", "MNIST", "QMNIST", "FashionMNIST"]
 
@@ -50,3 +53,26 @@ class KMNIST(MNIST):
     ]
     contents: dict[str, str] = {}
     classes = ["o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"]
+
+
+def _bytes_of(path: Location, dimensions: int) -> rl.Tensor:
+    found = read_idx(path)
+    if found.dtype is not rl.uint8:
+        raise TypeError(f"{path}: expected values of uint8, got {found.dtype}")
+    if found.ndim != dimensions:
+        raise ValueError(f"{path}: expected {dimensions} dimensions, got {found.ndim}")
+    return found
+
+
+def read_image_file(path: Location) -> rl.Tensor:
+    """The pictures (N, H, W), uint8, in a file of MNIST's format.
+
+    Raises TypeError for values of another dtype, ValueError for other dimensions and for a file
+    that is damaged; both name the file.
+    """
+    return _bytes_of(path, 3)
+
+
+def read_label_file(path: Location) -> rl.Tensor:
+    """The labels (N,), int64, in a file of MNIST's format; errors as of :func:`read_image_file`."""
+    return _bytes_of(path, 1).long()

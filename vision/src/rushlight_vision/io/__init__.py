@@ -22,6 +22,7 @@ from rushlight_vision.io.image import (
     write_jpeg,
     write_png,
 )
+from rushlight_vision.io.video_metadata import Timebase, VideoMetaData
 
 if TYPE_CHECKING:
     from rushlight_vision.io.video import read_video, read_video_timestamps, write_video
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ImageReadMode",
+    "Timebase",
+    "VideoMetaData",
     "VideoReader",
     "decode_avif",
     "decode_gif",

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from PIL import Image, ImageOps, ImageSequence, UnidentifiedImageError
 
 import rushlight as rl
+from rushlight_vision._image_errors import DAMAGE, said_of
 from rushlight_vision.io import sixteen_bits
 from rushlight_vision.transforms.functional import pil_to_tensor, to_pil_image
 
@@ -53,12 +54,23 @@ def _read_mode(mode: ImageReadMode | str) -> ImageReadMode:
 def _frames(image: Image.Image, mode: ImageReadMode) -> rl.Tensor:
     """A GIF's only frame (C, H, W), or all of them (N, C, H, W); RGB for `UNCHANGED`."""
     wanted = PILLOW_MODES.get(mode, "RGB")
+    _check_film(image)
     frames = []
     for frame in ImageSequence.Iterator(image):
         if wanted not in ("RGB", "RGBA"):
             frame = frame.convert("RGB")
         frames.append(pil_to_tensor(frame.convert(wanted)))
     return frames[0] if len(frames) == 1 else rl.stack(frames)
+
+
+def _check_film(image: Image.Image) -> None:
+    """Pillow looks at the size of one frame; a small file may have thousands of large ones."""
+    count, limit = getattr(image, "n_frames", 1), Image.MAX_IMAGE_PIXELS
+    if limit is not None and count * image.width * image.height > 2 * limit:
+        raise Image.DecompressionBombError(
+            f"{count} frames of {image.width} x {image.height} pixels exceed the limit of "
+            f"{2 * limit} pixels"
+        )
 
 
 def _tensor(image: Image.Image, mode: ImageReadMode, upright: bool) -> rl.Tensor:
@@ -93,10 +105,8 @@ def _decode(data: bytes, name: str, mode: ImageReadMode | str, upright: bool) ->
             return _tensor(image, chosen, upright)
     except UnidentifiedImageError:
         raise RuntimeError(f"{name} is not an image that Pillow can read") from None
-    except (OSError, SyntaxError, EOFError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise RuntimeError(f"{name} is a damaged image: {error}") from None
+    except DAMAGE as error:
+        raise RuntimeError(said_of(name, error)) from None
 
 
 def read_file(path: Location) -> rl.Tensor:
@@ -106,8 +116,15 @@ def read_file(path: Location) -> rl.Tensor:
 
 
 def write_file(filename: Location, data: rl.Tensor) -> None:
-    """Write a uint8 tensor of one dimension as the bytes of a file."""
-    Path(filename).write_bytes(_bytes(data, "write_file"))
+    """Write a uint8 tensor of one dimension as the bytes of a file.
+
+    Raises `OSError` with the file's name, also where the disk is full.
+    """
+    content = _bytes(data, "write_file")
+    try:
+        Path(filename).write_bytes(content)
+    except OSError as error:  # what fails after the file is opened has no name
+        raise OSError(error.errno, error.strerror, os.fspath(filename)) from None
 
 
 def _bytes(data: Any, name: str) -> bytes:
@@ -130,7 +147,8 @@ def decode_image(
     `mode` says which channels; `UNCHANGED` takes those of the file: four for CMYK (in a JPEG as
     the file holds them, commonly 255 for no ink), RGB for a GIF or a palette.
 
-    Raises `FileNotFoundError`, or `RuntimeError` naming the file if it holds no image.
+    Raises `FileNotFoundError`, or `RuntimeError` naming the file if it holds no image, a damaged
+    one, or one with more than twice `PIL.Image.MAX_IMAGE_PIXELS` pixels in all its frames.
     """
     if isinstance(input, (str, os.PathLike)):
         name = os.fspath(input)
@@ -146,15 +164,18 @@ def _decode_one(
     upright: bool = False,
 ) -> rl.Tensor:
     """An image that must be of one format."""
-    data = _bytes(input, f"decode_{format.lower()}")
+    function = "decode_heic" if format == "HEIF" else f"decode_{format.lower()}"
+    data = _bytes(input, function)
     name = f"the tensor of {len(data)} bytes"
     try:
         with Image.open(BytesIO(data)) as image:
             found = "JPEG" if image.format == "MPO" else image.format
     except UnidentifiedImageError:
         raise RuntimeError(f"{name} is not an image that Pillow can read") from None
+    except DAMAGE as error:
+        raise RuntimeError(said_of(name, error)) from None
     if found != format:
-        raise RuntimeError(f"decode_{format.lower()}: {name} is a file of the format {found}")
+        raise RuntimeError(f"{function}: {name} is a file of the format {found}")
     return _decode(data, name, mode, upright)
 
 

@@ -1,8 +1,8 @@
 """Greedy suppression of boxes that overlap a better one.
 
-Boxes come sorted, best first. Blocks of them are decided one after the other: first among
-themselves, then the kept ones against all later boxes that are still there. Every step works on a
-matrix of pairs.
+Boxes come sorted, best first. On the CPU a kernel decides them one by one. Elsewhere blocks of them
+are decided one after the other: first among themselves, then the kept ones against all later boxes
+that are still there. Every step works on a matrix of pairs.
 """
 
 from __future__ import annotations
@@ -89,10 +89,19 @@ def kept_boxes(
     """Indices of the boxes that stay, best first; boxes of different groups do not compete."""
     order = scores.sort(stable=True, descending=True)[1]
     if groups is None:
-        return order[Suppression(boxes[order], None, threshold).run()]
-    grouped = groups[order].sort(stable=True)[1]
+        return order[_stay(boxes[order], None, threshold)]
+    sorted_groups, grouped = groups[order].sort(stable=True)
     chosen = order[grouped]
-    stays = Suppression(boxes[chosen], groups[chosen], threshold).run()
+    stays = _stay(boxes[chosen], sorted_groups, threshold)
     alive = rl.zeros_like(stays)
     alive[grouped] = stays
     return order[alive]
+
+
+def _stay(boxes: rl.Tensor, groups: rl.Tensor | None, threshold: float) -> rl.Tensor:
+    """Which boxes stay (N,), best first within the sorted groups (N,)."""
+    if boxes.device.type != "cpu":
+        return Suppression(boxes, groups, threshold).run()
+    if groups is not None and groups.is_floating_point():
+        groups = rl.searchsorted(groups, groups)  # a whole number for each class
+    return rl.signal.non_maximum_suppression(boxes, threshold, groups)

@@ -8,6 +8,7 @@ from typing import Any
 
 import rushlight as rl
 from rushlight import nn
+from rushlight.nn.functional import interpolate as interpolate  # programs import it from here
 
 Layer = Callable[..., nn.Module]
 Size = int | tuple[int, ...]

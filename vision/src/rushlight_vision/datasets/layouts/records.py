@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from PIL import Image, UnidentifiedImageError
 
+from rushlight_vision._image_errors import DAMAGE
 from rushlight_vision.datasets.folder import is_image_file, open_image
 
 # How the folders and lists of splits are called, in small letters.
@@ -83,7 +84,7 @@ class Checker:
             self.wrong(file or image, record, f"picture {image} is missing")
         except UnidentifiedImageError:
             self.wrong(image, "", f"no image that Pillow can read ({image.stat().st_size} bytes)")
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        except DAMAGE as error:
             self.wrong(image, "", f"damaged image: {error}")
         return None
 

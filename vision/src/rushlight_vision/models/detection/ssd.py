@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import OrderedDict
 from typing import Any
@@ -237,13 +238,12 @@ class SSD(OneStage):
     ) -> Target:
         boxes = self.box_coder.decode_single(offsets, anchors)
         boxes = ops.clip_boxes_to_image(boxes, shape)
-        rows = []
-        for label, column in enumerate(scores.unbind(1)[1:], 1):
-            found = rl.where(column > self.score_thresh)[0]
-            column = column[found]
-            best, order = column.topk(_utils._topk_min(column, self.topk_candidates, 0))
-            rows.append((boxes[found[order]], best, rl.full_like(order, label)))
-        return self.suppressed(*(rl.cat(list(column)) for column in zip(*rows, strict=True)))
+        columns = scores.t()[1:]  # of each class but the background
+        columns = rl.where(columns > self.score_thresh, columns, -math.inf)
+        best, order = columns.topk(_utils._topk_min(columns, self.topk_candidates, 1))
+        found = best > self.score_thresh
+        labels = rl.arange(1, scores.shape[1], device=scores.device)[:, None].expand_as(order)
+        return self.suppressed(boxes[order[found]], best[found], labels[found])
 
     def compute_losses(
         self, targets: Any, outputs: Any, anchors: Tensors, features: Tensors

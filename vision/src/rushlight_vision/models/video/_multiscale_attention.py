@@ -215,11 +215,13 @@ class MultiscaleAttention(nn.Module):
         k, size_k = (k, thw) if self.pool_k is None else self.pool_k(k, thw)
         v = v if self.pool_v is None else self.pool_v(v, thw)[0]
         q, size = (q, thw) if self.pool_q is None else self.pool_q(q, thw)
-        scores = rl.matmul(self.scaler * q, k.transpose(2, 3))
-        tables = (self.rel_pos_h, self.rel_pos_w, self.rel_pos_t)
-        if self.rel_pos_h is not None:
+        if self.rel_pos_h is None:  # the scores need not exist all at once
+            x = F.scaled_dot_product_attention(q, k, v, scale=self.scaler)
+        else:
+            scores = rl.matmul(self.scaler * q, k.transpose(2, 3))
+            tables = (self.rel_pos_h, self.rel_pos_w, self.rel_pos_t)
             scores = _add_rel_pos(scores, q, size, size_k, *tables)  # type: ignore[arg-type]
-        x = rl.matmul(scores.softmax(dim=-1), v)
+            x = rl.matmul(scores.softmax(dim=-1), v)
         if self.residual_pool:
             x = _add_shortcut(x, q, self.residual_with_cls_embed)
         return self.project(x.transpose(1, 2).reshape(n, -1, self.output_dim)), size

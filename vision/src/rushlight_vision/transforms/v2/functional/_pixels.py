@@ -159,7 +159,7 @@ gaussian_noise, gaussian_noise_image, gaussian_noise_video = pixel_family(
     "gaussian_noise", _gaussian_noise, "Normal noise added; `clip` keeps values in range."
 )
 jpeg, jpeg_image, jpeg_video = pixel_family(
-    "jpeg", _jpeg, "Encoded as JPEG of a quality 1 ... 100 and decoded."
+    "jpeg", _jpeg, "Encoded as JPEG of a quality 1 ... 100 and decoded.", first="image"
 )
 erase, erase_image, erase_video = pixel_family(
     "erase", _erase, "`v` written over `h` x `w` pixels from row i and column j on."

@@ -105,13 +105,14 @@ def first_named(function: Kernel, name: str, public: str, doc: str) -> Kernel:
     return _described(call, function, name, rl.Tensor)
 
 
-def dispatcher(name: str, model: Kernel, doc: str) -> Kernel:
-    """A functional with the parameters of `model` that asks the registry for a kernel."""
+def dispatcher(name: str, model: Kernel, doc: str, first: str = "inpt") -> Kernel:
+    """A functional with the parameters of `model`, the first one called `first`, that asks the
+    registry for a kernel."""
 
     def functional(inpt: Any, *args: Any, **options: Any) -> Any:
         return kernel_of(call, type(inpt))(inpt, *args, **options)
 
-    call = _described(first_named(functional, "inpt", name, doc), model, "inpt", INPUT)
+    call = _described(first_named(functional, first, name, doc), model, first, INPUT)
     KERNELS[call] = {}
     return call
 
@@ -152,10 +153,12 @@ def by_name(functional: Kernel, kernel: Kernel, rewrap: bool = True) -> Kernel:
 PICTURE = PIL.Image.Image
 
 
-def pixel_family(name: str, function: Kernel, doc: str, video: bool = True) -> tuple[Kernel, ...]:
+def pixel_family(
+    name: str, function: Kernel, doc: str, video: bool = True, first: str = "inpt"
+) -> tuple[Kernel, ...]:
     """The functional `name` and its kernels `name_image` and, with `video`, `name_video`, all made
-    of one function of PIL images and tensors."""
-    functional = dispatcher(name, function, doc)
+    of one function of PIL images and tensors. `first`: the functional's first parameter."""
+    functional = dispatcher(name, function, doc, first)
     image = first_named(function, "image", f"{name}_image", f"`{name}` of image tensors.")
     kernels = KERNELS[functional]
     kernels[PICTURE] = kernels[rl.Tensor] = function
