@@ -19,6 +19,10 @@ _NARROWER = frozenset((
     "rushlight.optim.lr_scheduler.composed.ChainedScheduler.step",
     "rushlight.optim.lr_scheduler.composed.SequentialLR.step",
     "rushlight.distributions.constraints._DependentProperty.__call__",
+    "rushlight.export.decomp_utils.CustomDecompTable.update",
+    "rushlight.masked.maskedtensor.core.MaskedTensor.to_dense",
+    "rushlight.masked.maskedtensor.core.MaskedTensor.to_sparse",
+    "rushlight.masked.maskedtensor.core.MaskedTensor.to_sparse_csr",
 ))  # fmt: skip
 # Bases that say more than those at run time.
 _BASES = {"Size": (tuple[int, ...],)}

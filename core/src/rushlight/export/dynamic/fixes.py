@@ -28,7 +28,8 @@ def dim_text(name, low, high) -> str:
 
 def fixes(captures, declaration: Declaration, names) -> list[str]:
     """A line or two for each size, of those that the user named, that cannot differ by itself."""
-    lines, settled = [], set()
+    lines: list[str] = []
+    settled: set[str] = set()
     free = declaration.free
     for name in names:
         if name in settled or free[name].inferred:

@@ -73,7 +73,7 @@ class MaskedTensor(Tensor):
         )
     """
 
-    def __new__(cls, data, mask, requires_grad=False):
+    def __new__(cls, data: Tensor, mask: Tensor, requires_grad: bool = False):
         """The wrapper, without parts; ``__init__`` gives it these."""
         _check_plain("data", data)
         _check_plain("mask", mask)
@@ -86,7 +86,7 @@ class MaskedTensor(Tensor):
             )
         return cls._wrapper(data, requires_grad)
 
-    def __init__(self, data, mask, requires_grad=False):
+    def __init__(self, data: Tensor, mask: Tensor, requires_grad: bool = False):
         if data.layout is not mask.layout:
             raise TypeError("data and mask must have the same layout.")
         data, mask = data.detach(), mask.detach()
@@ -183,7 +183,7 @@ class MaskedTensor(Tensor):
         dense = self if self.layout is strided else self.to_dense()
         return dense.get_data().masked_fill(~dense.get_mask(), value)
 
-    def to_dense(self, dtype=None):
+    def to_dense(self, dtype=None) -> MaskedTensor:
         """The masked tensor with dense data and mask, optionally in another dtype.
 
         >>> x = rushlight.tensor([0.0, 2.0])
@@ -193,7 +193,7 @@ class MaskedTensor(Tensor):
         dense = self._in_layout(strided)
         return dense if dtype is None else dense.to(dtype)
 
-    def to_sparse(self, *, layout=sparse_coo):
+    def to_sparse(self, *, layout=sparse_coo) -> MaskedTensor:
         """The masked tensor with sparse data and mask, which hold the elements that count.
 
         Args:
@@ -209,11 +209,11 @@ class MaskedTensor(Tensor):
             )
         return self._in_layout(layout)
 
-    def to_sparse_coo(self):
+    def to_sparse_coo(self) -> MaskedTensor:
         """The masked tensor with data and mask as sparse COO tensors; see :meth:`to_sparse`."""
         return self._in_layout(sparse_coo)
 
-    def to_sparse_csr(self):
+    def to_sparse_csr(self) -> MaskedTensor:
         """The masked tensor with data and mask as sparse CSR tensors; see :meth:`to_sparse`.
 
         Raises ValueError unless it is a matrix.
@@ -236,7 +236,7 @@ class MaskedTensor(Tensor):
         return self._masked_data.layout
 
     @property
-    def is_sparse(self) -> bool:
+    def is_sparse(self) -> bool:  # type: ignore[override]
         """Whether data and mask are sparse, in either layout."""
         return self.layout is not strided
 
@@ -253,7 +253,7 @@ class MaskedTensor(Tensor):
         """Whether data and mask are sparse COO tensors."""
         return self.layout is sparse_coo
 
-    def is_sparse_csr(self) -> bool:
+    def is_sparse_csr(self) -> bool:  # type: ignore[override]
         """Whether data and mask are sparse CSR tensors."""
         return self.layout is sparse_csr
 
