@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 REASONS = {
     "arguments": "a declaration is written for Python: names, kinds of numbers, order, aliases",
     "defaults": "the same arguments, whose defaults are written in another way",
-    "names of results": "declarations give results no names, or do not say that one is the input",
+    "names of results": "a result that is a view here",
     "results": "a declaration gives another number of results",
 }
 RECORD = Path(__file__).parent / "recorded" / "aten_schemas.json"

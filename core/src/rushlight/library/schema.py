@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rushlight import devices, dtypes
+from rushlight.tensor.results import NAMED
 from rushlight.tensor.tensor import Tensor
 
 REQUIRED = inspect.Parameter.empty
@@ -98,12 +99,14 @@ class Argument:
 
 @dataclass(frozen=True)
 class Schema:
-    """Name, arguments and returned types of an operator."""
+    """Name, arguments and returned types of an operator; names of several results, if any has
+    one."""
 
     name: str
     arguments: tuple[Argument, ...]
     returns: tuple[str, ...]
     overload: str = ""
+    result_names: tuple[str, ...] = ()
 
     @property
     def overload_name(self) -> str:
@@ -122,11 +125,18 @@ class Schema:
                 words.append("*")
                 starred = True
             words.append(str(argument))
-        returns = ", ".join(self.returns)
-        if len(self.returns) != 1:
+        several, names = len(self.returns) != 1, self._names()
+        returns = ", ".join(f"{r} {n}".rstrip() for r, n in zip(self.returns, names, strict=True))
+        if several:
             returns = f"({returns})"
         name = self.name + ("." + self.overload if self.overload else "")
         return f"{name}({', '.join(words)}) -> {returns}"
+
+    def _names(self):
+        """What the results are called, the empty text for those without a name."""
+        fields = getattr(NAMED.get(self.name.removeprefix("aten::")), "_fields", ())
+        known = self.result_names or fields
+        return known if len(known) == len(self.returns) > 1 else ("",) * len(self.returns)
 
     def bind(self, args, kwargs):
         """Values of all arguments in order, defaults filled in; RuntimeError where they do not
@@ -218,9 +228,11 @@ def parse(text: str, namespace: str = "") -> Schema:
             continue
         arguments.append(_argument(word, keyword_only, text))
     returned = returned[1:-1] if returned.startswith("(") else returned
-    returns = tuple(r.split(" ")[0] for r in _split(returned))
+    results = [r.partition(" ") for r in _split(returned)]
+    names = tuple(label for _, _, label in results) if any(r[2] for r in results) else ()
     name = name if "::" in name or not namespace else f"{namespace}::{name}"
-    return Schema(name, tuple(arguments), returns, overload or "")
+    returns = tuple(kind for kind, _, _ in results)
+    return Schema(name, tuple(arguments), returns, overload or "", names)
 
 
 def _split(text):

@@ -172,7 +172,7 @@ def check_dtypes(name, input, *vectors):
 @in_aten(
     "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, "
     "Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> "
-    "(Tensor, Tensor, Tensor, Tensor, Tensor)"
+    "(Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)"
 )
 @overridable(as_given=True)
 def _native_batch_norm_legit_functional(
