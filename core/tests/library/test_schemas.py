@@ -68,7 +68,7 @@ def test_inference(number):
     written = ("y",) if number in (0, 2) else ()
     found = library.infer_schema(annotated(rushlight)[number], mutates_args=written)
     assert found == INFERRED[number]
-    assert str(parse("f" + found)) == "f" + found
+    assert parse("f" + found).written(repr) == "f" + found
 
 
 @pytest.mark.parametrize("number", [0, 1, 3])
@@ -109,6 +109,16 @@ def _star(*x: int) -> int: ...
 def test_inference_refuses(function, message):
     with pytest.raises(ValueError, match=message):
         library.infer_schema(function, mutates_args=())
+
+
+def test_schemas_are_printed_as_by_pytorch():
+    torch = pytest.importorskip("torch")
+    text = (
+        "f(Tensor(a) x, float a=1.0, Scalar b=2, Scalar c=2.5, int[1] k=1, int[2] m=1, "
+        "float e=1e-05, float i=0.1) -> (Tensor(a)[] parts, Tensor rest)"
+    )
+    assert str(parse(text)) == str(torch._C.parse_schema(text.replace("(a) x", "(a -> *) x")))
+    assert str(parse(str(parse(text)))) == str(parse(text))
 
 
 def test_parsing():

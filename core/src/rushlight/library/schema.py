@@ -45,7 +45,7 @@ _TYPES = {*_PYTHON, "Device", "Dimname", "Generator", "Layout", "MemoryFormat", 
           "Storage", "Stream", "complex"}  # fmt: skip
 _LISTED = {"Tensor", "Tensor?", "SymInt", "float", "bool", "Scalar"}
 _ARGUMENT = re.compile(
-    r"(?P<type>\w+)(\((?P<alias>\w+!?)\))?(?P<rest>(\?|\[\d*\])*)"
+    r"(?P<type>\w+)(\((?P<alias>\w+!?)( -> \*)?\))?(?P<rest>(\?|\[\d*\])*)"
     r" +(?P<name>\w+)(=(?P<default>.*))?$"
 )
 
@@ -86,15 +86,32 @@ class Argument:
         return self.type == "Tensor" and "[" in self.shape
 
     def __str__(self):
+        return self.written(_as_pytorch)
+
+    def written(self, number):
+        """The argument as text; ``number(value)`` is that of a float."""
         text = self.type + (f"({self.alias})" if self.alias else "") + self.shape
         if self.default is REQUIRED:
             return f"{text} {self.name}"
+        return f"{text} {self.name}={self._default(number)}"
+
+    def _default(self, number):
         value = self.default
         if isinstance(value, str | devices.device):
-            shown = f'"{value}"'
-        else:
-            shown = str(value).rpartition(".")[2] if isinstance(value, dtypes.dtype) else str(value)
-        return f"{text} {self.name}={shown}"
+            return f'"{value}"'
+        if isinstance(value, dtypes.dtype):
+            return str(value).rpartition(".")[2]
+        if isinstance(value, float):
+            return number(value)
+        if self.shape == "[1]" and isinstance(value, int):
+            return f"[{value}]"
+        return str(list(value) if isinstance(value, tuple) else value)
+
+
+def _as_pytorch(value):
+    """A float with all its digits, and a point."""
+    text = format(value, ".17g")
+    return text if re.search("[.en]", text) else text + "."
 
 
 @dataclass(frozen=True)
@@ -119,12 +136,17 @@ class Schema:
         return any(a.is_write for a in self.arguments)
 
     def __str__(self):
+        return self.written(_as_pytorch)
+
+    def written(self, number):
+        """The schema as text; ``number(value)`` is that of a float among the defaults."""
         words, starred = [], False
         for argument in self.arguments:
             if argument.keyword_only and not starred:
                 words.append("*")
                 starred = True
-            words.append(str(argument))
+            words.append(argument.written(number))
+        words = [_of_several(w) if "(a)[]" in "".join(self.returns) else w for w in words]
         several, names = len(self.returns) != 1, self._names()
         returns = ", ".join(f"{r} {n}".rstrip() for r, n in zip(self.returns, names, strict=True))
         if several:
@@ -209,6 +231,11 @@ class Schema:
             f"instead found type '{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}"
             f"\nDeclaration: {self}"
         )
+
+
+def _of_several(text):
+    """An argument of which several results are views."""
+    return text.replace("Tensor(a) ", "Tensor(a -> *) ")
 
 
 # ------------------------------------------------------------------------------------------ parsing
@@ -334,7 +361,7 @@ def infer_schema(
     returns = _returns(hints["return"])
     if returns is None:
         refuse(f"Return has unsupported type {signature.return_annotation}.")
-    return str(Schema(op_name or "", tuple(arguments), returns))
+    return Schema(op_name or "", tuple(arguments), returns).written(repr)
 
 
 def _may_be_default(value):
