@@ -22,7 +22,7 @@ from rushlight.fx.experimental.inner_graphs import HigherOrder, holding
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.interpreter import Interpreter
-from rushlight.library.operators import lookup
+from rushlight.library.operators import Operator, lookup
 from rushlight.ops._transforms.wrappers import replace
 from rushlight.ops.creation.tensors import empty
 from rushlight.tensor.dispatch import stack
@@ -104,12 +104,26 @@ class _Run(Interpreter):
         if isinstance(target, HigherOrder):
             args = replace(args, lambda tensor: _below(tensor, self.level))
             return target.again(self.recorder, args, _functional)
+        if isinstance(target, Operator):
+            return self._operator(target, args, kwargs)
         aten = lookup("aten")
         if target is aten.sym_size.int:
             return _below(args[0], self.level).shape[args[1]]
         if target is aten.item.default:
             return _below(args[0], self.level).item()
         return super().call_function(target, args, kwargs)
+
+    def _operator(self, target, args, kwargs):
+        """A call of an operator of a namespace, whose results share no memory with others."""
+        if target._schema.is_mutable:
+            raise NotImplementedError(
+                f"run_decompositions(): {target} writes to its arguments, for which a program "
+                "without writes has no node: let it return the new values"
+            )
+        args, kwargs = (
+            replace(v, lambda t: _below(t, self.level)) for v in (args, list(kwargs.items()))
+        )
+        return target(*args, **dict(kwargs))
 
     def run_node(self, n):
         """The value of a node, as a tensor of the level."""

@@ -301,6 +301,8 @@ def _is_impure_function(function, kwargs):
         return True
     if getattr(function, "__module__", None) == "_operator":
         return function.__name__ in inplace_methods
+    if getattr(function, "_custom", False):  # an operator of a namespace
+        return function._schema.is_mutable
     return getattr(function, "variant", None) in ("inplace", "inplace_view")
 
 

@@ -14,6 +14,7 @@ from rushlight import devices, dtypes
 from rushlight.autograd.mode import no_grad
 from rushlight.library.recording import generated_function
 from rushlight.machine import np
+from rushlight.ops._transforms.capturing import captured_operator
 from rushlight.tensor.dispatch import STATE, asked, call_overrides, interpret, stack
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -27,13 +28,12 @@ class Operator:
 
     def __init__(self, schema, *, custom=False):
         self._schema, self._custom = schema, custom
-        self.__name__ = schema.name.split("::")[1]
-        self.__qualname__, self.__module__ = self.__name__, "rushlight.ops"
+        self.namespace, self.__name__ = schema.name.split("::")
+        self.__qualname__, self.__module__ = str(self), "rushlight.ops"
         self.kernels, self.fake, self.vmap, self.autocast = {}, None, None, {}
         self.backward = self.setup_context = self._function = None
         self.tags: list = []
         self.overrides = None  # a function under the key "Autograd" that records by itself
-        self.namespace = schema.name.split("::")[0]
 
     # ------------------------------------------------------------------ what it is
     def name(self) -> str:
@@ -77,7 +77,10 @@ class Operator:
         return self._function.call(values)
 
     def run(self, values):
-        """The kernel for the devices of the given tensors, nothing recorded here."""
+        """The kernel for the devices of the given tensors, nothing recorded here; in a captured
+        program a node instead."""
+        if self._is_whole() and _is_captured(values):
+            return captured_operator(self, values)
         kernel = self._kernel(values)
         if not self._custom:
             return self._split_call(kernel, values)
@@ -90,6 +93,11 @@ class Operator:
         self._schema.check_result(result)
         self._check_aliases(values, result)
         return result
+
+    def _is_whole(self):
+        """Whether programs have it as a node: its shapes are known without running its kernels."""
+        known = self._custom or self.fake is not None or "meta" in self.kernels
+        return known and COMPOSITE not in self.kernels
 
     def _split_call(self, function, values):
         """Keyword-only arguments go by name."""
@@ -144,6 +152,12 @@ class Operator:
                 continue
             return [_cast(v, dtype, kind) for v in values]
         return values
+
+
+def _is_captured(values):
+    """Whether a tensor belongs to a program that is being captured."""
+    levels = (getattr(t, "_level", None) for v in values for t in _tensors(v))
+    return any(level is not None and level.kind == "capture" and level.alive for level in levels)
 
 
 def _nothing(*args, **kwargs):

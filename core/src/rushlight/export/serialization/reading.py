@@ -33,7 +33,7 @@ from rushlight.fx.experimental.inner_graphs import holding
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.library.aten import AtenOverload
-from rushlight.library.operators import lookup
+from rushlight.library.operators import NAMESPACES, Operator, lookup
 from rushlight.ops.creation.tensors import empty
 from rushlight.utils import _pytree as pytree
 
@@ -271,15 +271,30 @@ def _input_name(kind, value, place):
 
 
 def _overload(target):
-    """The overload that a target names."""
-    found = re.fullmatch(r"torch\.ops\.aten\.(\w+)\.(\w+)", target)
+    """The overload that a target names: ATen's, or an operator that this process has defined."""
+    found = re.fullmatch(r"torch\.ops\.(\w+)\.(\w+)\.(\w+)", target)
     if found is None:
-        raise FormatError(f"a call of {target!r} cannot be read: only ATen's overloads can")
-    name = found[1] if found[1] not in _OPERATORS else "bitwise_" + _OPERATORS[found[1]]
-    overload = getattr(getattr(lookup("aten"), name, None), found[2], None)
-    if not isinstance(overload, AtenOverload):
+        raise FormatError(f"a call of {target!r} cannot be read: only operators' overloads can")
+    namespace, name, overload = found.groups()
+    if namespace != "aten":
+        return _defined(namespace, name, overload)
+    name = name if name not in _OPERATORS else "bitwise_" + _OPERATORS[name]
+    known = getattr(getattr(lookup("aten"), name, None), overload, None)
+    if not isinstance(known, AtenOverload):
         raise FormatError(f"{target} is not available")
-    return overload
+    return known
+
+
+def _defined(namespace, name, overload):
+    """An operator of another namespace; FormatError unless it is defined."""
+    packet = getattr(NAMESPACES.get(namespace), "_packets", {}).get(name)
+    known = packet.__dict__["_overloads"].get(overload) if packet is not None else None
+    if not isinstance(known, Operator):
+        raise FormatError(
+            f"the operator {namespace}::{name}.{overload} is not defined: define it, as by "
+            "library.custom_op, before the program is loaded"
+        )
+    return known
 
 
 def checked_structure(examples, program):

@@ -80,6 +80,10 @@ class Recorder(ValueSizes):
         ]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
 
+    def called(self, target, args, kwargs, result):
+        """The tensors of the program that an operator of a namespace gives."""
+        return self.record(Step(target, args, kwargs), result)
+
     def _part(self, node, i):
         return self.node("call_function", operator.getitem, (node, i), {})
 

@@ -211,6 +211,36 @@ def run(level, step, function, args, kwargs):
     return made
 
 
+def captured_operator(operator, values):
+    """Write down a call of an operator of a namespace with the values of all its arguments."""
+    level = next(x for x in reversed(stack.levels) if x.kind == "capture")
+    recorder, schema = level.recorder, operator._schema
+    given = list(zip(schema.arguments, values, strict=True))
+    kwargs = {a.name: v for a, v in given if a.keyword_only and not _is_default(a, v)}
+    given = [pair for pair in given if not pair[0].keyword_only]
+    while given and _is_default(*given[-1]):
+        given.pop()  # PyTorch's nodes leave out what is the default
+    args = tuple(value for _, value in given)
+    instead = recorder.decompositions.get(operator)
+    if instead is not None:
+        found = instead(*args, **kwargs)
+        if found is not NotImplemented:
+            return found
+    lowered = [_lowered(level, value) for value in values]
+    with level.outside():
+        result = operator.run(lowered)
+    return recorder.called(operator, args, kwargs, result)
+
+
+def _is_default(argument, value):
+    default = argument.default
+    return (
+        value is default
+        or type(value) in (bool, int, float, str)
+        and (type(value) is type(default) and value == default)
+    )
+
+
 def _lowered(level, value):
     if isinstance(value, Tensor):
         return level.lowered(value)
