@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import argparse
 import resource
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from fuzz_children import tried
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "audio" / "tests"))
@@ -40,22 +41,6 @@ def batch(begin: int, end: int, backend: str) -> None:
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     if most > MEMORY:
         print(f"cases {begin} to {end} ({backend}): {most >> 20} MB were held")
-
-
-def tried(begin: int, end: int, backend: str) -> list[str]:
-    """The faults of cases in a child; where it dies, of halves of them."""
-    command = [sys.executable, __file__, "--batch", str(begin), str(end), backend]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-        how = f"exit status {done.returncode}"
-    except subprocess.TimeoutExpired:
-        done, how = None, f"hangs for {SECONDS} s"
-    if done is not None and done.returncode == 0:
-        return done.stdout.splitlines()
-    if end - begin == 1:
-        return [f"case {begin} ({backend}): {how}"]
-    middle = (begin + end) // 2
-    return tried(begin, middle, backend) + tried(middle, end, backend)
 
 
 def sparse(path: Path, rate: int, seconds: int) -> int:
@@ -121,7 +106,7 @@ def main() -> int:
     share = options.cases // len(BACKENDS)
     for backend in BACKENDS:
         for begin in range(first, first + share, BATCH):
-            faults += tried(begin, min(begin + BATCH, first + share), backend)
+            faults += tried(__file__, begin, min(begin + BATCH, first + share), SECONDS, backend)
     print("\n".join(faults))
     print(
         f"fuzz_audio: {options.cases} damaged files, {len(faults)} faults, "

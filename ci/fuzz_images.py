@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import resource
-import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from pathlib import Path
+
+from fuzz_children import tried
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "vision" / "tests"))
@@ -48,22 +49,6 @@ def batch(begin: int, end: int) -> None:
         print(f"cases {begin} to {end}: {most >> 20} MB were held")
 
 
-def tried(begin: int, end: int) -> list[str]:
-    """The faults of cases in a child; where it dies, of halves of them."""
-    command = [sys.executable, __file__, "--batch", str(begin), str(end)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-        how = f"exit status {done.returncode}"
-    except subprocess.TimeoutExpired:
-        done, how = None, f"hangs for {SECONDS} s"
-    if done is not None and done.returncode == 0:
-        return done.stdout.splitlines()
-    if end - begin == 1:
-        return [f"case {begin}: {how}"]
-    middle = (begin + end) // 2
-    return tried(begin, middle) + tried(middle, end)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=50000)
@@ -81,7 +66,7 @@ def main() -> int:
     started, faults = time.monotonic(), []
     first = options.seed * options.cases
     for begin in range(first, first + options.cases, BATCH):
-        faults += tried(begin, min(begin + BATCH, first + options.cases))
+        faults += tried(__file__, begin, min(begin + BATCH, first + options.cases), SECONDS)
     print("\n".join(faults))
     print(
         f"fuzz_images: {options.cases} damaged files, {len(faults)} faults, "
