@@ -10,7 +10,7 @@ from rushlight import devices, dtypes
 from rushlight.machine import determinism, threads
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops.elementwise.comparison import where
-from rushlight.tensor.dispatch import captured_part, readable, stack
+from rushlight.tensor.dispatch import captured_part, innermost_capture, readable
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
@@ -310,23 +310,33 @@ def recorder_of(values: Sequence[Any]) -> Any:
     captured = _captured(values)
     if not captured or any(value._level.kind != "capture" for value in captured):
         return None
-    return next(x for x in reversed(stack.levels) if x.kind == "capture").recorder
+    return innermost_capture().recorder
 
 
 def _captured(values):
     return [v for v in values if isinstance(v, Tensor) and captured_part(v) is not None]
 
 
+class TransformedError(NotImplementedError):
+    """A function transform is between a program and what a node with graphs reads."""
+
+
+def check_plain(name: str, value: Tensor, but: tuple[str, ...] = ()) -> None:
+    """Raise TransformedError for a tensor that a transform of the program's own follows, of another
+    kind than those of `but`: it would not see what the node does."""
+    while (level := getattr(value, "_level", None)) is not None and level.kind != "capture":
+        if level.kind not in but:
+            raise TransformedError(
+                f"{name}() inside of func.{level.kind} cannot be captured: transform the captured "
+                "program instead, or write the choice with where"
+            )
+        value = value._inner
+
+
 def _refuse_gradients(name, values):
     """A node that is called with graphs has no gradient yet."""
     for value in _captured(values):
-        while value._level.kind != "capture":
-            if value._level.kind != "vmap":
-                raise NotImplementedError(
-                    f"{name}() inside of func.{value._level.kind} cannot be captured: transform "
-                    "the captured program instead, or write the choice with where"
-                )
-            value = value._inner
+        check_plain(name, value, but=("vmap",))
 
 
 def _control_flow():

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from rushlight.fx.experimental import slice_loops
-from rushlight.fx.experimental.inner_graphs import TransformedError
-from rushlight.inspection import recorder_of
+from rushlight.inspection import TransformedError, recorder_of
 from rushlight.ops.shape.joining import stack
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree

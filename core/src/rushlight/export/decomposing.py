@@ -25,7 +25,7 @@ from rushlight.fx.interpreter import Interpreter
 from rushlight.library.operators import Operator, lookup
 from rushlight.ops._transforms.wrappers import replace
 from rushlight.ops.creation.tensors import empty
-from rushlight.tensor.dispatch import stack
+from rushlight.tensor.dispatch import innermost_capture
 from rushlight.tensor.tensor import Tensor
 
 _MUTATIONS = {
@@ -147,7 +147,7 @@ def _functional(module):
     """A function of the tensors of a capture that runs a graph without writes."""
 
     def function(*values):
-        recorder = next(x for x in reversed(stack.levels) if x.kind == "capture").recorder
+        recorder = innermost_capture().recorder
         with FunctionalLevel() as level:
             given = [level.lifted(v) if isinstance(v, Tensor) else v for v in values]
             before = [getattr(v, "_inner", None) for v in given]

@@ -49,7 +49,9 @@ def _named(op, values):
     if "captured" in op.options or not op.options.get("in_aten", named):
         return None
     given = zip(op.names, values, op.defaults, strict=True)
-    return op.name, {name: value for name, value, default in given if not _is(value, default)}
+    return op.name, {
+        name: value for name, value, default in given if not is_default(value, default)
+    }
 
 
 def _of_function(function, args, kwargs):
@@ -98,7 +100,7 @@ def _bound(schema, given, numbers):
                 return None
             if not argument.keyword_only:
                 args.append(value)
-            elif not _is(value, argument.default):
+            elif not is_default(value, argument.default):
                 kwargs[argument.name] = value
     except DoesNotFitError:
         return None
@@ -108,7 +110,7 @@ def _bound(schema, given, numbers):
 
 
 def _trimmed(schema, args):
-    while args and _is(args[-1], _default(schema.arguments[len(args) - 1])):
+    while args and is_default(args[-1], _default(schema.arguments[len(args) - 1])):
         args.pop()
     return args
 
@@ -123,7 +125,7 @@ def _default(argument):
         return argument.default
 
 
-def _is(value, default):
+def is_default(value, default):
     """Whether a value is the default; tensors are not compared."""
     if value is default:
         return True

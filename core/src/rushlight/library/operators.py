@@ -79,7 +79,7 @@ class Operator:
     def run(self, values):
         """The kernel for the devices of the given tensors, nothing recorded here; in a captured
         program a node instead."""
-        if self._is_whole() and _is_captured(values):
+        if stack.levels and self._is_whole() and _is_captured(values):
             return captured_operator(self, values)
         kernel = self._kernel(values)
         if not self._custom:

@@ -146,7 +146,8 @@ class Schema:
                 words.append("*")
                 starred = True
             words.append(argument.written(number))
-        words = [_of_several(w) if "(a)[]" in "".join(self.returns) else w for w in words]
+        if any("(a)[]" in kind for kind in self.returns):  # several results are views
+            words = [word.replace("Tensor(a) ", "Tensor(a -> *) ") for word in words]
         several, names = len(self.returns) != 1, self._names()
         returns = ", ".join(f"{r} {n}".rstrip() for r, n in zip(self.returns, names, strict=True))
         if several:
@@ -231,11 +232,6 @@ class Schema:
             f"instead found type '{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}"
             f"\nDeclaration: {self}"
         )
-
-
-def _of_several(text):
-    """An argument of which several results are views."""
-    return text.replace("Tensor(a) ", "Tensor(a -> *) ")
 
 
 # ------------------------------------------------------------------------------------------ parsing

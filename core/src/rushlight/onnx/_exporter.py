@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import operator
-from operator import attrgetter
 
 import rushlight
 from rushlight.export.graph_signature import InputKind, OutputKind
@@ -100,7 +99,7 @@ class Exporter:
         if node.target is operator.getitem and isinstance(node.args[0], Node):
             self.values[node] = self._marked(self.value(node.args[0])[node.args[1]], node.meta)
         elif node.op == "get_attr":
-            found = attrgetter(node.target)(node.graph.owning_module)
+            found = operator.attrgetter(node.target)(node.graph.owning_module)
             if not isinstance(found, GraphModule):
                 found = self.builder.tensor(found, node.target)
             self.values[node] = found

@@ -281,11 +281,17 @@ def through_levels(function, values, args, kwargs):
     return NotImplemented
 
 
+def innermost_capture():
+    """The level of the program that this thread captures, of several the innermost; None where it
+    captures none."""
+    return next((x for x in reversed(stack.levels) if x.kind == "capture"), None)
+
+
 def captured(function, args, kwargs):
     """The result of a call that is a step of the program that this thread captures; NotImplemented
     where it captures none, or where a transform inside of it comes first. Callers look at
     ``STATE.levels`` first."""
-    level = next((x for x in reversed(stack.levels) if x.kind == "capture"), None)
+    level = innermost_capture()
     if level is None:
         return NotImplemented
     for value in (*args, *kwargs.values()):

@@ -11,6 +11,7 @@ from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
+from rushlight.inspection import TransformedError, check_plain
 from rushlight.nn.module import Module
 from rushlight.ops.creation.tensors import empty
 from rushlight.tensor.tensor import Tensor
@@ -64,10 +65,14 @@ def with_input(node, tensor):
     return [_placeholder(module.graph, tensor) for module in node.target.modules(node)]
 
 
+def _behind_inputs(graph):
+    """Inside, nodes are inserted behind the inputs of a graph."""
+    inputs = [node for node in graph.nodes if node.op == "placeholder"]
+    return graph.inserting_after(inputs[-1]) if inputs else graph.inserting_before()
+
+
 def _placeholder(graph, tensor):
-    last = [n for n in graph.nodes if n.op == "placeholder"]
-    where = graph.inserting_after(last[-1]) if last else graph.inserting_before()
-    with where:
+    with _behind_inputs(graph):
         made = graph.create_node("placeholder", tensor.name, (), {})
     made.meta |= {key: tensor.meta[key] for key in _DESCRIBED if key in tensor.meta}
     return made
@@ -90,21 +95,6 @@ class Part(NamedTuple):
 def key_of(tensor):
     """What tells the tensors of a program apart."""
     return getattr(tensor, "_fx_node", id(tensor))
-
-
-class TransformedError(NotImplementedError):
-    """A function transform is between a program and what one of its graphs reads."""
-
-
-def check_plain(tensor, name):
-    """Raise TransformedError for a tensor that a transform of the program's own follows, which
-    would not see what the node does."""
-    level = getattr(tensor, "_level", None)
-    if level is not None and level.kind != "capture":
-        raise TransformedError(
-            f"{name}() inside of func.{level.kind} cannot be captured: transform the captured "
-            "program instead, or write the choice with where"
-        )
 
 
 def traced(outer, name, function, operands, carried=False, differentiable=False):
@@ -136,7 +126,7 @@ class _Reader:
 
     def __call__(self, tensor):
         """The input for a tensor."""
-        check_plain(tensor, self.name)
+        check_plain(self.name, tensor)
         if self.differentiable and tensor.requires_grad and is_grad_enabled():
             raise TransformedError(f"{self.name}() of tensors that ask for gradients is no node")
         key = key_of(tensor)
@@ -147,9 +137,7 @@ class _Reader:
         return self.lifted[key][1]
 
     def _input(self, tensor):
-        graph = self.part.graph
-        last = [n for n in graph.nodes if n.op == "placeholder"]
-        with graph.inserting_after(last[-1]) if last else graph.inserting_before():
+        with _behind_inputs(self.part.graph):
             return self.part.placeholder(f"lifted_{len(self.lifted)}", tensor)[0]
 
 
@@ -173,9 +161,9 @@ def with_same_inputs(parts):
     return list(tensors.values())
 
 
-def holding(modules):
-    """A module with the graphs that the nodes of another name."""
-    root = Module()
+def holding(modules, root=None):
+    """A module, `root` or a new one, with the graphs that nodes name."""
+    root = Module() if root is None else root
     for name, module in modules.items():
         root.add_module(name, module)
     return root

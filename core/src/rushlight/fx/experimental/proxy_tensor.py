@@ -14,6 +14,7 @@ from rushlight import nn
 from rushlight.export.dynamic.symbolic_tracing import traced
 from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.experimental.decompositions import implicit
+from rushlight.fx.experimental.inner_graphs import holding
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import map_aggregate
@@ -108,8 +109,7 @@ class _Trace:
             result = map_aggregate(_plain(result), lambda v: _bare(v, level))
             recorder.node("output", "output", (result,), {})
         graph = recorder.graph
-        for name, module in recorder.modules.items():
-            self.root.add_module(name, module)
+        holding(recorder.modules, self.root)
         if any(not pytree_is_flat(arg) for arg in args):
             names = [n for n in _parameters(self.function, len(args))]
             graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, spec, None))

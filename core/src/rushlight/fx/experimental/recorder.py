@@ -13,7 +13,7 @@ from rushlight.fx.graph import Graph
 from rushlight.fx.locations import at_user_line, user_stack
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.fx.passes.shape_prop import _extract_tensor_metadata
-from rushlight.library.aten_calls import aten_call
+from rushlight.library.aten_calls import aten_call, is_default
 from rushlight.ops._transforms.capturing import Captured, CaptureLevel
 from rushlight.ops.indexing import captured_items  # noqa: F401 - binds items of Captured
 from rushlight.tensor.tensor import Tensor
@@ -65,6 +65,17 @@ class Recorder(ValueSizes):
             return None
         return Step(function, tuple(args), kwargs, getattr(function, "variant", None) is not None)
 
+    def operator_step(self, target, values):
+        """The step that a call of an operator of a namespace is; PyTorch's nodes leave out what is
+        the default."""
+        given = list(zip(target._schema.arguments, values, strict=True))
+        named = {a.name: v for a, v in given if a.keyword_only and not is_default(v, a.default)}
+        given = [pair for pair in given if not pair[0].keyword_only]
+        while given and is_default(given[-1][1], given[-1][0].default):
+            given.pop()
+        args = tuple(value for _, value in given)
+        return Step(target, args, named, decomposed=self.decompositions.get(target))
+
     def record(self, step, result):
         """The tensors of the program that a step gives: a node, and one for each of several
         results."""
@@ -79,10 +90,6 @@ class Recorder(ValueSizes):
             for i, r in enumerate(result)
         ]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
-
-    def called(self, target, args, kwargs, result):
-        """The tensors of the program that an operator of a namespace gives."""
-        return self.record(Step(target, args, kwargs), result)
 
     def _part(self, node, i):
         return self.node("call_function", operator.getitem, (node, i), {})

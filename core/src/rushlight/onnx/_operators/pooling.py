@@ -40,11 +40,8 @@ def _windows(x, kernel, strides, dilations, pads, ceil_mode, fill, beyond=None):
 def _settings(x, kernel_shape, strides, dilations, auto_pad, pads):
     rank = len(kernel_shape)
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
-    return (
-        strides,
-        dilations,
-        pads_of(auto_pad, pads, x.shape[2:], kernel_shape, strides, dilations),
-    )
+    pads = pads_of(auto_pad, pads, x.shape[2:], kernel_shape, strides, dilations)
+    return strides, dilations, pads
 
 
 def _lowest(x):

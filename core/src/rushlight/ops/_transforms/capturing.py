@@ -16,7 +16,7 @@ from rushlight.ops._table.value_sized import rule_of
 from rushlight.ops._transforms.wrapped_writes import RECORDING, gives_views, link_views
 from rushlight.ops._transforms.wrappers import Level, Wrapped, below, take_out, wrap, write_out
 from rushlight.ops.random.generators import get_rng_state, set_rng_state
-from rushlight.tensor.dispatch import stack
+from rushlight.tensor.dispatch import innermost_capture, stack
 from rushlight.tensor.shape import Size, wrap_dim
 from rushlight.tensor.tensor import Tensor, sized
 
@@ -213,32 +213,13 @@ def run(level, step, function, args, kwargs):
 
 def captured_operator(operator, values):
     """Write down a call of an operator of a namespace with the values of all its arguments."""
-    level = next(x for x in reversed(stack.levels) if x.kind == "capture")
-    recorder, schema = level.recorder, operator._schema
-    given = list(zip(schema.arguments, values, strict=True))
-    kwargs = {a.name: v for a, v in given if a.keyword_only and not _is_default(a, v)}
-    given = [pair for pair in given if not pair[0].keyword_only]
-    while given and _is_default(*given[-1]):
-        given.pop()  # PyTorch's nodes leave out what is the default
-    args = tuple(value for _, value in given)
-    instead = recorder.decompositions.get(operator)
-    if instead is not None:
-        found = instead(*args, **kwargs)
-        if found is not NotImplemented:
-            return found
-    lowered = [_lowered(level, value) for value in values]
-    with level.outside():
-        result = operator.run(lowered)
-    return recorder.called(operator, args, kwargs, result)
+    level = innermost_capture()
+    step = level.recorder.operator_step(operator, values)
 
+    def kernel(*args, **kwargs):
+        return operator.run(operator._schema.bind(args, kwargs))
 
-def _is_default(argument, value):
-    default = argument.default
-    return (
-        value is default
-        or type(value) in (bool, int, float, str)
-        and (type(value) is type(default) and value == default)
-    )
+    return run(level, step, kernel, step.args, step.kwargs)
 
 
 def _lowered(level, value):

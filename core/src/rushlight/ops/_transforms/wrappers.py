@@ -16,7 +16,7 @@ from rushlight import devices
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE
 from rushlight.machine.forking import MODES
-from rushlight.tensor.dispatch import PLAIN, STATE, stack
+from rushlight.tensor.dispatch import PLAIN, STATE, innermost_capture, stack
 from rushlight.tensor.tensor import Tensor
 
 _new = object.__new__
@@ -317,7 +317,7 @@ def dispatch(function, args, kwargs):
     found = wrappers_in((*args, *kwargs.values()))
     level = max((w._level for w in found), key=_depth)
     if level.kind == "capture" and level.alive:  # a part of a program may be captured on its own
-        level = next(x for x in reversed(stack.levels) if x.kind == "capture")
+        level = innermost_capture()
     if not level.alive:
         if level.kind == "vmap":
             raise RuntimeError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight.ops._table.aten import in_aten
 from rushlight.ops.creation import aten_forms as forms
-from rushlight.tensor.dispatch import captured, stack
+from rushlight.tensor.dispatch import captured, innermost_capture
 from rushlight.tensor.tensor import Tensor
 
 
@@ -45,7 +45,7 @@ def of_program(function, args, given):
 
 def constant(tensor, data, dtype, device):
     """What ``tensor(data)`` gives in a program that is captured; None where none is."""
-    level = next((x for x in reversed(stack.levels) if x.kind == "capture"), None)
+    level = innermost_capture()
     if level is None:
         return None
     with level.outside():
