@@ -127,3 +127,14 @@ def test_installed_lightning_is_not_shadowed(tmp_path):
         tmp_path,
     )
     assert printed.split() == ["2.13.0+rushlight", "True"]
+
+
+def test_what_several_processes_need_waits_for_them():
+    program = "import sys, lightning_lite; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = run.stdout.split()
+    assert "lightning_lite.trainer" in loaded
+    assert not [name for name in loaded if name.startswith("rushlight.distributed")]
+    assert "lightning_lite.strategies.fsdp" not in loaded

@@ -6,9 +6,9 @@ PyTorch's. Everything here is plain Python over NumPy and generated kernels.
 
 from math import e, inf, nan, pi
 
-from rushlight import autograd, cuda, nn, optim, utils
-from rushlight import directory as _directory
-from rushlight import refusals as _refusals
+from rushlight._loading import autograd, cuda, nn, optim, utils
+from rushlight._loading import directory as _directory
+from rushlight._loading import refusals as _refusals
 from rushlight._version import __version__
 from rushlight.autograd.anomaly import is_anomaly_enabled
 from rushlight.autograd.later import provide as _provide

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as rl
-import rushlight.distributed as dist
-from rushlight.distributed.nn import functional
 
 # Names of reductions, as the trainer's functions take them, that `ReduceOp` calls otherwise.
 _NAMES = {"mean": "avg", None: "sum"}
@@ -14,6 +12,7 @@ _NAMES = {"mean": "avg", None: "sum"}
 
 def reduced(tensor: Any, group: Any = None, reduce_op: str | None = "mean") -> Any:
     """The mean, sum, min, max or product over all processes of a tensor, on each of them."""
+    dist = rl.distributed
     if not dist.is_initialized():
         return tensor
     name = _NAMES.get(reduce_op, reduce_op)
@@ -29,11 +28,13 @@ def reduced(tensor: Any, group: Any = None, reduce_op: str | None = "mean") -> A
 
 def gathered(tensor: Any, group: Any = None, sync_grads: bool = False) -> Any:
     """The tensors of all processes, stacked; with `sync_grads` gradients flow back."""
+    dist = rl.distributed
     if not dist.is_initialized():
         return tensor
     tensor = tensor.contiguous()
     if sync_grads and rl.is_grad_enabled():
-        return rl.stack(list(functional.all_gather(tensor, group=group or dist.group.WORLD)))
+        group = group or dist.group.WORLD
+        return rl.stack(list(dist.nn.functional.all_gather(tensor, group=group)))
     found = [rl.empty_like(tensor) for _ in range(dist.get_world_size(group))]
     dist.all_gather(found, tensor.detach(), group=group)
     return rl.stack(found)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from lightning_lite import strategies
 from lightning_lite.accelerators import Accelerator
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.options import number_of_devices
 from lightning_lite.plugins.io import CheckpointIO
 from lightning_lite.precision import Precision
-from lightning_lite.strategies import (
-    DDPStrategy,
-    FSDPStrategy,
-    SingleDeviceStrategy,
-    Strategy,
-)
+from lightning_lite.strategies import SingleDeviceStrategy, Strategy
 
 # Names of strategies, with how the processes start.
 _DDP = {"ddp": "popen", "ddp_spawn": "spawn", "ddp_fork": "fork", "ddp_notebook": "fork"}
@@ -29,22 +25,20 @@ def make_strategy(given: Any, several: bool = False) -> Strategy:
     if isinstance(given, Strategy):
         return given
     if given == "auto":
-        return DDPStrategy() if several else SingleDeviceStrategy()
+        return strategies.DDPStrategy() if several else SingleDeviceStrategy()
     if given == "single_device":
         return SingleDeviceStrategy()
     if given == "fsdp":
-        return FSDPStrategy()
+        return strategies.FSDPStrategy()
     if given == "dp":
-        from lightning_lite.fabric.strategies import DataParallelStrategy
-
-        return DataParallelStrategy()
+        return strategies.DataParallelStrategy()
     options: dict[str, Any] = {}
     name = given if isinstance(given, str) else ""
     for ending, unused in _UNUSED.items():
         if name.endswith(ending):
             name, options = name.removesuffix(ending), {"find_unused_parameters": unused}
     if name in _DDP:
-        return DDPStrategy(start_method=_DDP[name], **options)
+        return strategies.DDPStrategy(start_method=_DDP[name], **options)
     raise NotImplementedError(
         f"strategy={given!r}: there are 'auto', 'single_device', 'fsdp', {sorted(_DDP)} and those "
         "with '_find_unused_parameters_true' or '_false'"

@@ -4,20 +4,17 @@ They import accelerators and plugins. Begin reading at `strategy.py`, then `para
 """
 
 from lightning_lite.lazy import attach
-from lightning_lite.strategies.ddp import DDPStrategy
-from lightning_lite.strategies.fsdp import FSDPStrategy
-from lightning_lite.strategies.parallel import ParallelStrategy
 from lightning_lite.strategies.single_device import SingleDeviceStrategy
 from lightning_lite.strategies.strategy import Strategy
 
 HOMES = {
+    "DDPStrategy": "strategies.ddp",
     "DataParallelStrategy": "fabric.strategies",
+    "FSDPStrategy": "strategies.fsdp",
     "ModelParallelStrategy": "strategies.model_parallel",
+    "ParallelStrategy": "strategies.parallel",
 }
 __all__ = [
-    "DDPStrategy",
-    "FSDPStrategy",
-    "ParallelStrategy",
     "SingleDeviceStrategy",
     "Strategy",
     *sorted(HOMES),
