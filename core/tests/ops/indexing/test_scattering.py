@@ -197,3 +197,65 @@ def test_an_index_out_of_range_met_by_another_thread(reduce):
     finally:
         stop.append(True)
         thread.join()
+
+
+TABLE = np.arange(4 * 3 * 5, dtype=np.float32).reshape(4, 3, 5)
+ROWS, COLUMNS = np.array([[3, 0, 3], [1, 3, -1]]), np.array([0, 2, -3])
+ADDED_AT = [
+    (ROWS,),
+    (ROWS, COLUMNS),
+    (ROWS, COLUMNS, np.array(4)),
+    (slice(None), COLUMNS),
+    (slice(None), COLUMNS, np.array([[1], [-1]])),
+    (slice(None), slice(None), COLUMNS),
+    (COLUMNS, slice(None), COLUMNS),
+    (np.array(2),),
+    (ROWS, slice(0, 2)),
+    (np.zeros((0, 2), np.int64),),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex64"])
+@pytest.mark.parametrize("index", ADDED_AT)
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "repeated"])
+def test_adding_at_index_tensors(index, whole, dtype):
+    table = TABLE.astype(dtype)
+    shape = table[index].shape
+    values = (np.arange(np.prod(shape)) % 7).astype(dtype).reshape(shape)
+    values = values if whole else values[..., :1]
+    indices = tuple(
+        item if isinstance(item, slice) else rushlight.from_numpy(np.asarray(item))
+        for item in index
+    )
+    expected = table.copy()
+    np.add.at(expected, index, values)
+    ours, added = rushlight.from_numpy(table.copy()), rushlight.from_numpy(values)
+    if any(isinstance(item, slice) for item in index):
+        leaf = ours.requires_grad_() if dtype.startswith("float") else None
+        if leaf is None:
+            return
+        taken = leaf[indices]
+        taken.backward(added.expand(taken.shape))
+        expected -= table
+        assert np.array_equal(leaf.grad.numpy(), expected)
+        return
+    assert np.array_equal(ours.index_put(indices, added, accumulate=True).numpy(), expected)
+    assert ours.index_put_(indices, added, accumulate=True) is ours
+    assert np.array_equal(ours.numpy(), expected)
+
+
+def test_adding_outside_changes_nothing():
+    x = rushlight.zeros(3, 2)
+    with pytest.raises(IndexError, match="out of bounds"):
+        x.index_put_((rushlight.tensor([0, 3]),), rushlight.ones(2, 2), accumulate=True)
+    assert not x.any()
+
+
+def test_what_is_added_may_share_memory_with_what_it_is_added_to():
+    x = np.arange(6.0).reshape(3, 2)
+    index = np.array([2, 2, 0])
+    expected = x.copy()
+    np.add.at(expected, index, x)
+    ours = rushlight.from_numpy(x.copy())
+    ours.index_put_((rushlight.from_numpy(index),), ours, accumulate=True)
+    assert np.array_equal(ours.numpy(), expected)

@@ -190,6 +190,43 @@ def added_slices(input, index, source):
     return _slices(input, index[dim], source, dim)
 
 
+def add_at(out, index, values):
+    """Add in place at index tensors that stand next to each other among whole slices; False, and
+    nothing written, where that is left to others."""
+    tables = [d for d, item in enumerate(index) if type(item) is np.ndarray]
+    if not tables or type(out) is not np.ndarray or not (out.flags.c_contiguous and out.size):
+        return False
+    first, last = tables[0], tables[-1] + 1
+    others = (*index[:first], *index[last:])
+    if len(tables) != last - first or any(type(i) is not slice or i != WHOLE for i in others):
+        return False
+    before, behind = out.shape[:first], out.shape[last:]
+    place = _joined(index[first:last], out.shape[first:last])
+    if place is None:
+        return False
+    try:
+        source = np.broadcast_to(values, (*before, *place.shape, *behind))
+    except ValueError:
+        return False
+    source = np.ascontiguousarray(source).reshape(*before, place.size, *behind)
+    target = out.reshape(*before, -1, *behind)
+    return places.put_rows(target, place.reshape(-1), source, first, places.ADD)
+
+
+def _joined(tables, sizes):
+    """Positions in dimensions of these sizes that are seen as one, from their indices; None where
+    there are none, or some are masks or out of range."""
+    if any(table.dtype.kind == "b" or not table.size for table in tables):
+        return None
+    place = np.int64(0)
+    for table, n in zip(tables, sizes, strict=True):
+        least = table.min()
+        if least < -n or table.max() >= n:
+            return None
+        place = place * n + (table if least >= 0 else np.where(table < 0, table + n, table))
+    return np.asarray(place, order="C")
+
+
 def _with_source(prepare, general):
     """A kernel of ``(input, dim, index, source)`` by one call of the three arrays."""
     dense = of_copies(prepare, 3)

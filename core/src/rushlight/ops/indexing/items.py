@@ -210,6 +210,8 @@ def _write_at(out, index, values, accumulate):
     try:
         if not accumulate:
             out[index] = values
+        elif place_calls.add_at(out, index, values):
+            return
         elif any(is_array(item) and item.dtype.kind != "b" for item in index):
             quietly(np.add.at, out, index, values)
         else:  # no element is shown twice
