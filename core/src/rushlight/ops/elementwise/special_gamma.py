@@ -8,6 +8,7 @@ import math
 from rushlight import dtypes
 from rushlight.compiler import compile_kernel, xp
 from rushlight.errors import argument_error
+from rushlight.kernels.special.pairs import compiled_pair
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.domains import above_one
@@ -38,14 +39,18 @@ def pair_of_tensors(name, names, first, second):
     ]
 
 
-def in_double(name, function):
-    """A body on two arrays: broadcast, computed in float64, returned in the operands' dtype."""
+def in_double(name, function, limits=None):
+    """A body on two arrays: broadcast, computed in float64, returned in the operands' dtype.
+
+    `limits`: a third argument of the function, by the bytes of an operand (4 or fewer, 8).
+    """
     run = broadcast_pair(np.broadcast_arrays, name)
 
     def body(first, second):
         a, b = run(first, second)
+        limit = () if limits is None else (limits[max(first.dtype.itemsize, 4)],)
         with np.errstate(all="ignore"):
-            found = function(a.astype(np.float64), b.astype(np.float64))
+            found = function(a.astype(np.float64), b.astype(np.float64), *limit)
         return np.asarray(found, first.dtype)
 
     return body
@@ -62,6 +67,8 @@ def _pairs(make):
 
 # --------------------------------------------------------------------------------- incomplete gamma
 _MOST_TERMS, _TINY = 100_000, 1e-300
+# What a last term may be of the sum, by the bytes of a result.
+_PRECISION = {4: 2.0**-30, 8: _EPSILON}
 # Coefficients of Stirling's series for log gamma in 1/a.
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
@@ -97,36 +104,36 @@ def _prefactor(a, x):
     return np.where(a < 20, plain, stable)
 
 
-def _lower_series(a, x):
+def _lower_series(a, x, precision):
     """``P(a, x) / prefactor`` as a power series (DLMF 8.11.4)."""
-    return _series_from(np.ones_like(a), np.ones_like(a), a, x, _MOST_TERMS)
+    return _series_from(np.ones_like(a), np.ones_like(a), a, x, precision, _MOST_TERMS)
 
 
-def _series_from(term, total, n, x, terms):
+def _series_from(term, total, n, x, precision, terms):
     """The series from a term on. Once a quarter has converged, the others go on by themselves."""
     for count in range(terms, 0, -1):
         n = n + 1
         term = term * (x / n)
         total = total + term
-        going = np.abs(term) > np.abs(total) * _EPSILON / 4
+        going = np.abs(term) > np.abs(total) * precision / 4
         left = int(going.sum())
         if not left:
             break
         if left < 0.75 * going.size:
             rest = (part[going] for part in (term, total, n, x))
-            total[going] = _series_from(*rest, count - 1)
+            total[going] = _series_from(*rest, precision, count - 1)
             break
     return total
 
 
-def _upper_fraction(a, x):
+def _upper_fraction(a, x, precision):
     """``Q(a, x) gamma(a) / (x**a exp(-x))`` as a continued fraction (DLMF 8.9.2) by Lentz."""
     b = x + 1 - a
     d = 1 / np.where(b == 0, _TINY, b)
-    return _fraction_from(1, d, a, b, np.full_like(a, 1 / _TINY), d)
+    return _fraction_from(1, precision, d, a, b, np.full_like(a, 1 / _TINY), d)
 
 
-def _fraction_from(first, found, a, b, c, d):
+def _fraction_from(first, precision, found, a, b, c, d):
     """The fraction from a step on; as :func:`_series_from`."""
     for i in range(first, _MOST_TERMS):
         an = -i * (i - a)
@@ -137,13 +144,13 @@ def _fraction_from(first, found, a, b, c, d):
         c = np.where(np.abs(c) < _TINY, _TINY, c)
         step = d * c
         found = found * step
-        going = np.abs(step - 1) > 3 * _EPSILON  # rounding keeps some at two units for ever
+        going = np.abs(step - 1) > 3 * precision  # rounding keeps some at two units for ever
         left = int(going.sum())
         if not left:
             break
         if left < 0.75 * going.size:
             rest = (part[going] for part in (found, a, b, c, d))
-            found[going] = _fraction_from(i + 1, *rest)
+            found[going] = _fraction_from(i + 1, precision, *rest)
             break
     return found
 
@@ -176,7 +183,7 @@ def _uniform(a, x):
     return lower, 0.5 * _each(math.erfc, root) + rest
 
 
-def _regularized(a, x):
+def _regularized(a, x, precision):
     """``(P, Q)``, each computed where it is the smaller one."""
     lower, upper = np.full(a.shape, np.nan), np.full(a.shape, np.nan)
     allowed = ~((a < 0) | (x < 0))
@@ -194,17 +201,21 @@ def _regularized(a, x):
     above = inside & ~below & ~large
     lower[large], upper[large] = _uniform(a[large], x[large])
     p, q = a[below], x[below]
-    lower[below] = _prefactor(p, q) * _lower_series(p, q)
+    lower[below] = _prefactor(p, q) * _lower_series(p, q, precision)
     upper[below] = np.where(q <= 1.1, _upper_small(p, q), 1 - lower[below])
     p, q = a[above], x[above]
-    upper[above] = _prefactor(p, q) * p * _upper_fraction(p, q)
+    upper[above] = _prefactor(p, q) * p * _upper_fraction(p, q, precision)
     lower[above] = 1 - upper[above]
     return lower, upper
 
 
 _PAIR = {"rule": real_floating, "samples": _pairs, "domain": (0.2, 6.0), "meta": meta_pair}
-_lower = in_double("igamma", lambda a, x: _regularized(a, x)[0])
-_upper = in_double("igammac", lambda a, x: _regularized(a, x)[1])
+_lower, _upper = (
+    in_double(
+        name, compiled_pair(name, lambda *given, part=part: _regularized(*given)[part]), _PRECISION
+    )
+    for part, name in enumerate(("igamma", "igammac"))
+)
 
 
 def _slope(grad, input, other):

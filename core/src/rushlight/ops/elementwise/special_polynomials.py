@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from rushlight.kernels.special.pairs import compiled_pair
 from rushlight.machine import np
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import real_floating
@@ -131,13 +132,10 @@ def _samples(make):
 
 def _declare(name, function, doc, limited=False):
     """The public op of one polynomial in two tensors or a tensor and a number."""
-    plain = None if limited else in_double(name, function)
+    body = in_double(name, compiled_pair(name, function), _HERMITE_LIMIT if limited else None)
 
     def pair(input, n):
-        if plain is not None:
-            return plain(input, n)
-        limit = _HERMITE_LIMIT[min(max(input.dtype.itemsize, 4), 8)]
-        return in_double(name, lambda x, k: function(x, k, limit))(input, n)
+        return body(input, n)
 
     pair.__annotations__ = {"input": "Tensor", "n": "Tensor"}
     pair.__name__, pair.__doc__, pair.__module__ = "_" + name, doc, __name__

@@ -6,6 +6,7 @@ import math
 
 from rushlight.dtypes import FLOAT, held
 from rushlight.errors import shape_text
+from rushlight.kernels.scan_sort.search import places
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.machine.quiet import quietly
@@ -63,17 +64,24 @@ def _edges(values, bins, low, high):
     return linspace(low, high, bins + 1, dtype=dtype_of(values), device="cpu")._array
 
 
+def _cells(column, edge):
+    """The cell of each coordinate: 0 before the first edge, ``len(edge)`` behind the last, which
+    itself belongs to the cell before it."""
+    column = np.ascontiguousarray(column)
+    cell = places(edge, column, True)
+    cell = np.searchsorted(edge, column, "right") if cell is None else cell
+    cell -= column == edge[-1]
+    return cell
+
+
 def _count(points, edges, weights, density):
     """Sums of the weights of points (rows) in the cells between the edges of every dimension."""
-    shape = tuple(len(e) - 1 for e in edges)
-    inside, flat = np.ones(len(points), bool), np.zeros(len(points), np.int64)
+    flat, shape = np.zeros(len(points), np.int64), tuple(len(edge) + 1 for edge in edges)
     for column, edge in zip(points.T, edges, strict=True):
-        inside &= (column >= edge[0]) & (column <= edge[-1])
-        place = np.searchsorted(edge, column, "right") - 1
-        flat = flat * (len(edge) - 1) + np.minimum(place, len(edge) - 2)
-    kept = None if weights is None else weights[inside]
-    found = np.bincount(flat[inside], kept, math.prod(shape)).reshape(shape)
-    found = found.astype(points.dtype)
+        flat *= len(edge) + 1
+        flat += _cells(column, edge)
+    found = np.bincount(flat, weights, math.prod(shape)).reshape(shape)
+    found = found[(slice(1, -1),) * len(edges)].astype(points.dtype)
     if density:
         found = quietly(np.divide, found, found.sum())
         for axis, edge in enumerate(edges):
