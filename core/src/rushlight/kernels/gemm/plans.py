@@ -165,10 +165,30 @@ def bfloat16_batch(a_shape, a_strides, b_shape, b_strides, batch, by_rows=False)
     from rushlight.kernels.gemm import matrix_units
     from rushlight.kernels.gemm import pairs as pair_products
 
-    if matrix_units.available() or not pair_products.fits(m, n, k):
+    if matrix_units.available():
+        one = (given[-2:] for given in (a_shape, a_strides, b_shape, b_strides))
+        plan = None if by_rows else bfloat16_plan(*one)
+        return None if plan is None else EachProduct(plan, batch)
+    if not pair_products.fits(m, n, k):
         return None
     offsets = _offsets(a_shape, a_strides, batch), _offsets(b_shape, b_strides, batch)
     return pair_products.PairProduct(m, n, k, a, b, offsets, by_rows)
+
+
+class EachProduct:
+    """How to run a batch of products, one after the other, each by all threads."""
+
+    __slots__ = ("batch", "dtype", "plan")
+
+    def __init__(self, plan, batch):
+        self.plan, self.batch, self.dtype = plan, batch, None
+
+    def run(self, a, b, out, bias):
+        """Write the products (plus a float32 bias of columns) into a dense ``out``."""
+        a = np.broadcast_to(a, (*self.batch, *a.shape[-2:]))
+        b = np.broadcast_to(b, (*self.batch, *b.shape[-2:]))
+        for place in np.ndindex(*self.batch):
+            self.plan.run(a[place], b[place], out[place], bias)
 
 
 def _blas_blocks(m, n, k):
