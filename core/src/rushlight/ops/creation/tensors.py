@@ -554,7 +554,7 @@ def linspace(
     only_strided("linspace", layout)
     if (
         type(steps) is int
-        and steps >= _SHORT
+        and steps > 1
         and type(start) in _PLAIN
         and type(end) in _PLAIN
         and out is dtype is None

@@ -68,7 +68,8 @@ def complex(real, imag, *, out=None):
             f"complex: Expected object of scalar type {real._dtype.to_complex()} but got scalar "
             f"type {out._dtype} for argument 'out'"
         )
-    real, imag = broadcast_tensors(real, imag)
+    if real._array.shape != imag._array.shape:
+        real, imag = broadcast_tensors(real, imag)
     order = unusual_order(real._array)
     if order is None:
         made = view_as_complex(stack((real, imag), -1))
