@@ -259,3 +259,27 @@ def test_what_is_added_may_share_memory_with_what_it_is_added_to():
     ours = rushlight.from_numpy(x.copy())
     ours.index_put_((rushlight.from_numpy(index),), ours, accumulate=True)
     assert np.array_equal(ours.numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_low_precision_is_rounded_once(dtype):
+    """A sum of 1,000 ones, which stops at 256 or 2,048 where every step is rounded."""
+    kind = getattr(rushlight, dtype)
+    index, ones = rushlight.zeros(3000, dtype=rushlight.int64), rushlight.ones(3000, 2, dtype=kind)
+    start = rushlight.zeros(1, 2, dtype=kind)
+    expected = rushlight.full((1, 2), 3000.0).to(kind)
+    wide = index[:, None].expand(-1, 2).contiguous()
+    for found in (
+        start.index_add(0, index, ones),
+        start.clone().index_add_(0, index, ones),
+        start.scatter_add(0, wide, ones),
+        start.clone().scatter_add_(0, wide, ones),
+        start.index_put((index,), ones, accumulate=True),
+        start.clone().index_put_((index,), ones, accumulate=True),
+        start.scatter_reduce(0, wide, ones, "sum"),
+    ):
+        assert found.dtype is kind
+        assert found.equal(expected), found
+    table = start.clone().requires_grad_()
+    table[index].sum().backward()
+    assert table.grad.equal(expected)

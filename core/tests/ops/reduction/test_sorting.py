@@ -187,3 +187,21 @@ def test_places_in_sequences_that_hold_nan(dtype, right):
                 ]
             )
         assert found[0] == found[1], sequence
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_low_precision_goes_by_float32(dtype):
+    """Few of many, and running sums, are those of the same numbers in float32, rounded once."""
+    x = rushlight.randn(7, 300, generator=rushlight.Generator().manual_seed(0))
+    x = x.to(getattr(rushlight, dtype))
+    x[0, 3] = float("nan")
+    values, places = x.topk(5)
+    wide_values, wide_places = x.float().topk(5)
+    assert np.array_equal(places.numpy(), wide_places.numpy())
+    assert np.array_equal(values.float().numpy(), wide_values.numpy(), equal_nan=True)
+    for name in ("cumsum", "cumprod"):
+        for dim in (0, 1):
+            found, wide = getattr(x, name)(dim), getattr(x.float(), name)(dim)
+            assert found.dtype is x.dtype
+            expected = wide.to(x.dtype).float().numpy()
+            np.testing.assert_array_equal(found.float().numpy(), expected)

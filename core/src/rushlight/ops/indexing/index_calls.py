@@ -8,8 +8,10 @@ import functools
 import math
 
 from rushlight.kernels.copying import blocks
+from rushlight.kernels.copying.conversion import cast
 from rushlight.kernels.gemm import vectors
 from rushlight.kernels.indexing import indices as places
+from rushlight.kernels.launch.execution import FLOAT32, is_low_precision
 from rushlight.kernels.launch.prepared import Short, of_copies
 from rushlight.machine import np
 from rushlight.ops._calls.direct import tensor_of
@@ -63,7 +65,7 @@ def writing(way, general):
             return None
         return places.put_along(input, index, src, dim, way)
 
-    return _with_source(prepare, general)
+    return _with_source(prepare, general, way != places.PUT)
 
 
 def writing_into(way):
@@ -209,8 +211,14 @@ def add_at(out, index, values):
     except ValueError:
         return False
     source = np.ascontiguousarray(source).reshape(*before, place.size, *behind)
-    target = out.reshape(*before, -1, *behind)
-    return places.put_rows(target, place.reshape(-1), source, first, places.ADD)
+    target, place = out.reshape(*before, -1, *behind), place.reshape(-1)
+    if not is_low_precision(out.dtype):
+        return places.put_rows(target, place, source, first, places.ADD)
+    wide = cast(target, FLOAT32)
+    if not places.put_rows(wide, place, cast(source, FLOAT32), first, places.ADD):
+        return False
+    target[...] = cast(wide, out.dtype)
+    return True
 
 
 def _joined(tables, sizes):
@@ -227,8 +235,9 @@ def _joined(tables, sizes):
     return np.asarray(place, order="C")
 
 
-def _with_source(prepare, general):
-    """A kernel of ``(input, dim, index, source)`` by one call of the three arrays."""
+def _with_source(prepare, general, combines=True):
+    """A kernel of ``(input, dim, index, source)`` by one call of the three arrays; what it combines
+    in low precision is rounded once, at the end."""
     dense = of_copies(prepare, 3)
     written = _of_three(
         lambda input, index, source, dim: dense(input, index, source, wrap_dim(dim, input.ndim)),
@@ -236,7 +245,10 @@ def _with_source(prepare, general):
     )
 
     def call(input, dim, index, source):
-        return written(input, index, source, dim)
+        if not (combines and type(input) is np.ndarray and is_low_precision(input.dtype)):
+            return written(input, index, source, dim)
+        found = written(cast(input, FLOAT32), index, cast(source, FLOAT32), dim)
+        return None if found is None else cast(found, input.dtype)
 
     call.general, call.short = general, written.short
     return call

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from rushlight import dtypes
+from rushlight.kernels.copying import conversion
 from rushlight.kernels.copying.assignment import by_rows
-from rushlight.kernels.launch.execution import COMPILED_DTYPES
+from rushlight.kernels.launch.execution import compute_array, is_floating
 from rushlight.kernels.launch.prepared import by_layout, of_copies
 from rushlight.kernels.scan_sort import lines as line
 from rushlight.machine import np
@@ -53,14 +54,14 @@ def _accumulate(function, input, dim, dtype):
     array = input if code is None else cast(input, code)
     if not array.ndim:
         return array.copy()
-    if function is not np.cumsum and function is not np.cumprod:
-        found = None
-    else:
-        compiled = type(array) is np.ndarray and array.dtype in COMPILED_DTYPES
-        dense = np.ascontiguousarray(array) if compiled else array
+    found = None
+    if function is np.cumsum or function is np.cumprod:
+        dense = array
+        if type(array) is np.ndarray and is_floating(array.dtype):
+            dense = compute_array(array)
         found = line.scanned(dense, axis, function is np.cumprod)
     if found is not None:
-        return by_rows(found)
+        return by_rows(conversion.cast(found, array.dtype))
     with np.errstate(all="ignore"):
         return by_rows(np.asarray(function(_wide(array), axis=axis), array.dtype))
 

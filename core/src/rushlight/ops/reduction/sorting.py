@@ -8,7 +8,8 @@ import math
 from rushlight import dtypes
 from rushlight.errors import argument_error, shape_text
 from rushlight.kernels.copying.assignment import by_rows
-from rushlight.kernels.launch.execution import REFERENCE
+from rushlight.kernels.copying.conversion import cast
+from rushlight.kernels.launch.execution import FLOAT32, REFERENCE, is_low_precision
 from rushlight.kernels.launch.prepared import by_layout, of_copies
 from rushlight.kernels.scan_sort import lines as line
 from rushlight.kernels.scan_sort import ordering, search
@@ -196,6 +197,9 @@ _tops = by_layout(of_copies(_prepared_top), topk.op.body)
 
 def _topk_kernel(input, k, dim=-1, largest=True, sorted=True):
     """Few of the last dimension by one call; a number that is a tensor is for the body."""
+    if input.ndim and is_low_precision(input.dtype):
+        values, order = _topk_kernel(cast(input, FLOAT32), k, dim, largest, sorted)
+        return [cast(values, input.dtype), order]
     kernel = _tops if type(k) is int else _tops.general
     return kernel(input, k, dim, largest, sorted)
 
