@@ -211,14 +211,8 @@ def add_at(out, index, values):
     except ValueError:
         return False
     source = np.ascontiguousarray(source).reshape(*before, place.size, *behind)
-    target, place = out.reshape(*before, -1, *behind), place.reshape(-1)
-    if not is_low_precision(out.dtype):
-        return places.put_rows(target, place, source, first, places.ADD)
-    wide = cast(target, FLOAT32)
-    if not places.put_rows(wide, place, cast(source, FLOAT32), first, places.ADD):
-        return False
-    target[...] = cast(wide, out.dtype)
-    return True
+    target = out.reshape(*before, -1, *behind)
+    return places.put_rows(target, place.reshape(-1), source, first, places.ADD)
 
 
 def _joined(tables, sizes):
@@ -245,7 +239,8 @@ def _with_source(prepare, general, combines=True):
     )
 
     def call(input, dim, index, source):
-        if not (combines and type(input) is np.ndarray and is_low_precision(input.dtype)):
+        low = combines and type(input) is np.ndarray and is_low_precision(input.dtype)
+        if not low or source.dtype != input.dtype:
             return written(input, index, source, dim)
         found = written(cast(input, FLOAT32), index, cast(source, FLOAT32), dim)
         return None if found is None else cast(found, input.dtype)

@@ -8,10 +8,11 @@ import math
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.errors import shape_text
-from rushlight.kernels.copying import moving
+from rushlight.kernels.copying import conversion, moving
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.gemm import vectors
 from rushlight.kernels.indexing import indices as index_kernels
+from rushlight.kernels.launch.execution import FLOAT32, is_low_precision
 from rushlight.kernels.launch.prepared import Remembered
 from rushlight.kernels.resampling import padding
 from rushlight.machine import memory, np
@@ -210,10 +211,8 @@ def _write_at(out, index, values, accumulate):
     try:
         if not accumulate:
             out[index] = values
-        elif place_calls.add_at(out, index, values):
-            return
         elif any(is_array(item) and item.dtype.kind != "b" for item in index):
-            quietly(np.add.at, out, index, values)
+            _add_at(out, index, values)
         else:  # no element is shown twice
             out[index] = quietly(np.add, out[index], values)
     except IndexError as error:
@@ -223,6 +222,16 @@ def _write_at(out, index, values, accumulate):
             f"shape mismatch: value tensor of shape {shape_text(values.shape)} cannot be broadcast "
             f"to indexing result of shape {shape_text(out[index].shape)}"
         ) from None
+
+
+def _add_at(out, index, values):
+    """Add at index tensors, which may show an element twice; low precision is rounded once."""
+    if type(out) is np.ndarray and is_low_precision(out.dtype):
+        total = conversion.cast(out, FLOAT32)
+        _add_at(total, index, conversion.cast(by_rows(values), FLOAT32))
+        out[...] = conversion.cast(total, out.dtype)
+    elif not place_calls.add_at(out, index, values):
+        quietly(np.add.at, out, index, values)
 
 
 def _index_put_input(grad, values_shape, index, accumulate):
