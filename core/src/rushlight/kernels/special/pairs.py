@@ -18,7 +18,7 @@ _pairs = {}  # what was made, by name
 
 
 def compiled_pair(name, reference):
-    """The function `name` of the kernels in place of a `reference`: both take two float64 arrays of
+    """The function `name` of the kernels instead of a `reference`: both take two float64 arrays of
     one shape, and a number where the function has a limit: the largest degree, or what a last term
     may be of a sum."""
     place = list(native.FUNCTIONS).index(name)

@@ -210,11 +210,11 @@ def _regularized(a, x, precision):
 
 
 _PAIR = {"rule": real_floating, "samples": _pairs, "domain": (0.2, 6.0), "meta": meta_pair}
-_lower, _upper = (
-    in_double(
-        name, compiled_pair(name, lambda *given, part=part: _regularized(*given)[part]), _PRECISION
-    )
-    for part, name in enumerate(("igamma", "igammac"))
+_lower = in_double(
+    "igamma", compiled_pair("igamma", lambda *given: _regularized(*given)[0]), _PRECISION
+)
+_upper = in_double(
+    "igammac", compiled_pair("igammac", lambda *given: _regularized(*given)[1]), _PRECISION
 )
 
 
