@@ -25,7 +25,7 @@ from rushlight.machine.language.functions import (
     square_root,
 )
 
-which = Parameter("which")  # the function: its place in FUNCTIONS
+which = Parameter("which")  # the function: its number among FUNCTIONS
 # Argument words: results, first and second operands, the bits of a limit.
 OUT, FIRST, SECOND, LIMIT = range(1, 5)
 

@@ -210,12 +210,18 @@ def _regularized(a, x, precision):
 
 
 _PAIR = {"rule": real_floating, "samples": _pairs, "domain": (0.2, 6.0), "meta": meta_pair}
-_lower = in_double(
-    "igamma", compiled_pair("igamma", lambda *given: _regularized(*given)[0]), _PRECISION
-)
-_upper = in_double(
-    "igammac", compiled_pair("igammac", lambda *given: _regularized(*given)[1]), _PRECISION
-)
+
+
+def _one_of_both(name, part):
+    """The body of P or of Q."""
+
+    def reference(a, x, precision):
+        return _regularized(a, x, precision)[part]
+
+    return in_double(name, compiled_pair(name, reference), _PRECISION)
+
+
+_lower, _upper = _one_of_both("igamma", 0), _one_of_both("igammac", 1)
 
 
 def _slope(grad, input, other):
