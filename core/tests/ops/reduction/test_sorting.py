@@ -205,3 +205,7 @@ def test_low_precision_goes_by_float32(dtype):
             assert found.dtype is x.dtype
             expected = wide.to(x.dtype).float().numpy()
             np.testing.assert_array_equal(found.float().numpy(), expected)
+    for call in (lambda x: x.norm(), lambda x: x.norm(dim=0), lambda x: x.logsumexp(1)):
+        clean = x[1:]
+        expected = call(clean.float()).to(x.dtype).float().numpy()
+        np.testing.assert_array_equal(call(clean).float().numpy(), expected)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.kernels.launch.execution import FLOAT32, REFERENCE, chunk
-from rushlight.kernels.launch.prepared import prepared
+from rushlight.kernels.launch.execution import FLOAT32, REFERENCE, chunk, is_low_precision
+from rushlight.kernels.launch.prepared import by_layout, prepared
 from rushlight.machine import np, threads
 from rushlight.machine.arrays import bfloat16
 from rushlight.machine.memory import empty
 
-__all__ = ["cast", "converted"]
+__all__ = ["cast", "converted", "rounded_once"]
 
 SMALL = 512  # elements below which NumPy is as fast
 _HALVES = {np.dtype(np.float16): 1, np.dtype(bfloat16): 0}
@@ -70,3 +70,18 @@ def cast(array, target):
         with np.errstate(all="ignore"):  # numbers too large for float16 are infinite, as elsewhere
             found = array.astype(target)
     return found
+
+
+def rounded_once(prepare, general):
+    """:func:`by_layout`; what `prepare` does not know of low precision is computed in float32 and
+    rounded."""
+    floats = by_layout(prepare, general)
+
+    def others(input, *attributes):
+        if type(input) is not np.ndarray or not is_low_precision(input.dtype):
+            return general(input, *attributes)
+        return cast(floats(cast(input, FLOAT32), *attributes), input.dtype)
+
+    kernel = by_layout(prepare, others)
+    kernel.general = general
+    return kernel

@@ -7,6 +7,7 @@ import math
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import FLOAT, default
 from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.copying.conversion import rounded_once
 from rushlight.kernels.launch.prepared import by_layout, of_copies
 from rushlight.kernels.reduction import folds
 from rushlight.kernels.reduction import softmax as kernels
@@ -193,7 +194,7 @@ def _prepared_log_sum_exp(input, dim, keepdim):
     return folds.folded(folds.LOG_OF_SUM, input, wrap_dims(dim, input.ndim), keepdim)
 
 
-_log_sum_exp.cpu(by_layout(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.body))
+_log_sum_exp.cpu(rounded_once(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.body))
 _log_sum_exp.gradient(input=_log_sum_exp_gradient)
 
 

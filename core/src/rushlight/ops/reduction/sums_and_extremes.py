@@ -9,6 +9,7 @@ from rushlight.autograd.mode import mode
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT
 from rushlight.errors import argument_error
 from rushlight.kernels.copying.assignment import by_rows
+from rushlight.kernels.copying.conversion import rounded_once
 from rushlight.kernels.launch.prepared import by_layout, of_copies
 from rushlight.kernels.reduction import folds, totals
 from rushlight.kernels.reduction import sums as kernels
@@ -641,7 +642,7 @@ def _prepared_norm(input, dim=None, keepdim=False):
     return folds.folded(folds.NORM, input, wrap_dims(dim, input.ndim), keepdim)
 
 
-_norm2.cpu(by_layout(of_copies(_prepared_norm), _norm2.op.body))
+_norm2.cpu(rounded_once(of_copies(_prepared_norm), _norm2.op.body))
 _norm2.gradient(input=_norm2_gradient)
 
 
