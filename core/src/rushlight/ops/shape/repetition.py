@@ -9,7 +9,7 @@ from rushlight.machine import memory, np
 from rushlight.ops._table.op import Sizes, composite, op
 from rushlight.ops._table.shape_rules import repeated
 from rushlight.tensor.dispatch import readable
-from rushlight.tensor.shape import check_dims
+from rushlight.tensor.shape import check_dims, wrap_dim
 from rushlight.tensor.tensor import Tensor
 
 
@@ -74,6 +74,13 @@ def _repeated_sizes(draw, input, repeats, dim=None, output_size=None):
     return input.new_empty(shape)
 
 
+def _each_repeated(input, repeats, dim):
+    """Each slice along `dim` that often: the gradient is a sum over a dimension."""
+    before, behind = input.shape[: dim + 1], input.shape[dim + 1 :]
+    found = input.unsqueeze(dim + 1).expand(*before, repeats, *behind)
+    return found.contiguous().flatten(dim, dim + 1)
+
+
 @composite(
     schemas=(
         "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
@@ -91,6 +98,8 @@ def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
 
     if dim is None:
         input, dim = input.flatten(), 0
+    if type(repeats) is int and repeats > 1:
+        return _each_repeated(input, repeats, wrap_dim(dim, input.dim()))
     if isinstance(repeats, Tensor):
         if not readable(repeats) and not repeats.is_cuda:
             raise RuntimeError(
