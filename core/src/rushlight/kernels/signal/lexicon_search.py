@@ -162,11 +162,12 @@ def best_rows(score, key, most, threshold):
         return best_rows_reference(score, key, most, threshold)
     count = len(score)
     slots = 1 << (2 * count).bit_length()  # at most half of the table is full
-    space = np.empty(slots + min(most, count), np.int64)
+    chosen = min(most, count)
+    space = np.empty(slots + chosen + count, np.int64)
     table = address(space)
     words = [
         address(score), address(key), count, most, word_of(threshold), table, slots - 1,
-        table + 8 * slots,
+        table + 8 * slots, table + 8 * (slots + chosen),
     ]  # fmt: skip
     (found,) = _run(native.best_rows.address(), words, 1)
     return space[slots : slots + found]
