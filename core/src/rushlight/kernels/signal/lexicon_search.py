@@ -51,10 +51,15 @@ def _called(code):
     return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(code)
 
 
+@functools.cache
+def _block(size):
+    return ctypes.c_int64 * size
+
+
 def _run(code, words, results):
     """The results of the kernel at `code`, words behind those that it is given."""
     count = len(words)
-    block = (ctypes.c_int64 * (count + results))(*words)
+    block = _block(count + results)(*words)
     _called(code)(ctypes.addressof(block), 0, 1, 0)
     return block[count:]
 
