@@ -110,7 +110,8 @@ def flanger(
     for first, last in pieces:
         delayed = _delayed(rows[..., :last], first, *table, feedback)
         found.append((rows[..., first:last] * direct + delayed * mixed).clamp(-1, 1))
-    return rl.cat(found, -1).reshape(waveform.shape)
+    whole = found[0] if len(found) == 1 else rl.cat(found, -1)
+    return whole.reshape(waveform.shape)
 
 
 def _require_flanger(waveform: rl.Tensor, modulation: str, interpolation: str) -> None:
@@ -160,7 +161,8 @@ def _delayed(
     """The swinging copy of rows ``[N, channels, T]`` from sample `first` on, part of which is fed
     back into what is copied."""
     at = rl.arange(first, rows.shape[-1], device=rows.device)
-    weights, delays = (each.index_select(1, at % each.shape[1]) for each in (weights, delays))
+    place = at % delays.shape[1]
+    weights, delays = weights.index_select(1, place), delays.index_select(1, place)
     if feedback:
         # What is fed back is a sample old.
         gains = rl.nn.functional.pad(weights * feedback, (0, 0, 1, 0))[:, :-1]
