@@ -8,6 +8,7 @@ from typing import Any
 
 import rushlight as rl
 from rushlight_audio.functional.checks import in_rows, require_waveform
+from rushlight_audio.functional.pieces import in_pieces
 from rushlight_audio.functional.recursion import lfilter
 
 __all__ = ["contrast", "dcshift", "dither", "gain", "overdrive"]
@@ -67,14 +68,18 @@ def overdrive(waveform: rl.Tensor, gain: float = 20, colour: float = 20) -> rl.T
         ``[..., T]``.
     """
     require_waveform("overdrive", waveform)
-    driven = waveform * 10 ** (gain / 20) + colour / 200
-    curve = driven - driven.pow(3) / 3
-    bent = rl.where(driven < -1, -2.0 / 3, rl.where(driven > 1, 2.0 / 3, curve))
+    bent = in_pieces(waveform, lambda x: _bent(x * 10 ** (gain / 20) + colour / 200))
     # Without its constant part, which `colour` added.
     options = {"dtype": waveform.dtype, "device": waveform.device}
     feedback, forward = rl.tensor([1.0, -0.995], **options), rl.tensor([1.0, -1.0], **options)
     moving = lfilter(bent, feedback, forward, clamp=False)
     return (waveform * 0.5 + moving * 0.75).clamp(-1, 1)
+
+
+def _bent(driven: rl.Tensor) -> rl.Tensor:
+    """A cubic between -1 and 1, constant beyond."""
+    curve = driven - driven.pow(3) / 3
+    return rl.where(driven < -1, -2.0 / 3, rl.where(driven > 1, 2.0 / 3, curve))
 
 
 DENSITIES = ("TPDF", "RPDF", "GPDF")

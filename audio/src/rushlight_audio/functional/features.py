@@ -5,6 +5,7 @@ from __future__ import annotations
 import rushlight as rl
 import rushlight.nn.functional as F
 from rushlight_audio.functional.checks import in_rows
+from rushlight_audio.functional.pieces import PIECE, in_one_piece
 from rushlight_audio.functional.spectrogram import spectrogram
 
 __all__ = ["compute_deltas", "sliding_window_cmn", "spectral_centroid"]
@@ -90,6 +91,17 @@ def sliding_window_cmn(
         raise ValueError(
             f"sliding_window_cmn(): expected [..., frames, features], got {list(specgram.shape)}"
         )
+    if not rl.jit.is_scripting() and not in_one_piece(specgram, 2 * specgram.numel()):
+        columns = -(-specgram.shape[-1] * PIECE // specgram.numel())
+        options = (cmn_window, min_cmn_window, center, norm_vars)
+        pieces = specgram.split(columns, -1)
+        return rl.cat([_normalized(piece, *options) for piece in pieces], -1)
+    return _normalized(specgram, cmn_window, min_cmn_window, center, norm_vars)
+
+
+def _normalized(
+    specgram: rl.Tensor, cmn_window: int, min_cmn_window: int, center: bool, norm_vars: bool
+) -> rl.Tensor:
     frames = specgram.shape[-2]
     start, stop = _windows(frames, cmn_window, min_cmn_window, center)
     start, stop = start.to(specgram.device), stop.to(specgram.device)

@@ -6,6 +6,7 @@ import math
 
 import rushlight as rl
 from rushlight_audio.functional.checks import in_rows, require_waveform
+from rushlight_audio.functional.pieces import PIECE, in_one_piece
 
 __all__ = ["flanger", "phaser"]
 
@@ -56,9 +57,9 @@ def phaser(
     length = waveform.shape[-1]
     most, period = int(delay_ms * 0.001 * sample_rate + 0.5), int(sample_rate / mod_speed + 0.5)
     swing = _swing(sinusoidal, period, 1.0, float(most), math.pi / 2)
-    steps = (swing + 0.5).long()[rl.arange(length) % period]
-    delays = (most + 1 - steps).clamp(min=1).reshape(1, length, 1).to(waveform.device)
-    gains = rl.full((1, length, 1), decay, dtype=waveform.dtype, device=waveform.device)
+    table = (most + 1 - (swing + 0.5).long()).clamp(min=1).to(waveform.device)
+    delays = table.repeat(-(-length // period))[:length].reshape(1, length, 1)
+    gains = rl.tensor(decay, dtype=waveform.dtype, device=waveform.device).expand(1, length, 1)
     rows = in_rows(waveform).unsqueeze(1) * gain_in
     found = rl.signal.varying_feedback(rows, gains, delays) * gain_out
     return found.clamp(-1, 1).reshape(waveform.shape)
@@ -99,13 +100,18 @@ def flanger(
     lowest = math.floor(delay / 1000 * sample_rate + 0.5)
     period = int(sample_rate / speed)
     swing = _swing(modulation == "sinusoidal", period, lowest, float(most), 3 * math.pi / 2)
-    weights, delays = _interpolated(waveform, swing, phase / 100, interpolation)
+    table = _interpolated(waveform, swing, phase / 100, interpolation)
     feedback, mixed = regen / 100, width / 100
     direct = 1 / (1 + mixed)
     mixed = mixed * direct * (1 - abs(feedback))
-    rows = in_rows(waveform, 2)
-    delayed = _delayed(rows, weights, delays, feedback)
-    return (rows * direct + delayed * mixed).clamp(-1, 1).reshape(waveform.shape)
+    rows, length = in_rows(waveform, 2), waveform.shape[-1]
+    pieces = [(0, length)] if feedback else _pieces(rows, table[0].shape[-1])
+    found = []
+    for first, last in pieces:
+        delayed = _delayed(rows[..., :last], first, *table, feedback)
+        found.append((rows[..., first:last] * direct + delayed * mixed).clamp(-1, 1))
+    whole = found[0] if len(found) == 1 else rl.cat(found, -1)
+    return whole.reshape(waveform.shape)
 
 
 def _require_flanger(waveform: rl.Tensor, modulation: str, interpolation: str) -> None:
@@ -124,10 +130,10 @@ def _require_flanger(waveform: rl.Tensor, modulation: str, interpolation: str) -
 def _interpolated(
     waveform: rl.Tensor, swing: rl.Tensor, phase: float, interpolation: str
 ) -> tuple[rl.Tensor, rl.Tensor]:
-    """Weights and whole delays ``[channels, T, terms]`` that stand for the swinging delay."""
-    (channels, length), period = waveform.shape[-2:], swing.shape[0]
+    """Weights and whole delays ``[channels, period, terms]`` that stand for the swinging delay."""
+    channels, period = waveform.shape[-2], swing.shape[0]
     shift = (rl.arange(channels) * period * phase + 0.5).long()
-    place = (rl.arange(length) + shift.unsqueeze(1)) % period
+    place = (rl.arange(period) + shift.unsqueeze(1)) % period
     exact = swing.to(rl.float32)[place]  # as exact as torchaudio's table
     whole = exact.floor()
     part = (exact - whole).to(waveform.dtype)
@@ -140,17 +146,31 @@ def _interpolated(
     return stacked, delays.to(waveform.device)
 
 
-def _delayed(rows: rl.Tensor, weights: rl.Tensor, delays: rl.Tensor, feedback: float) -> rl.Tensor:
-    """The swinging copy of rows ``[N, channels, T]``, part of which is fed back into what is
-    copied."""
+def _pieces(rows: rl.Tensor, terms: int) -> list[tuple[int, int]]:
+    """The first samples of pieces of rows ``[N, channels, T]``, and the ones behind their last."""
+    length = rows.shape[-1]
+    if in_one_piece(rows, rows.numel() * terms):
+        return [(0, length)]
+    step = -(-PIECE * length // (rows.numel() * terms))
+    return [(first, min(first + step, length)) for first in range(0, length, step)]
+
+
+def _delayed(
+    rows: rl.Tensor, first: int, weights: rl.Tensor, delays: rl.Tensor, feedback: float
+) -> rl.Tensor:
+    """The swinging copy of rows ``[N, channels, T]`` from sample `first` on, part of which is fed
+    back into what is copied."""
+    at = rl.arange(first, rows.shape[-1], device=rows.device)
+    place = at % delays.shape[1]
+    weights, delays = weights.index_select(1, place), delays.index_select(1, place)
     if feedback:
         # What is fed back is a sample old.
         gains = rl.nn.functional.pad(weights * feedback, (0, 0, 1, 0))[:, :-1]
         later = rl.nn.functional.pad(delays + 1, (0, 0, 1, 0), value=1)[:, :-1]
         rows = rl.signal.varying_feedback(rows, gains, later)
-    length, found = rows.shape[-1], rl.zeros_like(rows)
+    found = rl.zeros_like(rows[..., first:])
     for term in range(weights.shape[-1]):
-        source = rl.arange(length, device=rows.device) - delays[..., term]
-        taken = rows.gather(2, source.clamp(min=0).expand_as(rows))
+        source = at - delays[..., term]
+        taken = rows.gather(2, source.clamp(min=0).expand_as(found))
         found = found + taken * weights[..., term] * (source >= 0)
     return found

@@ -7,6 +7,7 @@ import math
 import rushlight as rl
 import rushlight.nn.functional as F
 from rushlight_audio.functional.checks import from_rows, in_rows, require_waveform
+from rushlight_audio.functional.pieces import PIECE, in_one_piece
 from rushlight_audio.functional.resample import resample
 from rushlight_audio.functional.windows import hann_window
 
@@ -68,8 +69,8 @@ def griffinlim(
         angles = rebuilt
         if previous is not None and weight != 0:
             angles = rebuilt - previous * weight
+        previous = rebuilt  # frees the one before, which is as large as the spectrogram twice
         angles = angles / (angles.abs() + 1e-16)
-        previous = rebuilt
     sound = rl.istft(magnitude * angles, n_fft, hop_length, win_length, window, length=length)
     return from_rows(sound, leading)
 
@@ -94,6 +95,14 @@ def phase_vocoder(complex_specgrams: rl.Tensor, rate: float, phase_advance: rl.T
         return complex_specgrams
     leading = complex_specgrams.shape[:-2]
     spectrum = in_rows(complex_specgrams, 2)
+    if rl.jit.is_scripting() or in_one_piece(spectrum, 2 * spectrum.numel()):
+        return from_rows(_vocoded(spectrum, rate, phase_advance), leading)
+    step = -(-spectrum.shape[1] * PIECE // spectrum.numel())
+    pieces = zip(spectrum.split(step, 1), phase_advance.split(step), strict=True)
+    return from_rows(rl.cat([_vocoded(x, rate, advance) for x, advance in pieces], 1), leading)
+
+
+def _vocoded(spectrum: rl.Tensor, rate: float, phase_advance: rl.Tensor) -> rl.Tensor:
     dtype, device = spectrum.real.dtype, spectrum.device
     steps = rl.arange(0, spectrum.shape[-1], rate, dtype=dtype, device=device)
     share, at = steps % 1.0, steps.long()
@@ -104,7 +113,7 @@ def phase_vocoder(complex_specgrams: rl.Tensor, rate: float, phase_advance: rl.T
     turn = turn - 2 * math.pi * rl.round(turn / (2 * math.pi)) + phase_advance
     phase = rl.cat([first, turn[..., :-1]], -1).cumsum(-1)
     magnitude = share * other.abs() + (1 - share) * one.abs()
-    return from_rows(rl.polar(magnitude, phase), leading)
+    return rl.polar(magnitude, phase)
 
 
 def stretched_waveform(

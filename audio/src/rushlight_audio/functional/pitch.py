@@ -12,7 +12,7 @@ from rushlight_audio.functional.convolution import fast_size
 __all__ = ["compute_kaldi_pitch", "detect_pitch_frequency"]
 
 _TINY = 1e-9
-_BLOCK = 1 << 20  # samples of frames that are looked at together
+_BLOCK = 1 << 18  # samples of frames that are looked at together
 _NEARLY = 0.99  # a lag of half the size is taken where it is nearly as good as the best
 
 

@@ -16,7 +16,7 @@ from rushlight_audio.functional.sinc import SincFilter, cast_dtype
 __all__ = ["of_examples", "resample_by_sums"]
 
 # Weights of a block, and samples of all rows that they meet.
-BLOCK = 1 << 18
+BLOCK = 1 << 17
 FEWEST = 1 << 10
 MOST_SAMPLES = 1 << 10
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import rushlight as rl
 import rushlight.nn.functional as F
 from rushlight_audio.functional.checks import from_rows, in_rows, require_waveform
+from rushlight_audio.functional.pieces import by_frames, in_one_piece
 
 __all__ = ["inverse_spectrogram", "spectrogram"]
 
@@ -63,6 +66,11 @@ def spectrogram(
     _require_samples(waveform, n_fft, center, pad_mode)
     # Nothing to reflect where there are no waveforms, which stft refuses: any other padding does.
     pad_mode = pad_mode if waveform.numel() else "constant"
+    if power is not None and not rl.jit.is_scripting():
+        numbers = waveform.numel() * n_fft // hop_length
+        if not in_one_piece(waveform, numbers):
+            options = (window, n_fft, hop_length, win_length, power, normalized)
+            return _power_by_frames(waveform, center, pad_mode, onesided, *options)
     leading = waveform.shape[:-1]
     if len(leading) > 1:
         waveform = in_rows(waveform)
@@ -144,6 +152,27 @@ def inverse_spectrogram(
     if length is not None and pad > 0:
         waveform = waveform[:, pad:-pad]
     return from_rows(waveform, leading)
+
+
+def _power_by_frames(
+    waveform: rl.Tensor, center: bool, pad_mode: str, onesided: bool, *options: Any
+) -> rl.Tensor:
+    """:func:`spectrogram` of a long waveform, whose complex numbers are not kept whole."""
+    window, n_fft, hop_length, win_length, power, normalized = options
+    padded = waveform
+    if center:
+        half = n_fft // 2
+        rows = F.pad(in_rows(waveform).unsqueeze(0), (half, half), pad_mode).squeeze(0)
+        padded = from_rows(rows, waveform.shape[:-1])
+    sizes = n_fft, hop_length, win_length
+    return by_frames(
+        padded,
+        n_fft,
+        hop_length,
+        lambda x: spectrogram(
+            x, 0, window, *sizes, power, normalized, center=False, onesided=onesided
+        ),
+    )
 
 
 def _normalization(op: str, normalized: bool | str) -> tuple[bool, bool]:

@@ -22,8 +22,6 @@ def recursive_filter(x: Tensor, feedback: Tensor, forward: Tensor):
     tensor([1.0000, 0.5000, 0.2500])
     """
     _check_filter(x, feedback, forward)
-    if x.is_cuda:  # one sample waits for the one before: no work for a GPU
-        return recursive_filter(x.cpu(), feedback.cpu(), forward.cpu()).to(x.device)
     channels = feedback.shape[0] if feedback.dim() == 2 else 1
     count = math.prod(x.shape[: x.dim() - feedback.dim()])
     rows = x.reshape(count, channels, x.shape[-1])
@@ -65,7 +63,5 @@ def varying_feedback(x: Tensor, gains: Tensor, delays: Tensor):
         )
     if delays.is_floating_point():
         raise ValueError("varying_feedback: delays must be whole numbers of at least 1")
-    if x.is_cuda:
-        return varying_feedback(x.cpu(), gains.cpu(), delays.cpu()).to(x.device)
     rows = x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
     return _varying_feedback(rows, gains.to(x.dtype), delays.long(), False).reshape(x.shape)

@@ -1,9 +1,12 @@
 """stft, istft and the windows."""
 
+import tracemalloc
+
 import pytest
 
 import rushlight
 from rushlight.autograd import gradcheck, gradgradcheck
+from rushlight.ops.fft import spectrogram
 from rushlight.signal import windows
 from rushlight.testing.agreement import agree, random
 
@@ -123,3 +126,41 @@ def test_signal_windows(name):
             agree(path, size, sym=sym, dtype=rushlight.float64, rtol=1e-8, **options)
     with pytest.raises(ValueError, match="-1"):
         getattr(windows, name)(-1, **options)
+
+
+@pytest.mark.parametrize("block", (100, 1000))
+@pytest.mark.parametrize("shape", ((500,), (3, 500)))
+@pytest.mark.parametrize("options", [{}, {"hop_length": 3}, {"onesided": False}, {"win_length": 9}])
+def test_blocks_of_frames_are_those_of_the_whole(monkeypatch, options, shape, block):
+    signal, points = random(*shape), window(options.get("win_length", 16))
+    back = {name: value for name, value in options.items() if name != "onesided"}
+
+    def there_and_back():
+        found = rushlight.stft(signal, 16, window=points, return_complex=True, **options)
+        return found, rushlight.istft(found, 16, window=points, **back)
+
+    whole = there_and_back()
+    monkeypatch.setattr(spectrogram, "LONG", block)
+    monkeypatch.setattr(spectrogram, "BLOCK", block)
+    for found, expected in zip(there_and_back(), whole, strict=True):
+        rushlight.testing.assert_close(found, expected, atol=1e-12, rtol=1e-12)
+        assert found.stride() == expected.stride()
+
+
+def test_frames_do_not_stand_in_memory_together():
+    signal, points = rushlight.randn(1_000_000), rushlight.hann_window(512)
+    options = {"hop_length": 32, "window": points, "return_complex": True}
+
+    def peak(function):
+        function()  # compiles
+        tracemalloc.start()
+        try:
+            return function(), tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    found, there = peak(lambda: rushlight.stft(signal, 512, **options))
+    size = found.numel() * found.element_size()
+    assert there < size + 12_000_000, f"{there} bytes for {size}"
+    _, back = peak(lambda: rushlight.istft(found, 512, 32, window=points))
+    assert back < 30_000_000, f"{back} bytes for 4,000,000"

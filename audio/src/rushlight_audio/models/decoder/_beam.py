@@ -50,7 +50,7 @@ class Candidates(NamedTuple):
 
     def at(self, index: np.ndarray) -> Candidates:
         """Those that `index` says."""
-        return Candidates(*(column[index] for column in self))
+        return Candidates(*[column.take(index) for column in self])
 
 
 class Beam:

@@ -75,8 +75,8 @@ class Search:
         """The language model's next states and scores."""
         score = self.scorer.score
         found = [score(*pair) for pair in zip(states.tolist(), labels.tolist(), strict=True)]
-        after = np.array([state for state, _ in found], np.int64)
-        return after, np.array([each for _, each in found], float)
+        after, scores = zip(*found, strict=True) if found else ((), ())
+        return np.array(after, np.int64), np.array(scores, float)
 
     def _heard(self, emission: np.ndarray) -> np.ndarray:
         """Scores of tokens, silence with its own."""

@@ -15,6 +15,7 @@ from rushlight.kernels.launch.execution import REFERENCE
 from rushlight.kernels.launch.prepared import word_of
 from rushlight.kernels.signal import lexicon_search_kernels as native
 from rushlight.machine import np
+from rushlight.machine.memory import address
 
 __all__ = ["Tree", "best_rows", "best_rows_reference", "followers", "followers_reference"]
 
@@ -50,10 +51,15 @@ def _called(code):
     return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(code)
 
 
+@functools.cache
+def _block(size):
+    return ctypes.c_int64 * size
+
+
 def _run(code, words, results):
     """The results of the kernel at `code`, words behind those that it is given."""
     count = len(words)
-    block = (ctypes.c_int64 * (count + results))(*words)
+    block = _block(count + results)(*words)
     _called(code)(ctypes.addressof(block), 0, 1, 0)
     return block[count:]
 
@@ -132,10 +138,10 @@ def followers(hypotheses, heard, tried, tree, specials, weight):
     score, node = hypotheses[0], hypotheses[2]
     room = max(1, int(tree.most.take(node, mode="clip").sum()) + 2 * len(score))
     space = np.empty((_COLUMNS, room), np.int64)
-    first = space.ctypes.data
+    first = address(space)
     words = [
-        *(each.ctypes.data for each in hypotheses), len(score), heard.ctypes.data,
-        tried.ctypes.data, len(heard), *tree.words, *specials, word_of(weight),
+        *map(address, hypotheses), len(score), address(heard), address(tried), len(heard),
+        *tree.words, *specials, word_of(weight),
         *range(first, first + 8 * room * _COLUMNS, 8 * room),
     ]  # fmt: skip
     *ends, count = _run(native.followers.address(), words, 4)
@@ -161,11 +167,12 @@ def best_rows(score, key, most, threshold):
         return best_rows_reference(score, key, most, threshold)
     count = len(score)
     slots = 1 << (2 * count).bit_length()  # at most half of the table is full
-    space = np.empty(slots + min(most, count), np.int64)
-    table = space.ctypes.data
+    chosen = min(most, count)
+    space = np.empty(slots + chosen + count, np.int64)
+    table = address(space)
     words = [
-        score.ctypes.data, key.ctypes.data, count, most, word_of(threshold), table, slots - 1,
-        table + 8 * slots,
+        address(score), address(key), count, most, word_of(threshold), table, slots - 1,
+        table + 8 * slots, table + 8 * (slots + chosen),
     ]  # fmt: skip
     (found,) = _run(native.best_rows.address(), words, 1)
     return space[slots : slots + found]

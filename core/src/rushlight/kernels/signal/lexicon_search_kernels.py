@@ -26,8 +26,9 @@ TO_SCORE, TO_BEFORE, TO_STATE, TO_NODE, TO_TOKEN, TO_PARENT, TO_WORD, TO_BLANK =
 INNER_END, KNOWN_END, OTHER_END, END = range(28, 32)
 INNER, KNOWN, OTHER = range(3)  # kinds: inside of a word, the end of one, the end of an unknown one
 # Of the choice: scores, keys, their number; the most that are chosen, the threshold (f64), a table
-# and its number of slots less one, the rows; then a result: how many there are.
-KEY, ROWS, MOST, THRESHOLD, TABLE, MASK, CHOSEN, FOUND = range(1, 9)
+# and its number of slots less one, the rows, room for the slots in use; then a result: how many
+# there are.
+KEY, ROWS, MOST, THRESHOLD, TABLE, MASK, CHOSEN, USED, FOUND = range(1, 10)
 
 
 @function
@@ -191,8 +192,9 @@ def raised(score, heap, at):
 
 @function
 def merged(g, score, keys, table):
-    """A table of the best row of each key."""
-    mask, threshold = g[MASK], bitcast(f64, g[THRESHOLD])
+    """A table of the best row of each key; how many of its slots are in use. These are written
+    down: in the order of rows the best ones tend to come early, which spares a heap work."""
+    mask, threshold, used, count = g[MASK], bitcast(f64, g[THRESHOLD]), array(i64, g[USED]), 0
     for slot in range(mask + 1):
         table[slot] = -1
     for row in range(g[ROWS]):
@@ -207,9 +209,12 @@ def merged(g, score, keys, table):
                 other = table[slot]
             if other < 0:
                 table[slot] = row
+                used[count] = slot
+                count += 1
             else:
                 if score[row] > score[other]:
                     table[slot] = row
+    return count
 
 
 @range_kernel
@@ -217,20 +222,18 @@ def best_rows(args, lo, hi, tid):
     """The best rows with different keys, the best first: a heap of them, then sorted."""
     g = array(i64, args)
     score, keys = array(f64, g[SCORE]), array(i64, g[KEY])
-    table, heap = array(i64, g[TABLE]), array(i64, g[CHOSEN])
-    merged(g, score, keys, table)
+    table, heap, used = array(i64, g[TABLE]), array(i64, g[CHOSEN]), array(i64, g[USED])
     count = 0
-    for slot in range(g[MASK] + 1):
-        row = table[slot]
-        if row >= 0:
-            if count < g[MOST]:
-                heap[count] = row
-                raised(score, heap, count)
-                count += 1
-            else:
-                if is_better(score, row, heap[0]):
-                    heap[0] = row
-                    sunk(score, heap, 0, count)
+    for entry in range(merged(g, score, keys, table)):
+        row = table[used[entry]]
+        if count < g[MOST]:
+            heap[count] = row
+            raised(score, heap, count)
+            count += 1
+        else:
+            if is_better(score, row, heap[0]):
+                heap[0] = row
+                sunk(score, heap, 0, count)
     end = count
     while end > 1:
         end -= 1

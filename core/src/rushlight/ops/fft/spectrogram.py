@@ -9,11 +9,17 @@ from rushlight.errors import shape_text
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import unrecorded
 from rushlight.ops._table.op import composite, op
 from rushlight.ops.fft.fourier import _fft_c2c, _fft_c2r, _fft_r2c, half_at_once
 from rushlight.ops.shape.complex_views import view_as_real
+from rushlight.ops.shape.joining import cat
 from rushlight.tensor.dispatch import innermost, readable
 from rushlight.tensor.tensor import Tensor
+
+# Numbers of the frames that are transformed at once, and of a block where there are more. Blocks
+# take no less time (float64: half as much again), so that half a minute of sound is not cut.
+LONG, BLOCK = 1 << 20, 1 << 18
 
 
 # ---------------------------------------------------------------------------------------- frames
@@ -164,11 +170,34 @@ def stft(
         )
     window = _full_window(window, length, n_fft, input)
     common = input if not is_complex or input.is_complex() else input.to(window._dtype)
-    frames = common.unfold(-1, n_fft, hop) * window
-    found = _transformed(frames, _norm(normalized, "backward"), onesided).transpose(-1, -2)
+    frames = common.unfold(-1, n_fft, hop)
+    found = _spectra(frames, window, _norm(normalized, "backward"), onesided).transpose(-1, -2)
     if return_complex is False:
         return view_as_real(found)
     return found
+
+
+def _spectra(frames, window, norm, onesided):
+    """The spectra (*, count, frequencies) of overlapping frames (*, count, n_fft), which are copies
+    of many samples: block by block where nothing else needs them."""
+    if frames.numel() <= LONG or not unrecorded(frames, window):
+        return _transformed(frames * window, norm, onesided)
+    count = frames.shape[-2]
+    step, found = _frames_of_block(frames), None
+    for first in range(0, count, step):
+        piece = frames.narrow(-2, first, min(step, count - first))
+        spectra = _transformed(piece * window, norm, onesided)
+        if found is None:
+            found = spectra.new_empty((*spectra.shape[:-2], count, spectra.shape[-1]))
+        found.narrow(-2, first, spectra.shape[-2]).copy_(spectra)
+    return found
+
+
+def _frames_of_block(frames):
+    """How many frames make a block; all blocks have nearly as many."""
+    count = frames.shape[-2]
+    blocks = min(-(-frames.numel() // BLOCK), count)
+    return -(-count // blocks)
 
 
 def _transformed(frames, norm, onesided):
@@ -236,12 +265,11 @@ def istft(
         raise RuntimeError("istft: a complex window needs return_complex=True")
     if return_complex and onesided:
         raise RuntimeError("istft: cannot have onesided output if window or input is complex")
-    frames = _frames_back(input.transpose(-1, -2), n_fft, normalized, return_complex)
-    plain = frames.real if frames.is_complex() else frames
-    window = _full_window(window, size, n_fft, plain)
-    total = (frames.shape[-2] - 1) * hop + n_fft
-    signal = _overlap_add(frames * window, hop, total)
-    squares = window.pow(2).expand(frames.shape[-2], n_fft)
+    window = _full_window(window, size, n_fft, input.real)
+    count = input.shape[-1]
+    total = (count - 1) * hop + n_fft
+    signal = _signal(input.transpose(-1, -2), window, hop, n_fft, normalized, return_complex)
+    squares = window.pow(2).expand(count, n_fft)
     envelope = _overlap_add(squares, hop, total)
     start = n_fft // 2 if center else 0
     end = total - start if length is None else start + length
@@ -249,6 +277,24 @@ def istft(
     envelope = envelope[start : min(end, total)]
     _check_envelope(envelope)
     return _of_length(signal / envelope, end - start)
+
+
+def _signal(spectra, window, hop, n_fft, *how):
+    """The sum of the windowed frames of spectra (*, count, frequencies), `hop` samples apart: block
+    by block where nothing else needs the frames."""
+    count = spectra.shape[-2]
+    total = (count - 1) * hop + n_fft
+    if 2 * spectra.numel() <= LONG or not unrecorded(spectra, window):
+        return _overlap_add(_frames_back(spectra, n_fft, *how) * window, hop, total)
+    reach, pieces = -(-n_fft // hop) - 1, []
+    step = max(_frames_of_block(spectra), 8 * reach)  # `reach` frames of each are computed twice
+    for first in range(0, count + reach, step):
+        # Samples get frames in the order of the whole, so that sums are rounded alike.
+        begin, end = max(first - reach, 0), min(first + step, count)
+        frames = _frames_back(spectra.narrow(-2, begin, end - begin), n_fft, *how) * window
+        piece = _overlap_add(frames, hop, (end - begin + reach) * hop)
+        pieces.append(piece[..., (first - begin) * hop : (first - begin + step) * hop].clone())
+    return cat(pieces, -1)[..., :total]
 
 
 def _frames_back(spectra, n_fft, normalized, return_complex):

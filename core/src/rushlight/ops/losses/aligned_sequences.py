@@ -89,9 +89,7 @@ def transducer_loss(
     if (inputs < 1).any():
         raise RuntimeError("transducer_loss: logit_lengths must be at least 1")
     options = blank % classes, float(clamp), bool(fused_log_softmax)
-    here = logits.cpu() if logits.is_cuda else logits
-    costs = _costs(here, (labels, inputs, lengths), options).to(logits.device)
-    return REDUCTIONS[reduction](costs)
+    return REDUCTIONS[reduction](_costs(logits, (labels, inputs, lengths), options))
 
 
 def ctc_alignment(
@@ -122,5 +120,4 @@ def ctc_alignment(
                 f"{name}: targets length is too long for CTC. Found log_probs length: {most}, "
                 f"targets length: {count}, and number of repeats: {repeats}"
             )
-    scores = log_probs.cpu() if log_probs.is_cuda else log_probs
-    return _ctc_alignment(scores, labels, inputs, lengths, blank).to(log_probs.device)
+    return _ctc_alignment(log_probs, labels, inputs, lengths, blank)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.kernels.losses import best_alignment as alignment
@@ -37,6 +39,10 @@ def _kernel(logits, labels, input_lengths, target_lengths, options):
     return tuple([each.astype(logits.dtype, copy=False) for each in found])
 
 
+def _on_gpu():
+    return importlib.import_module("rushlight.kernels.losses.cuda_alignment")
+
+
 def _gradient(grad, logits, labels, input_lengths, target_lengths, options, out1):
     if mode.recording:
         labelled = labels, input_lengths, target_lengths
@@ -45,6 +51,7 @@ def _gradient(grad, logits, labels, input_lengths, target_lengths, options, out1
 
 
 _transducer_loss.cpu(_kernel)
+_transducer_loss.cuda(lambda *labelled: _on_gpu().transducer(*labelled[:-1], *labelled[-1]))
 _transducer_loss.gradient(logits=_gradient)
 
 
@@ -61,3 +68,4 @@ def _ctc_alignment(scores: Tensor, labels, input_lengths, target_lengths, blank)
 
 
 _ctc_alignment.cpu(alignment.best_paths)
+_ctc_alignment.cuda(lambda *labelled: _on_gpu().best_paths(*labelled))

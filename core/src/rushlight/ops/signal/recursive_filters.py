@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight.kernels.signal import recursion as kernels
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.op import op
@@ -30,7 +32,12 @@ def _recursive_filter(x: Tensor, feedback: Tensor, forward: Tensor):
     return kernels.filtered_reference(x, feedback, forward)
 
 
+def _on_gpu():
+    return importlib.import_module("rushlight.kernels.signal.cuda")
+
+
 _recursive_filter.cpu(kernels.filtered)
+_recursive_filter.cuda(lambda *arrays: _on_gpu().filtered(*arrays))
 
 
 def _backwards(grad, feedback, forward):
@@ -84,6 +91,7 @@ def _varying_feedback(x: Tensor, gains: Tensor, delays: Tensor, backward):
 
 
 _varying_feedback.cpu(kernels.fed_back)
+_varying_feedback.cuda(lambda *arrays: _on_gpu().fed_back(*arrays))
 
 
 def _earlier(signal, delays):
