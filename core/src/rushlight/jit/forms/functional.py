@@ -26,9 +26,14 @@ def _form(function):
 
 def form_for(python):
     """The form of a public function; None if it has none."""
-    for more in ("losses", "pooling"):
+    for more in ("heads", "losses", "pooling"):
         importlib.import_module("rushlight.jit.forms." + more)
     return FORMS.get(python)
+
+
+def with_indices(python):
+    """The public function that gives positions as well; None for those that give none."""
+    return getattr(F, f"{getattr(python, '__name__', '')}_with_indices", None)
 
 
 # ------------------------------------------------------------------------------------ activations
