@@ -67,7 +67,7 @@ class Exporter(Printer):
         other = rewritten(target, call)
         if other is not None:
             return self.expr(other)
-        python = functional.form_for(_giving(target.python, call))
+        python = functional.form_for(functional.giving(target.python, call))
         if python is None:
             if is_otherwise(target.script, target.python):
                 raise self.refused(
@@ -194,15 +194,6 @@ def layer_form(kind, name) -> tree.Function:
             "save its state dict with rushlight.save"
         )
     return UNIT.compiled(form, f"{kind}.{name}", kind)
-
-
-def _giving(python, call):
-    """A public function, or what gives positions too where a call of it asks for them."""
-    from rushlight.jit.forms.functional import with_indices
-
-    other = with_indices(python)
-    asked = call.kwargs.get("return_indices", *call.args[4:5])  # of fractional pooling
-    return other if other is not None and getattr(asked, "value", False) else python
 
 
 def _may_be(value, wanted):
