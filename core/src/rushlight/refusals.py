@@ -119,7 +119,7 @@ ADVICE = {
 ABSENT = frozenset(
     "ao "
     "fx.passes.backends "
-    "fx.passes.fake_tensor_prop fx.passes.reinplace fx.passes.splitter_base "
+    "fx.passes.fake_tensor_prop fx.passes.splitter_base "
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
     "quantization utils.bottleneck utils.cpp_extension "
     "utils.mobile_optimizer _export _functorch "

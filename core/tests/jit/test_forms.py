@@ -200,6 +200,41 @@ def pooled(x):
     return y, a, b, F.max_unpool3d(c, ct, [1, 2, 2], output_size=[1, 3, 4])
 
 
+def pooled_by_fractions(x):
+    plane = x.reshape(1, 1, 3, 4)
+    samples = x.abs().flatten()[:3].reshape(1, 1, 3) % 1
+    a = F.fractional_max_pool2d(plane, 2, 2, _random_samples=samples[:, :, :2])
+    b = F.fractional_max_pool2d(
+        plane, [2, 2], output_ratio=0.7, return_indices=True, _random_samples=samples[:, :, :2]
+    )
+    c = F.fractional_max_pool2d_with_indices(plane, 2, (2, 3), None, True, samples[:, :, 1:])
+    cube = x.reshape(1, 1, 3, 2, 2)
+    d = F.fractional_max_pool3d(cube, (2, 1, 1), 1, _random_samples=samples)
+    e = F.fractional_max_pool3d_with_indices(
+        cube, (2, 1, 1), output_ratio=(0.4, 0.7, 0.5), _random_samples=samples
+    )
+    return a, b, c, d, e
+
+
+def attended(x):
+    q, weight, bias = x.reshape(3, 1, 4), x.new_ones(12, 4) * 0.1 + x.sum() / 9, x.repeat(4, 1)
+    out = x[:, :3].new_ones(4, 4) * 0.5
+    a = F.multi_head_attention_forward(
+        q, q, q, 4, 2, weight, bias[:, 0], None, None, False, 0.0, out, bias[0]
+    )
+    b = F.multi_head_attention_forward(
+        q[:2], q, q, 4, 2, None, bias[:, 1], bias[:1].unsqueeze(0), bias[1:2].unsqueeze(0), True,
+        0.5, out, None, training=False, key_padding_mask=x[:1, :3],
+        attn_mask=x[:2, :3], use_separate_proj_weight=True, q_proj_weight=weight[:4],
+        k_proj_weight=weight[4:8] * 2, v_proj_weight=x[:1].expand(4, 4),
+        average_attn_weights=False,
+    )  # fmt: skip
+    c = F.multi_head_attention_forward(
+        x, x, x, 4, 4, weight, None, None, None, False, 0.0, out, None, need_weights=False
+    )[0]
+    return a, b, c
+
+
 def more(x):
     rows = (
         F.dropout1d(x.unsqueeze(0), 0.5, False)
@@ -234,13 +269,17 @@ def losses(x):
     loss = loss + F.kl_div(x, y.softmax(1), reduction="batchmean")
     p = x.sigmoid()
     loss = loss + F.binary_cross_entropy(p, p * 0.5) + F.gaussian_nll_loss(x, y, p)
+    rows, target = x[:2].reshape(2, 1, 4), rushlight.tensor([[0], [1], [0]])
+    loss = loss + F.linear_cross_entropy(x, rows, target, linear_bias=rows[:, :, 0])
+    loss = loss + F.linear_cross_entropy(x, x, target[:, 0], ignore_index=1, reduction="sum")
     loss = loss + F.multilabel_soft_margin_loss(x, p, reduction="none").sum()
     return loss + F.binary_cross_entropy_with_logits(x, p, pos_weight=p)
 
 
 class Calls(nn.Module):
     def forward(self, x):
-        return relu_and_more(x), layers(x), losses(x), pooled(x), more(x)
+        found = relu_and_more(x), layers(x), losses(x), pooled(x), more(x)
+        return found, pooled_by_fractions(x), attended(x)
 
 
 @pytest.mark.filterwarnings("ignore:`nn.functional.upsample")
@@ -251,3 +290,40 @@ def test_functions(tmp_path):
     text = Path(__file__).read_text()
     assert not [name for name in used if f"F.{name}(" not in text]
     _check(tmp_path)
+
+
+@pytest.mark.parametrize("way", ["weight_norm", "spectral_norm", "orthogonal", "hooks"])
+def test_traces_of_computed_weights(way, tmp_path):
+    """What computes a weight, or is called beside a layer, is part of the trace."""
+    pytest.importorskip("torch")
+    rushlight.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2)).eval()
+    if way == "hooks":
+        model[0].register_forward_pre_hook(lambda module, args: args[0] * 2)
+        model[2].register_forward_hook(lambda module, args, result: result + args[0].sum())
+    else:
+        getattr(nn.utils.parametrizations, way)(model[0])
+        model.eval()
+    x = rushlight.randn(5, 4)
+    _keep(tmp_path, way, jit.trace(model, x), [rushlight.randn(3, 4)])
+    traced = jit.load(tmp_path / f"{way}.pt")
+    assert rushlight.allclose(traced(x), model(x), atol=1e-6)
+    _check(tmp_path)
+
+
+def test_attention_with_more_positions(tmp_path):
+    pytest.importorskip("torch")
+    rushlight.manual_seed(0)
+    options = {"add_bias_kv": True, "add_zero_attn": True, "kdim": 3, "vdim": 5}
+    layer = nn.MultiheadAttention(4, 2, batch_first=True, **options).eval()
+    inputs = [rushlight.randn(2, 3, 4), rushlight.randn(2, 6, 3), rushlight.randn(2, 6, 5)]
+    _keep(tmp_path, "attention", jit.script(layer), inputs)
+    _check(tmp_path)
+
+
+def test_archives_of_scripted_modules_refuse_computed_weights(tmp_path):
+    layer = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))
+    scripted, x = jit.script(layer), rushlight.randn(2, 4)
+    assert rushlight.equal(scripted(x), layer(x))
+    with pytest.raises(RuntimeError, match="computed by parametrizations.*use jit.trace"):
+        scripted.save(tmp_path / "layer.pt")

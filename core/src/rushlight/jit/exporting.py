@@ -67,7 +67,7 @@ class Exporter(Printer):
         other = rewritten(target, call)
         if other is not None:
             return self.expr(other)
-        python = functional.form_for(target.python)
+        python = functional.form_for(functional.giving(target.python, call))
         if python is None:
             if is_otherwise(target.script, target.python):
                 raise self.refused(
@@ -87,11 +87,15 @@ class Exporter(Printer):
     def fitting(self, target, name, value, wanted):
         """An argument of a public function as PyTorch takes it: one number for all dimensions is a
         list of it."""
-        last = target.script[-2:]
+        last = target.script.removesuffix("_with_indices")[-2:]
         if value.type == kinds.INT and kinds.list_of(kinds.INT) in kinds.parts(wanted):
             if re.fullmatch("[123]d", last):
                 items = [value] * int(last[0])
                 return tree.Sequence("list", items, type=kinds.list_of(kinds.INT))
+        if value.type == kinds.FLOAT and kinds.list_of(kinds.FLOAT) in kinds.parts(wanted):
+            if re.fullmatch("[123]d", last):
+                items = [value] * int(last[0])
+                return tree.Sequence("list", items, type=kinds.list_of(kinds.FLOAT))
         if value.type == kinds.INT and kinds.FLOAT in kinds.parts(wanted):
             if kinds.INT not in kinds.parts(wanted):
                 return convert("float", value, value.at)
@@ -178,6 +182,11 @@ def layer_form(kind, name) -> tree.Function:
     from rushlight.jit.forms.layers import form_of
 
     python = kind.scope[0].python
+    if "parametrizations" in kind.attributes:
+        raise RuntimeError(
+            f"the weights of {python.__name__} are computed by parametrizations, which jit.script "
+            "cannot write into an archive: use jit.trace, or remove_parametrizations first"
+        )
     form = form_of(python) if name == "forward" else None
     if form is None:
         raise RuntimeError(

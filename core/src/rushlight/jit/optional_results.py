@@ -27,6 +27,8 @@ def result_of(function, args, kwargs):
         return TENSOR
     if name == "multi_head_attention_forward":
         return _ATTENDED
+    if name.endswith("_with_indices"):
+        return Type("Tuple", TENSOR, TENSOR)
     given = _given(function, args, kwargs)
     if "as_tuple" in given:
         return _by(given["as_tuple"], kinds.list_of(TENSOR), TENSOR)

@@ -7,8 +7,9 @@ import importlib
 import inspect
 
 _FAMILIES = (
-    "comparing creating elementwise filters indexing layers linalg normalizing pooling recurrent "
-    "reducing shaping sorting windowing complexes transforms"  # complexes uses those before it
+    "comparing counting creating elementwise filters indexing layers linalg normalizing pooling "
+    "recurrent reducing running shaping sorting windowing "
+    "complexes transforms"  # which use those before them
 ).split()
 _NONE = inspect.Parameter.empty
 _TRANSLATIONS: dict[str, object] = {}

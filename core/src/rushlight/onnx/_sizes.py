@@ -25,11 +25,11 @@ from rushlight.onnx.errors import UnsupportedOperatorError
 
 _OPERATORS = {
     operator.add: "Add", operator.mul: "Mul", operator.floordiv: "Div", operator.mod: "Mod",
-    max: "Max", min: "Min",
+    max: "Max", min: "Min", operator.truediv: "Div",
 }  # fmt: skip
 _FLOATS = {
     "number": (), "inverted": ("Reciprocal",), "root": ("Sqrt",), "logarithm": ("Log",),
-    "inverted root": ("Sqrt", "Reciprocal"),
+    "inverted root": ("Sqrt", "Reciprocal"), "itself": (),
 }  # fmt: skip
 
 
@@ -229,7 +229,8 @@ class _Unifier:
     def _number(self, number):
         if isinstance(number, SymInt):
             return self._expression(number.expression)
-        return self.builder.constant(np.int64(number)).name
+        kind = np.float64 if isinstance(number, float) else np.int64
+        return self.builder.constant(kind(number)).name
 
     def _expression(self, expression):
         if expression.kind == "number":
@@ -244,11 +245,23 @@ class _Unifier:
 
     def _operation(self, expression):
         parts = [self._expression(part) for part in expression.parts]
+        if expression.is_float():
+            return self._float_operation(expression, parts)
         if expression.kind is operator.floordiv and self.origins.keys() & expression.symbols():
             # Div rounds towards zero, and numbers may be negative; Mod has the sign of the divisor
             rest = self._node("Mod", parts)
             parts[0] = self._node("Sub", [parts[0], rest])
         return self._node(_OPERATORS[expression.kind], parts)
+
+    def _float_operation(self, expression, parts):
+        """A step of a float, in float64 as the program does it."""
+        wide = [
+            name if part.is_float() else self._cast(name, np.dtype(np.float64))
+            for name, part in zip(parts, expression.parts, strict=True)
+        ]
+        return (
+            wide[0] if expression.kind is float else self._node(_OPERATORS[expression.kind], wide)
+        )
 
     def _symbol(self, expression):
         """A size of an input, or what one that is ``a * size + b`` comes from; a number that the

@@ -6,6 +6,7 @@ import itertools
 import math
 import operator
 
+from rushlight.export.dynamic import float_lines
 from rushlight.export.dynamic.expressions import (
     FORMS,
     Expression,
@@ -68,7 +69,8 @@ class Quantities:
             found = self.expression(tuple(sizes))
             if found is not None:
                 return SymFloat(row[0], form, found)
-        return None
+        found = float_lines.fitted(row, self.known, tolerance)
+        return None if found is None else SymFloat(row[0], "itself", found)
 
     def expression(self, row) -> Expression | None:
         """The simplest expression that gives a row."""
@@ -151,7 +153,30 @@ def _rounded(row, known, lengths):
                 found.append((over(add(whole, first), divisor), doubt))
         if found:
             return found
-    return _rounded_more(row, known)
+    return _fractions(row, known) or _rounded_more(row, known)
+
+
+def _fractions(row, known):
+    """``(a * known + b) // d`` of any fraction between the slopes that the least and the greatest
+    size leave, such as 7/20 of a size: the simplest, and one beside it."""
+    found = []
+    for other, expression in known.items():
+        least, most = other.index(min(other)), other.index(max(other))
+        steps, size = row[most] - row[least], other[most] - other[least]
+        if steps < 2:
+            continue
+        for divisor in DIVISORS:
+            first, last = (steps - 1) * divisor // size, -(-(steps + 1) * divisor // size)
+            for factor in range(max(first, 1), last + 1):
+                bounds = [divisor * v - factor * k for k, v in zip(other, row, strict=True)]
+                low, high = max(bounds), min(bounds) + divisor - 1
+                if math.gcd(divisor, factor) == 1 and low <= high:
+                    whole, likely = times(factor, expression), _likely(low, high, divisor, ())
+                    offsets = dict.fromkeys((likely, low, high))
+                    found += [over(add(whole, b), divisor) for b in offsets]
+        if found:
+            return [(found[0], found[-1] if len(found) > 1 else None)]
+    return []
 
 
 def _likely(low, high, divisor, lengths):

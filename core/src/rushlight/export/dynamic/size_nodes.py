@@ -90,10 +90,16 @@ class SizeNodes:
             operands.reverse()
         with self.graph.inserting_before(node):
             made = self.graph.call_function(function, tuple(operands))
-        made.meta["val"] = SymInt(expression.value(self.sample), expression)
+        plain = expression.value(self.sample)
+        is_float = expression.is_float()
+        made.meta["val"] = (
+            SymFloat(plain, "itself", expression) if is_float else SymInt(plain, expression)
+        )
         return made
 
     def _float(self, value, node):
+        if value.form == "itself":
+            return self.expression(value.expression, node)
         key = value.form, value.expression
         if key not in self.made:
             size = self.expression(value.expression, node)
@@ -115,4 +121,7 @@ _STEPS: dict[str, list] = {
     "inverted root": [(symbolic_numbers.sym_float, (), ()), (operator.pow, (), (-0.5,))],
     "logarithm": [(math.log, (), ())],
 }
-_FUNCTIONS = {max: symbolic_numbers.sym_max, min: symbolic_numbers.sym_min}
+_FUNCTIONS = {
+    max: symbolic_numbers.sym_max, min: symbolic_numbers.sym_min,
+    float: symbolic_numbers.sym_float,
+}  # fmt: skip

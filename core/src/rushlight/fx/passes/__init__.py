@@ -6,6 +6,7 @@ from rushlight import refusals
 
 _PARTS = (
     "annotate_getitem_nodes graph_drawer graph_manipulation infra operator_support param_fetch "
+    "reinplace "
     "shape_prop split_module split_utils tools_common utils"
 ).split()
 

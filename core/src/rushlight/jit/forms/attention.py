@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Tuple
 
 from rushlight import nn
-from rushlight.dtypes import bool_
 from rushlight.jit.dispatch import aten
 from rushlight.jit.forms.layers import _layer
+from rushlight.nn import functional as F  # noqa: N812 - the usual name
 from rushlight.tensor.tensor import Tensor
 
 
@@ -135,12 +135,6 @@ def _gru_cell(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
 
 
 # --------------------------------------------------------------------------------------- attention
-def _masked(scores: Tensor, mask: Tensor) -> Tensor:
-    if mask.dtype == bool_:
-        return aten.masked_fill(scores, mask, float("-inf"))
-    return scores + mask
-
-
 @_layer(nn.MultiheadAttention)
 def _attention(
     self,
@@ -153,58 +147,19 @@ def _attention(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> Tuple[Tensor, Tensor | None]:
-    if self.bias_k is not None or self.add_zero_attn:
-        raise NotImplementedError("MultiheadAttention: bias_k and add_zero_attn in an archive")
-    if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-    batched = query.dim() == 3
-    if not batched:
-        query, key = aten.unsqueeze(query, 1), aten.unsqueeze(key, 1)
-        value = aten.unsqueeze(value, 1)
-    elif self.batch_first:
+    first = self.batch_first and query.dim() == 3
+    if first:
         query, key = aten.transpose(query, 0, 1), aten.transpose(key, 0, 1)
         value = aten.transpose(value, 0, 1)
-    if self.in_proj_weight is not None:
-        weights = aten.chunk(self.in_proj_weight, 3)
-    else:
-        weights = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
-    if self.in_proj_bias is not None:
-        biases = aten.chunk(self.in_proj_bias, 3)
-        q = aten.linear(query, weights[0], biases[0])
-        k = aten.linear(key, weights[1], biases[1])
-        v = aten.linear(value, weights[2], biases[2])
-    else:
-        q = aten.linear(query, weights[0])
-        k = aten.linear(key, weights[1])
-        v = aten.linear(value, weights[2])
-    length, count, width = query.size(0), query.size(1), query.size(2)
-    source, heads = key.size(0), self.num_heads
-    q = aten.transpose(aten.reshape(q, [length, count * heads, width // heads]), 0, 1)
-    k = aten.transpose(aten.reshape(k, [source, count * heads, width // heads]), 0, 1)
-    v = aten.transpose(aten.reshape(v, [source, count * heads, width // heads]), 0, 1)
-    scores = aten.bmm(q, aten.transpose(k, 1, 2)) / float(width // heads) ** 0.5
-    if attn_mask is not None:
-        scores = _masked(scores, attn_mask)
-    if key_padding_mask is not None:
-        padding = aten.reshape(key_padding_mask, [-1, 1, 1, source])
-        padding = aten.expand(padding, [-1, heads, -1, -1])
-        scores = _masked(scores, aten.reshape(padding, [-1, 1, source]))
-    shares = aten.softmax(scores, -1)
-    shares = aten.dropout(shares, float(self.dropout), self.training)
-    out = aten.transpose(aten.bmm(shares, v), 0, 1)
-    out = aten.reshape(out, [length, count, width])
-    out = aten.linear(out, self.out_proj.weight, self.out_proj.bias)
-    if not batched:
-        out = aten.squeeze(out, 1)
-    elif self.batch_first:
+    out, shares = F.multi_head_attention_forward(
+        query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias,
+        self.bias_k, self.bias_v, self.add_zero_attn, float(self.dropout), self.out_proj.weight,
+        self.out_proj.bias, self.training, key_padding_mask, need_weights, attn_mask,
+        not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight,
+        None, None, average_attn_weights, is_causal,
+    )  # fmt: skip
+    if first:
         out = aten.transpose(out, 0, 1)
-    if not need_weights:
-        return out, None
-    shares = aten.reshape(shares, [count, heads, length, source])
-    if average_attn_weights:
-        shares = aten.mean(shares, [1])
-    if not batched:
-        shares = aten.squeeze(shares, 0)
     return out, shares
 
 

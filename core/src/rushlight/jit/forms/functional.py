@@ -26,9 +26,16 @@ def _form(function):
 
 def form_for(python):
     """The form of a public function; None if it has none."""
-    for more in ("losses", "pooling"):
+    for more in ("heads", "losses", "pooling"):
         importlib.import_module("rushlight.jit.forms." + more)
     return FORMS.get(python)
+
+
+def giving(python, call):
+    """A public function, or what gives positions too where a call of it asks for them."""
+    other = getattr(F, f"{getattr(python, '__name__', '')}_with_indices", None)
+    asked = call.kwargs.get("return_indices", *call.args[4:5])  # of fractional pooling
+    return other if other is not None and getattr(asked, "value", False) else python
 
 
 # ------------------------------------------------------------------------------------ activations

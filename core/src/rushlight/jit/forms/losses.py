@@ -37,6 +37,29 @@ def _cross_entropy(
 
 
 @_form
+def _linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: int | None = None,
+) -> Tensor:
+    bias: Tensor | None = None
+    if linear_bias is not None:
+        bias = aten.reshape(linear_bias, [-1])
+    flat = aten.reshape(linear_weight, [-1, linear_weight.size(-1)])
+    logits = aten.linear(input, flat, bias)
+    if linear_weight.dim() > 2:
+        logits = aten.reshape(logits, [input.size(0)] + linear_weight.size()[:-1])
+    index = -100 if ignore_index is None else ignore_index
+    return F.cross_entropy(logits, target, weight, None, index, None, reduction, label_smoothing)
+
+
+@_form
 def _nll_loss(
     input: Tensor,
     target: Tensor,

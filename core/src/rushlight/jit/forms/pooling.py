@@ -197,6 +197,58 @@ def _fractions(
     return size, samples
 
 
+@_form
+def _fractional_max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: List[int],
+    output_size: List[int] | None = None,
+    output_ratio: List[float] | None = None,
+    return_indices: bool = True,
+    _random_samples: Tensor | None = None,
+) -> Tuple[Tensor, Tensor]:
+    size, samples = _fractions(input, kernel_size, output_size, output_ratio, _random_samples)
+    return aten.fractional_max_pool2d(input, kernel_size, size, samples)
+
+
+@_form
+def _fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: List[int],
+    output_size: List[int] | None = None,
+    output_ratio: List[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor:
+    size, samples = _fractions(input, kernel_size, output_size, output_ratio, _random_samples)
+    return aten.fractional_max_pool2d(input, kernel_size, size, samples)[0]
+
+
+@_form
+def _fractional_max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: List[int],
+    output_size: List[int] | None = None,
+    output_ratio: List[float] | None = None,
+    return_indices: bool = True,
+    _random_samples: Tensor | None = None,
+) -> Tuple[Tensor, Tensor]:
+    size, samples = _fractions(input, kernel_size, output_size, output_ratio, _random_samples)
+    return aten.fractional_max_pool3d(input, kernel_size, size, samples)
+
+
+@_form
+def _fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: List[int],
+    output_size: List[int] | None = None,
+    output_ratio: List[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor:
+    size, samples = _fractions(input, kernel_size, output_size, output_ratio, _random_samples)
+    return aten.fractional_max_pool3d(input, kernel_size, size, samples)[0]
+
+
 @_layer(nn.FractionalMaxPool2d)
 def _fractional_max_pool2d_layer(self, input: Tensor):
     size, samples = _fractions(

@@ -11,7 +11,7 @@ from rushlight.nn import functional as F  # noqa: N812 - the usual name
 
 REWRITES: dict = {}
 # Functions of nn.functional that ATen has with other arguments, and that have no form yet.
-OTHERWISE = frozenset("embedding_bag fractional_max_pool2d fractional_max_pool3d".split())
+OTHERWISE = frozenset(["embedding_bag"])
 _PAIR = kinds.Type("Tuple", TENSOR, TENSOR)
 _TRIPLE = kinds.Type("Tuple", TENSOR, TENSOR, TENSOR)
 # Functions that have one result or two; the operators of their names have two always.

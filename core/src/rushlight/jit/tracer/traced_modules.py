@@ -12,6 +12,7 @@ from rushlight.jit.tracer.traced_values import Traced
 from rushlight.jit.units import UNIT
 from rushlight.nn.containers import Sequential
 from rushlight.nn.module import Module
+from rushlight.nn.utils.parametrize import is_parametrized
 
 _AT = (1, 0, 1)
 
@@ -20,6 +21,9 @@ def _is_leaf(module):
     """Whether a module stays a call: one of Rushlight's layers that archives can hold."""
     if isinstance(module, ScriptModule):
         return True
+    # what computes a weight, or runs before and after a layer, is part of the program
+    if is_parametrized(module) or module._forward_pre_hooks or module._forward_hooks:
+        return False
     own = is_public(type(module).forward) and not isinstance(module, Sequential)
     return own and form_of(type(module)) is not None
 

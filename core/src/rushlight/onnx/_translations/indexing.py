@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import rushlight
 from rushlight.onnx._registry import aten
+from rushlight.onnx._translations.elementwise import floor_divided
 
 
 @aten("index_select")
@@ -170,7 +173,9 @@ def _cut(g, src, index):
     """The part of the source that has an index."""
     for dim, (has, wants) in enumerate(zip(src.shape, index.shape, strict=True)):
         if has != wants:
+            shape = (*src.shape[:dim], wants, *src.shape[dim + 1 :])
             src = g.slice(src, dim, 0, wants)
+            src.shape = shape
     return src
 
 
@@ -188,22 +193,63 @@ def _elements(g, x, dim, index, src, **options):
     return g.squeeze(g.op("ScatterElements", *values, axis=0, **options), 0)
 
 
+_REDUCTIONS = {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}
+
+
 @aten("scatter_reduce.two")
 def scatter_reduce(g, self, dim, index, src, reduce, include_self=True):
-    kinds = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
-    if reduce not in kinds or not include_self:
-        raise NotImplementedError(
-            f"scatter_reduce with reduce={reduce!r}, include_self={include_self}"
-        )
+    return _reduced(g, self, dim, index, _cut(g, src, index), reduce, include_self)
+
+
+@aten("index_reduce")
+def index_reduce(g, self, dim, index, source, reduce, include_self=True):
+    places, sizes = _rows(g, self, dim, index)
+    if sizes:
+        source = g.op("Expand", source, g.integers(sizes), shape=tuple(sizes))
+    else:
+        source = g.reshape(source, [])
+    return _reduced(g, self, dim, places, source, reduce, include_self)
+
+
+def _reduced(g, x, dim, index, src, reduce, include_self):
+    """Elements brought together at positions, with those of `x` there or without them."""
     _reduction_needs(g, 18 if reduce in ("amax", "amin") else 16)
-    return g.op(
-        "ScatterElements",
-        self,
-        index,
-        _cut(g, src, index),
-        axis=dim % self.rank,
-        reduction=kinds[reduce],
-    )
+    first = x if include_self else _filled(g, x, dim, index, _neutral(reduce, x.dtype))
+    found = _elements(g, first, dim, index, src, reduction=_REDUCTIONS[reduce])
+    if reduce != "mean":
+        return found
+    ones = _alike(g, x, x, 1)
+    counts = ones if include_self else _filled(g, ones, dim, index, 0)
+    counts = _elements(g, counts, dim, index, _alike(g, x, src, 1), reduction="add")
+    if x.dtype.is_floating_point:
+        return g.op("Div", found, counts)
+    return floor_divided(g, found, counts)
+
+
+def _filled(g, x, dim, index, number):
+    """A value with a number at positions."""
+    found = _elements(g, x, dim, index, _alike(g, x, index, number))
+    found.shape = x.shape
+    return found
+
+
+def _alike(g, x, shaped, number):
+    """A number of the dtype of `x` at all positions of another value."""
+    found = g.op("Expand", g.like(number, x), g.shape_of(shaped)) if x.rank else g.like(number, x)
+    found.shape = shaped.shape
+    return found
+
+
+def _neutral(reduce, dtype):
+    """The number that a reduction starts with."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if dtype.is_floating_point:
+        return -math.inf if reduce == "amax" else math.inf
+    limits = rushlight.iinfo(dtype)
+    return limits.min if reduce == "amax" else limits.max
 
 
 def _rows(g, x, dim, index):
@@ -215,7 +261,8 @@ def _rows(g, x, dim, index):
     shape[dim] = -1
     sizes = list(x.shape)
     sizes[dim] = index.meta.numel()
-    return g.op("Expand", g.reshape(index, shape), g.integers(sizes)), sizes
+    found = g.op("Expand", g.reshape(index, shape), g.integers(sizes), shape=tuple(sizes))
+    return found, sizes
 
 
 @aten("index_add")

@@ -70,8 +70,10 @@ def eye(n, m=None, **named):
 def alike(name):
     """``zeros_like(x)``."""
 
-    def call(input, dtype=None, memory_format=None, **named):
+    def call(input, dtype=None, memory_format=None, device=None, **named):
         given = {"self": input, "dtype": None if dtype is None else as_dtype(dtype)}
+        if device is not None:
+            given["device"] = devices.as_device(device)
         if memory_format is not None:
             given["memory_format"] = memory_format
         return name, given | {"pin_memory": False}
@@ -79,11 +81,13 @@ def alike(name):
     return call
 
 
-def full_like(input, fill_value, dtype=None):
+def full_like(input, fill_value, dtype=None, device=None):
     """``full_like(x, value)``."""
     found = None if dtype is None else as_dtype(dtype)
-    return "full_like", {"self": input, "fill_value": fill_value, "dtype": found,
-                         "pin_memory": False}  # fmt: skip
+    given = {"self": input, "fill_value": fill_value, "dtype": found, "pin_memory": False}
+    if device is not None:
+        given["device"] = devices.as_device(device)
+    return "full_like", given
 
 
 def randint(low=None, high=None, size=None, *, generator=None, **named):

@@ -20,8 +20,16 @@ from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.recording import record
 from rushlight.ops._table.rules import number_dtype
 from rushlight.ops._table.shape_rules import like
+from rushlight.ops.creation.program_tensors import _to_copy
 from rushlight.tensor import construction
-from rushlight.tensor.dispatch import STATE, answered, dispatched, stack
+from rushlight.tensor.dispatch import (
+    STATE,
+    answered,
+    captured_part,
+    dispatched,
+    stack,
+    through_levels,
+)
 from rushlight.tensor.memory_format import (
     as_input,
     channels_last,
@@ -95,6 +103,8 @@ def _move(tensor, device, non_blocking=False):
     if device is tensor._device:
         return tensor
     if device is devices.meta:
+        if STATE.levels and captured_part(tensor) is not None:
+            return through_levels(_to_copy, (tensor,), (tensor,), {"device": device})
         return make_tensor(
             meta_array(tensor._array.shape, tensor._array.dtype), tensor._dtype, device
         )

@@ -54,13 +54,14 @@ def constant(tensor, data, dtype, device):
 
 
 @in_aten(forms.like("full_like", "Scalar fill_value, "), call=forms.full_like)
-def _full_like(input, fill_value, dtype=None):
-    return input.new_full(tuple(input.shape), fill_value, dtype=dtype)
+def _full_like(input, fill_value, dtype=None, device=None):
+    return input.new_full(tuple(input.shape), fill_value, dtype=dtype, device=device)
 
 
-def full_like_of_program(input, fill_value, dtype):
+def full_like_of_program(input, fill_value, dtype, device):
     """:func:`full_like` in a program that is captured; None where none is."""
     if isinstance(fill_value, Tensor):
         return None
-    made = captured(_full_like, (input, fill_value, dtype), {})
+    named = {} if device is None else {"device": device}
+    made = captured(_full_like, (input, fill_value, dtype), named)
     return None if made is NotImplemented else made

@@ -368,9 +368,9 @@ def _like(fill):
         if first:
             raise TypeError(f"{make.__name__}() got an unexpected keyword argument {[*first][0]!r}")
         if STATE.levels and transforms.levels:
-            found = through_levels(
-                make, (input,), (input,), {"dtype": dtype, "memory_format": memory_format}
-            )
+            options = {"dtype": dtype, "memory_format": memory_format}
+            options |= {} if device is None else {"device": device}
+            found = through_levels(make, (input,), (input,), options)
             if found is not NotImplemented:
                 return found
         if type(input) not in EXACT:
@@ -444,7 +444,10 @@ def full_like(
         made = plainly_alike(input, float(fill_value))
         if made is not None:
             return made
-    if STATE.levels and (made := full_like_of_program(input, fill_value, dtype)) is not None:
+    if (
+        STATE.levels
+        and (made := full_like_of_program(input, fill_value, dtype, device)) is not None
+    ):
         return made
     if type(input) not in EXACT:
         options = {"dtype": dtype, "layout": layout, "device": device}

@@ -247,6 +247,7 @@ nextafter.gradient(input=lambda grad: grad, other=lambda grad: grad * 0)
 @op(
     schemas=("frexp.Tensor(Tensor self) -> (Tensor, Tensor)",),
     batching="elements",
+    meta=lambda input: [(input.shape, dtype_of(input)), (input.shape, dtypes.int32)],
     result="mantissa exponent",
     samples=lambda make: [((make(3, 4),), {}), ((make(),), {})],
     sweep=(2,),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.machine import np
@@ -261,9 +263,16 @@ def fractional_max_pool3d(
     )  # fmt: skip
 
 
+_SHORTEST = 3  # arguments by position among which none says whether to give indices
+
+
 def _indexed(function):
     def call(*args, **kwargs):
-        return function(*args, **{**kwargs, "return_indices": True})
+        if len(args) < _SHORTEST:
+            return function(*args, **{**kwargs, "return_indices": True})
+        given = inspect.signature(function).bind(*args, **kwargs)
+        given.arguments["return_indices"] = True
+        return function(*given.args, **given.kwargs)
 
     call.__name__ = call.__qualname__ = function.__name__ + "_with_indices"
     call.__doc__ = f":func:`{function.__name__}` with the positions of the maxima."
