@@ -296,18 +296,19 @@ def _known(input, weight, bias, *settings):
 _NO_NODES = None, None, None
 
 
-def _convolve(name, count, input, weight, bias, stride, padding, dilation, groups):
+def _convolve(count, input, weight, bias, stride, padding, dilation, groups):
     key = _key(count, input, weight, bias, stride, padding, dilation, groups)
     known = _checked.get(key)
     if known is not None:
         return _known(input, weight, bias, *known)
+    name = f"conv{count}d"
     _check(name, count, input, weight, bias, groups)
     stride = spatial(stride, count, "stride", name)
     dilation = spatial(dilation, count, "dilation", name)
     _positive(name, stride=stride, dilation=dilation)
     if input.is_complex():
         settings = stride, padding, dilation, groups
-        return _parts(lambda *a: _convolve(name, count, *a), input, weight, bias, *settings)
+        return _parts(lambda *a: _convolve(count, *a), input, weight, bias, *settings)
     batched = input if input.dim() == count + 2 else input.unsqueeze(0)
     padding, batched = _padding(name, padding, count, weight, stride, dilation, batched)
     _not_negative(name, padding)
@@ -347,7 +348,7 @@ def conv1d(
     groups=1,
 ):
     """Cross-correlation of (N, C, L) or (C, L) with weight (O, C / groups, K)."""
-    return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @composite(
@@ -372,7 +373,7 @@ def conv2d(
     groups=1,
 ):
     """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (O, C / groups, KH, KW)."""
-    return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
 @composite(
@@ -396,7 +397,7 @@ def conv3d(
     groups=1,
 ):
     """Cross-correlation of (N, C, D, H, W) with weight (O, C / groups, KD, KH, KW)."""
-    return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+    return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
 
 def _rounds_once(input):

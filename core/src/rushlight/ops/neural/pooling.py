@@ -340,9 +340,10 @@ def _max(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, 
     return found if return_indices else found[0]
 
 
-def _avg(name, count, input, kernel_size, stride, padding, ceil_mode, include, divisor):
+def _avg(count, input, kernel_size, stride, padding, ceil_mode, include, divisor):
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
+    name = f"avg_pool{count}d"
     kernel, stride, padding, _, added = _checked(
         name, count, input._array.shape, kernel_size, stride, padding, 1, bool(ceil_mode)
     )
@@ -438,9 +439,7 @@ def avg_pool1d(
     input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
 ):
     """Means of windows of (N, C, L) or (C, L)."""
-    return _avg(
-        "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None
-    )
+    return _avg(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
 @composite(
@@ -465,7 +464,6 @@ def avg_pool2d(
 ):
     """Means of windows of (N, C, H, W) or (C, H, W)."""
     return _avg(
-        "avg_pool2d",
         2,
         input,
         kernel_size,
@@ -499,7 +497,6 @@ def avg_pool3d(
 ):
     """Means of windows of (N, C, D, H, W) or (C, D, H, W)."""
     return _avg(
-        "avg_pool3d",
         3,
         input,
         kernel_size,
