@@ -68,7 +68,8 @@ def overdrive(waveform: rl.Tensor, gain: float = 20, colour: float = 20) -> rl.T
         ``[..., T]``.
     """
     require_waveform("overdrive", waveform)
-    bent = in_pieces(waveform, lambda x: _bent(x * 10 ** (gain / 20) + colour / 200))
+    driven = functools.partial(_bent, gain=gain, colour=colour)
+    bent = in_pieces(waveform, driven)
     # Without its constant part, which `colour` added.
     options = {"dtype": waveform.dtype, "device": waveform.device}
     feedback, forward = rl.tensor([1.0, -0.995], **options), rl.tensor([1.0, -1.0], **options)
@@ -76,8 +77,9 @@ def overdrive(waveform: rl.Tensor, gain: float = 20, colour: float = 20) -> rl.T
     return (waveform * 0.5 + moving * 0.75).clamp(-1, 1)
 
 
-def _bent(driven: rl.Tensor) -> rl.Tensor:
-    """A cubic between -1 and 1, constant beyond."""
+def _bent(waveform: rl.Tensor, gain: float, colour: float) -> rl.Tensor:
+    """A cubic between -1 and 1, constant beyond, of an amplified waveform."""
+    driven = waveform * 10 ** (gain / 20) + colour / 200
     curve = driven - driven.pow(3) / 3
     return rl.where(driven < -1, -2.0 / 3, rl.where(driven > 1, 2.0 / 3, curve))
 

@@ -11,10 +11,10 @@ from rushlight.kernels.launch.prepared import word_of
 from rushlight.kernels.special import pair_kernels as native
 from rushlight.machine import np, threads
 
-__all__ = ["compiled_pair"]
+__all__ = ["compiled_pair", "references"]
 
 _WORK = 64  # units of work of an element
-_pairs = {}  # what was made, by name
+references: dict = {}  # the definitions on arrays, by name
 
 
 def compiled_pair(name, reference):
@@ -35,5 +35,5 @@ def compiled_pair(name, reference):
         )
         return out
 
-    run.reference = reference
-    return _pairs.setdefault(name, run)
+    references[name] = reference
+    return run
