@@ -79,7 +79,7 @@ def overdrive(waveform: rl.Tensor, gain: float = 20, colour: float = 20) -> rl.T
 
 def _bent(waveform: rl.Tensor, gain: float, colour: float) -> rl.Tensor:
     """A cubic between -1 and 1, constant beyond, of an amplified waveform."""
-    driven = waveform * 10 ** (gain / 20) + colour / 200
+    driven = waveform.mul(10 ** (gain / 20)).add(colour / 200)
     curve = driven - driven.pow(3) / 3
     return rl.where(driven < -1, -2.0 / 3, rl.where(driven > 1, 2.0 / 3, curve))
 
