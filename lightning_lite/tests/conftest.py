@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import random
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +16,7 @@ from rushlight import nn
 from rushlight.utils.data import DataLoader, Dataset, TensorDataset
 
 F = nn.functional
-
+sys.path.insert(0, str(Path(__file__).parent))
 
 # A shell's background job starts with Ctrl-C ignored; the tests here send it to themselves.
 signal.signal(signal.SIGINT, signal.default_int_handler)

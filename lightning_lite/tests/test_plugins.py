@@ -265,9 +265,9 @@ def test_slurm_settings(monkeypatch):
     monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "2")
     monkeypatch.setenv("SLURM_NNODES", "3")
     SLURMEnvironment().validate_settings(2, 3)
-    with pytest.raises(MisconfigurationException, match="ntasks-per-node=2"):
+    with pytest.raises(ValueError, match="ntasks-per-node=2"):
         SLURMEnvironment().validate_settings(4, 3)
-    with pytest.raises(MisconfigurationException, match="has 3"):
+    with pytest.raises(ValueError, match="has 3"):
         SLURMEnvironment().validate_settings(2, 1)
     assert SLURMEnvironment.resolve_root_node_address("beta-[06-09]") == "beta-06"
 

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from several_processes import LIMIT, check_close, environment, flat
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("mpi4py") is None, reason="several processes need rushlight[mpi]"
 )
 PROGRAM = Path(__file__).with_name("strategy_program.py")
-LIMIT = 240  # seconds: machines that test are busy
-
-
-def environment() -> dict[str, str]:
-    """The variables of a process, without a launcher's."""
-    launchers = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT", "NODE_RANK", "SLURM_NTASKS")
-    kept = {name: value for name, value in os.environ.items() if name not in launchers}
-    return {**kept, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
 
 
 def start(folder, strategy: str, devices: int, kind: str, *launcher: str):
@@ -41,20 +33,6 @@ def result(folder, strategy: str, devices: int, kind: str, *launcher: str):
     lines = [line for line in ended.stdout.splitlines() if line.startswith("RESULT")]
     assert len(lines) == 1, ended.stdout
     return json.loads(lines[0].removeprefix("RESULT"))
-
-
-def flat(weights) -> list[float]:
-    """All numbers of a nested structure."""
-    if isinstance(weights, dict):
-        weights = list(weights.values())
-    return [each for part in weights for each in flat(part)] if isinstance(weights, list) else [
-        weights
-    ]  # fmt: skip
-
-
-def check_close(left, right) -> None:
-    """Assert that two structures' numbers agree to 1e-6."""
-    assert flat(left) == pytest.approx(flat(right), abs=1e-6)
 
 
 @pytest.fixture(scope="module")

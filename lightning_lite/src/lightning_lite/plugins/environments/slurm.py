@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 
-from lightning_lite.errors import MisconfigurationException
 from lightning_lite.plugins.environments.cluster_environment import ClusterEnvironment
 
 
@@ -55,15 +54,19 @@ class SLURMEnvironment(ClusterEnvironment):
         return int(text) if text.isdigit() and not shell else None
 
     def validate_settings(self, num_devices: int, num_nodes: int) -> None:
-        """Complain of devices and machines that do not fit the job's."""
+        """ValueError for devices and machines that do not fit the job's."""
         tasks = os.environ.get("SLURM_NTASKS_PER_NODE", "")
         if tasks.isdigit() and int(tasks) != num_devices:
-            raise MisconfigurationException(
-                f"devices={num_devices}, but the job has --ntasks-per-node={tasks}"
+            raise ValueError(
+                f"devices={num_devices}, but the job has --ntasks-per-node={tasks}: give "
+                f"devices={tasks}, or ask Slurm for --ntasks-per-node={num_devices}"
             )
         nodes = os.environ.get("SLURM_NNODES", "")
         if nodes.isdigit() and int(nodes) != num_nodes:
-            raise MisconfigurationException(f"num_nodes={num_nodes}, but the job has {nodes}")
+            raise ValueError(
+                f"num_nodes={num_nodes}, but the job has {nodes}: give num_nodes={nodes}, or ask "
+                f"Slurm for --nodes={num_nodes}"
+            )
 
     @staticmethod
     def resolve_root_node_address(nodes: str) -> str:
