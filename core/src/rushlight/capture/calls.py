@@ -27,9 +27,10 @@ from rushlight.compiler import eager
 from rushlight.compiler.substitutes import substitute_of
 from rushlight.devices import device
 from rushlight.dtypes import finfo, get_default_dtype, iinfo
+from rushlight.library.operators import Operator, Packet
 from rushlight.nn import recurrent
 from rushlight.nn.module import Module
-from rushlight.ops._transforms.capturing import Captured
+from rushlight.ops._transforms.capturing import Captured, captured_operator
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
@@ -127,6 +128,22 @@ class Calls(Parts):
             if isinstance(leaf, Tensor) and not isinstance(leaf, Captured):
                 self.refuse(f"{_name_of(function)}() makes a tensor that is no step of a graph")
         return found
+
+    def _call_operator(self, operator, args, kwargs):
+        """An operator of a namespace is a step, like those of the op table."""
+        name = operator.name()
+        if operator._schema.is_mutable:
+            self.refuse(f"it calls {name}, which writes to its arguments")
+        if operator.autocast or operator.overrides is not None or not operator.is_whole():
+            self.refuse(f"it calls {name}, which is no single step")
+        if not all(map(is_plain, pytree.tree_leaves((args, kwargs)))):
+            self.refuse(f"it calls {name} with an object that is no tensor")
+        return captured_operator(operator, operator._schema.bind(args, dict(kwargs)))
+
+    def _call_packet(self, packet, args, kwargs):
+        """One of the overloads of an operator."""
+        self.lookups.guards.contents(packet._overloads, f"overloads of {packet}")
+        return self._call_operator(packet.overload_for(args, kwargs), args, kwargs)
 
     def _call_module(self, module, args, kwargs):
         call = self.lookups.method(module, "__call__")
@@ -465,4 +482,6 @@ _BY_KIND: dict = {
     MethodType: Calls._call_method,
     Made: lambda self, function, args, kwargs: self.run_made(function, args, kwargs),
     functools.partial: Calls._call_partial,
+    Operator: Calls._call_operator,
+    Packet: Calls._call_packet,
 }

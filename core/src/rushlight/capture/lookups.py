@@ -15,6 +15,7 @@ from types import FunctionType, GetSetDescriptorType, MethodType, ModuleType
 
 from rushlight.capture.guards import MISSING, Guards, contents_of
 from rushlight.capture.kinds import is_container, is_iterator, is_value
+from rushlight.library.operators import Namespace, Packet
 from rushlight.nn import module as modules
 from rushlight.nn.module import Module
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -118,6 +119,10 @@ class Lookups:
             return self._of_function(value, name)
         if isinstance(value, MethodType | functools.partial):
             self.refuse(f"it reads the attribute {name} of a {type(value).__name__}")
+        if isinstance(value, Namespace | Packet):
+            space = value._packets if isinstance(value, Namespace) else value._overloads
+            if name in space:
+                return self.entry(space, space, name, str(value))
         return self._of_object(value, name)
 
     def _of_module(self, module, name):

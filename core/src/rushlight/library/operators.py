@@ -79,7 +79,7 @@ class Operator:
     def run(self, values):
         """The kernel for the devices of the given tensors, nothing recorded here; in a captured
         program a node instead."""
-        if stack.levels and self._is_whole() and _is_captured(values):
+        if stack.levels and self.is_whole() and _is_captured(values):
             return captured_operator(self, values)
         kernel = self._kernel(values)
         if not self._custom:
@@ -94,7 +94,7 @@ class Operator:
         self._check_aliases(values, result)
         return result
 
-    def _is_whole(self):
+    def is_whole(self):
         """Whether programs have it as a node: its shapes are known without running its kernels."""
         known = self._custom or self.fake is not None or "meta" in self.kernels
         return known and COMPOSITE not in self.kernels
@@ -218,15 +218,19 @@ class Packet:
 
     def __call__(self, /, *args, **kwargs):
         """The first overload whose schema takes the arguments."""
+        return self.overload_for(args, kwargs)(*args, **kwargs)
+
+    def overload_for(self, args, kwargs):
+        """The first overload whose schema takes the arguments."""
         operators = list(self._overloads.values())
         if len(operators) == 1:
-            return operators[0](*args, **kwargs)
+            return operators[0]
         for operator in operators:
             try:
                 operator._schema.bind(args, dict(kwargs))
             except RuntimeError:
                 continue
-            return operator(*args, **kwargs)
+            return operator
         texts = "; ".join(str(o._schema) for o in operators)
         raise RuntimeError(f"{self}: no overload takes these arguments. Schemas: {texts}")
 
