@@ -11,6 +11,10 @@ from pathlib import Path
 
 from strategy_program import BATCH, L, Model, data
 
+from lightning_lite.strategies import FSDPStrategy
+from rushlight.distributed.fsdp import ShardingStrategy
+from rushlight.nn import Linear
+
 
 class Watched(Model):
     """Notes the first number of every batch."""
@@ -32,6 +36,8 @@ def plain(value):
 def main() -> None:
     """Run what the command line says."""
     strategy, devices, nodes, file = sys.argv[1:]
+    if strategy.upper() in ShardingStrategy.__members__:
+        strategy = FSDPStrategy(sharding_strategy=strategy, auto_wrap_policy={Linear})
     trainer = L.Trainer(
         strategy=strategy, devices=int(devices), num_nodes=int(nodes), accelerator="cpu",
         max_epochs=2, logger=False, enable_checkpointing=False, enable_progress_bar=False,
@@ -47,6 +53,10 @@ def main() -> None:
         "sampler": made.distributed_sampler_kwargs if several else None,
         "environment": type(made.cluster_environment).__name__ if several else None,
         "seen": model.seen,
+        "held": [
+            each.to_local().shape[0] if hasattr(each, "to_local") else len(each)
+            for each in model.parameters()
+        ],
         "weights": {name: plain(value) for name, value in model.state_dict().items()},
     }
     Path(f"{file}.{trainer.global_rank}").write_text(json.dumps(found))

@@ -154,10 +154,13 @@ def test_strategies_of_one_process(model_class, loader, trainer, same):
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
-        ({"sharding_strategy": "NO_SHARD"}, NotImplementedError, "strategy='ddp'"),
-        ({"sharding_strategy": "HYBRID_SHARD"}, NotImplementedError, "'FULL_SHARD'"),
         ({"sharding_strategy": "HALF"}, ValueError, "sharding_strategy='HALF'"),
-        ({"device_mesh": (1, 2)}, NotImplementedError, "device_mesh"),
+        ({"device_mesh": (1, 2)}, ValueError, "is for sharding_strategy='HYBRID_SHARD'"),
+        (
+            {"device_mesh": (4,), "sharding_strategy": "HYBRID_SHARD"},
+            ValueError,
+            "expected two sizes",
+        ),
         ({"auto_wrap_policy": {3}}, TypeError, "classes of modules"),
         ({"auto_wrap_policy": 3}, TypeError, "auto_wrap_policy=3"),
         ({"mixed_precision": rl.float16}, TypeError, "MixedPrecisionPolicy"),

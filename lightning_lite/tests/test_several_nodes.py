@@ -101,6 +101,8 @@ def alone(tmp_path_factory):
         ("ddp", 2, by_slurm, "SLURMEnvironment"),
         ("fsdp", 1, launched, "TorchElasticEnvironment"),
         ("fsdp", 2, by_slurm, "SLURMEnvironment"),
+        ("hybrid_shard", 2, by_slurm, "SLURMEnvironment"),
+        ("no_shard", 2, launched, "TorchElasticEnvironment"),
     ],
 )
 def test_machines_are_one_process(strategy, devices, start, name, alone, tmp_path):
@@ -112,6 +114,8 @@ def test_machines_are_one_process(strategy, devices, start, name, alone, tmp_pat
         assert each["sampler"] == {"num_replicas": world, "rank": rank}
         assert each["environment"] == name
         check_close(each["weights"], alone["weights"])
+    rows = {"fsdp": world, "hybrid_shard": devices}.get(strategy, 1)
+    assert found[0]["held"][0] == -(-alone["held"][0] // rows)
     # Each process has every so many-th row of the batches of one.
     assert [each["seen"][0] for each in found] != [alone["seen"][0]] * world
     assert found[0]["seen"] == alone["seen"]

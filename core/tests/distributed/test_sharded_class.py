@@ -82,18 +82,12 @@ def one_rank():
 
 
 def test_what_is_not_there_is_refused_by_name(one_rank):
-    strategy, kind = fsdp.ShardingStrategy, FullyShardedDataParallel
-    for refused, instead in (
-        (strategy.NO_SHARD, "use DistributedDataParallel"),
-        (strategy.HYBRID_SHARD, "use FULL_SHARD"),
-        (strategy._HYBRID_SHARD_ZERO2, "use FULL_SHARD"),
-    ):
-        with pytest.raises(NotImplementedError, match=instead):
-            kind(nn.Linear(2, 2), sharding_strategy=refused)
+    kind = FullyShardedDataParallel
     with pytest.raises(NotImplementedError, match="keep_low_precision_grads"):
         kind(nn.Linear(2, 2), mixed_precision=fsdp.MixedPrecision(keep_low_precision_grads=True))
-    with pytest.raises(NotImplementedError, match="hybrid sharding; pass one group"):
-        kind(nn.Linear(2, 2), process_group=(None, None))
+    with pytest.raises(NotImplementedError, match="pass one of 1, or a hybrid strategy"):
+        mesh = rushlight.distributed.init_device_mesh("cpu", (1, 1))
+        kind(nn.Linear(2, 2), device_mesh=mesh)
     model = kind(nn.Linear(2, 2))
     with pytest.raises(NotImplementedError, match="register_comm_hook is not available; use"):
         model.register_comm_hook(None, print)
@@ -107,6 +101,8 @@ def test_what_is_not_there_is_refused_by_name(one_rank):
 
 def test_arguments_that_do_not_fit_are_named(one_rank):
     kind = FullyShardedDataParallel
+    with pytest.raises(ValueError, match="a pair of groups is for hybrid sharding"):
+        kind(nn.Linear(2, 2), process_group=(None, None))
     with pytest.raises(ValueError, match="both ignored_modules and ignored_states"):
         kind(nn.Linear(2, 2), ignored_modules=[], ignored_states=[])
     with pytest.raises(

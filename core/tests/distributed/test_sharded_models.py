@@ -73,8 +73,11 @@ def test_what_is_not_there_is_refused_by_name(mesh):
         rushlight.matmul(x, x)
     with pytest.raises(NotImplementedError, match="distributed.checkpoint"):
         pickle.dumps(x)
-    with pytest.raises(NotImplementedError, match="one of each"):
+    with pytest.raises(ValueError, match="length: 2, and device_mesh.ndim: 1"):
         distribute_tensor(rushlight.ones(2), mesh, [Shard(0), Replicate()])
+    grid = rushlight.distributed.init_device_mesh("cpu", (1, 1))
+    with pytest.raises(NotImplementedError, match="one dimension of the mesh may divide"):
+        distribute_tensor(rushlight.ones(2, 2), grid, [Shard(0), Shard(1)])
     with pytest.raises(NotImplementedError, match="shard_placement_fn"):
         fsdp.fully_shard(rushlight.nn.Linear(2, 2), mesh=mesh, shard_placement_fn=print)
     with pytest.raises(NotImplementedError, match="on meta"):

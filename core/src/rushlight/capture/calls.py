@@ -129,16 +129,16 @@ class Calls(Parts):
                 self.refuse(f"{_name_of(function)}() makes a tensor that is no step of a graph")
         return found
 
-    def _call_operator(self, operator, args, kwargs):
+    def _call_operator(self, overload, args, kwargs):
         """An operator of a namespace is a step, like those of the op table."""
-        name = operator.name()
-        if operator._schema.is_mutable:
+        name = overload.name()
+        if overload._schema.is_mutable:
             self.refuse(f"it calls {name}, which writes to its arguments")
-        if operator.autocast or operator.overrides is not None or not operator.is_whole():
+        if overload.autocast or overload.overrides is not None or not overload.is_whole():
             self.refuse(f"it calls {name}, which is no single step")
         if not all(map(is_plain, pytree.tree_leaves((args, kwargs)))):
             self.refuse(f"it calls {name} with an object that is no tensor")
-        return captured_operator(operator, operator._schema.bind(args, dict(kwargs)))
+        return captured_operator(overload, overload._schema.bind(args, dict(kwargs)))
 
     def _call_packet(self, packet, args, kwargs):
         """One of the overloads of an operator."""

@@ -40,7 +40,12 @@ class FSDPStrategy(DividedStates):
         mixed_precision: a `MixedPrecisionPolicy` or `MixedPrecision` of
             `rushlight.distributed.fsdp`.
         sharding_strategy: "FULL_SHARD" (the default), or "SHARD_GRAD_OP", which keeps whole
-            parameters from forward to backward; or a `ShardingStrategy`.
+            parameters from forward to backward; "HYBRID_SHARD" and "_HYBRID_SHARD_ZERO2", by which
+            the processes of a machine divide parameters and each machine has all of them;
+            "NO_SHARD"; or a `ShardingStrategy`.
+        device_mesh: for hybrid strategies how many processes hold the same parts, and how many
+            divide them: two numbers, or a mesh of two dimensions. By default those of
+            machines.
         cpu_offload: True or a `CPUOffload`: parameters are kept in memory of the CPU, where those
             of processes that train together are anyway.
         state_dict_type: "full": checkpoints hold whole tensors, which any number of processes
@@ -86,8 +91,6 @@ class FSDPStrategy(DividedStates):
             timeout,
             start_method,
         )
-        if device_mesh is not None:
-            raise NotImplementedError("FSDPStrategy(device_mesh=): not available; leave it out")
         if state_dict_type != "full":
             raise NotImplementedError(
                 f"FSDPStrategy(state_dict_type={state_dict_type!r}): checkpoints hold whole "
@@ -98,7 +101,10 @@ class FSDPStrategy(DividedStates):
             activation_checkpointing, activation_checkpointing_policy
         )
         self._mixed = fsdp_options.precisions(mixed_precision)
-        self._reshards = fsdp_options.reshards(sharding_strategy)
+        self._sharding = fsdp_options.strategy_of(sharding_strategy)
+        fsdp_options.check_mesh(self._sharding, device_mesh)
+        self._given_mesh = device_mesh
+        self._reshards = fsdp_options.reshards(self._sharding)
         self._offloads = fsdp_options.offloads(cpu_offload)
         self._prepared: WeakSet[Any] = WeakSet()  # modules of one process
 
@@ -135,13 +141,13 @@ class FSDPStrategy(DividedStates):
     def wrap(self, runner: StepRunner) -> Any:
         """The module with its parameters divided; done before optimizers are made."""
         root, inner = self._precisions()
-        fsdp_options.divide_parts(
-            runner.module,
-            self._policy,
-            {"mp_policy": inner, "reshard_after_forward": self._reshards},
-        )
+        machines = self.num_nodes, self.world_size // self.num_nodes
+        kind = self.root_device.type
+        mesh = fsdp_options.mesh_of(self._sharding, self._given_mesh, *machines, kind)
+        options: dict[str, Any] = {"mesh": mesh, "reshard_after_forward": self._reshards}
+        fsdp_options.divide_parts(runner.module, self._policy, {"mp_policy": inner, **options})
         fsdp_options.checkpoint_activations(runner.module, self._checkpointing)
-        return fully_shard(runner, mp_policy=root, reshard_after_forward=self._reshards)
+        return fully_shard(runner, mp_policy=root, **options)
 
     @contextmanager
     def unsynchronized(self, wrapped: Any) -> Iterator[None]:

@@ -11,6 +11,7 @@ from rushlight.distributed.algorithms._checkpoint.checkpoint_wrapper import (
     CheckpointWrapper,
     apply_activation_checkpointing,
 )
+from rushlight.distributed.device_mesh import DeviceMesh, init_device_mesh
 from rushlight.distributed.fsdp import (
     FSDPModule,
     MixedPrecision,
@@ -20,7 +21,14 @@ from rushlight.distributed.fsdp import (
 )
 from rushlight.distributed.fsdp.wrap import ModuleWrapPolicy, lambda_auto_wrap_policy
 
-_RESHARDS = {ShardingStrategy.FULL_SHARD: None, ShardingStrategy.SHARD_GRAD_OP: False}
+_RESHARDS = {
+    ShardingStrategy.FULL_SHARD: None,
+    ShardingStrategy.SHARD_GRAD_OP: False,
+    ShardingStrategy.NO_SHARD: None,
+    ShardingStrategy.HYBRID_SHARD: None,
+    ShardingStrategy._HYBRID_SHARD_ZERO2: False,
+}
+HYBRID = (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2)
 
 
 def policy_of(given: Any, name: str) -> Any:
@@ -65,24 +73,45 @@ def checkpointing_policy(classes: Any, policy: Any) -> Any:
     return policy_of(policy, "activation_checkpointing_policy")
 
 
-def reshards(given: Any) -> bool | None:
-    """Whether parameters are given up after forward, as `fully_shard` takes it.
-
-    ValueError for no strategy, NotImplementedError for one that is not there.
-    """
+def strategy_of(given: Any) -> ShardingStrategy:
+    """The sharding strategy that a name, in any case, stands for. ValueError for none."""
     strategy = given
     if isinstance(given, str):
         strategy = ShardingStrategy.__members__.get(given.upper())
     if not isinstance(strategy, ShardingStrategy):
-        raise ValueError(
-            f"FSDPStrategy(sharding_strategy={given!r}): expected 'FULL_SHARD' or 'SHARD_GRAD_OP'"
-        )
-    if strategy not in _RESHARDS:
-        instead = "strategy='ddp'" if strategy is ShardingStrategy.NO_SHARD else "'FULL_SHARD'"
-        raise NotImplementedError(
-            f"FSDPStrategy(sharding_strategy={given!r}): not available; use {instead}"
-        )
+        names = ", ".join(map(repr, ShardingStrategy.__members__))
+        raise ValueError(f"FSDPStrategy(sharding_strategy={given!r}): expected one of {names}")
+    return strategy
+
+
+def reshards(strategy: ShardingStrategy) -> bool | None:
+    """Whether parameters are given up after forward, as `fully_shard` takes it."""
     return _RESHARDS[strategy]
+
+
+def check_mesh(strategy: ShardingStrategy, mesh: Any) -> None:
+    """ValueError for a mesh that does not say how many processes repeat and divide."""
+    if mesh is None:
+        return
+    if strategy not in HYBRID:
+        raise ValueError(
+            f"FSDPStrategy(device_mesh={mesh!r}): is for sharding_strategy='HYBRID_SHARD', got "
+            f"{strategy.name!r}"
+        )
+    if (len(mesh) if isinstance(mesh, tuple) else mesh.ndim) != 2:
+        raise ValueError(
+            f"FSDPStrategy(device_mesh={mesh!r}): expected two sizes, of the processes that hold "
+            "the same parts and of those that divide them"
+        )
+
+
+def mesh_of(strategy: ShardingStrategy, given: Any, nodes: int, processes: int, kind: str) -> Any:
+    """The mesh of so many machines of so many processes; None for all of them in one row."""
+    if strategy not in (*HYBRID, ShardingStrategy.NO_SHARD) or isinstance(given, DeviceMesh):
+        return given
+    whole = strategy is ShardingStrategy.NO_SHARD
+    sizes = (nodes * processes, 1) if whole else given or (nodes, processes)
+    return init_device_mesh(kind, sizes)
 
 
 def offloads(given: Any) -> bool:

@@ -22,7 +22,11 @@ class ShardingStrategy(Enum):
 
     FULL_SHARD: parameters, gradients and states; parameters are given up after forward.
     SHARD_GRAD_OP: the same, but parameters stay whole from forward to backward.
-    NO_SHARD, HYBRID_SHARD and _HYBRID_SHARD_ZERO2 are refused.
+    NO_SHARD: nothing; each rank has everything, and gradients are averaged.
+    HYBRID_SHARD, _HYBRID_SHARD_ZERO2: as the first two among the ranks of a machine
+    (``LOCAL_WORLD_SIZE``), each of which holds all; gradients are averaged over the machines. Other
+    ranks go together by `process_group`, a pair of groups that divides and repeats, or by
+    `device_mesh`, whose rows divide.
     """
 
     FULL_SHARD = auto()

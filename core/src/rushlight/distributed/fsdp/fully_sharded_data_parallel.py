@@ -27,6 +27,7 @@ from rushlight.distributed.fsdp.api import (
     StateDictType,
 )
 from rushlight.distributed.fsdp.api import __all__ as _SETTINGS
+from rushlight.distributed.fsdp.meshes import KEEPING, kind_of, mesh_of
 from rushlight.distributed.fsdp.module import (
     MixedPrecisionPolicy,
     cast,
@@ -37,7 +38,6 @@ from rushlight.distributed.fsdp.module import (
 from rushlight.distributed.fsdp.preparing import (
     ignored_of,
     keep_precision,
-    mesh_of,
     ready_module,
     refuse_what_is_not_there,
 )
@@ -84,8 +84,8 @@ class FullyShardedDataParallel(Wrapper):
         sync_module_states: take parameters and buffers of rank 0 first.
         use_orig_params, backward_prefetch, forward_prefetch, limit_all_gathers: of no consequence.
 
-    Raises NotImplementedError for NO_SHARD (use DistributedDataParallel), hybrid strategies and
-    offloading on GPUs; ValueError for a module that is sharded already under a policy.
+    Raises NotImplementedError for offloading on GPUs; ValueError for a module that is sharded
+    already under a policy, and for groups or meshes that do not fit the strategy.
     (Zhao et al., 2023.)
     """
 
@@ -114,23 +114,26 @@ class FullyShardedDataParallel(Wrapper):
         self.sharding_strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
         self.mixed_precision = mixed_precision
         self._use_orig_params, self._is_summoned = use_orig_params, False
-        refuse_what_is_not_there(self.sharding_strategy, cpu_offload, mixed_precision, module)
+        refuse_what_is_not_there(cpu_offload, mixed_precision, module)
         modules, parameters = ignored_of(ignored_modules, ignored_states)
+        by_policy = auto_wrap_policy is not None
+        kind = kind_of(module, device_id)
+        mesh = mesh_of(kind, self.sharding_strategy, process_group, device_mesh, by_policy)
         if auto_wrap_policy is not None:
             given: dict = {
-                "process_group": process_group, "sharding_strategy": sharding_strategy,
+                "device_mesh": mesh, "sharding_strategy": sharding_strategy,
                 "cpu_offload": cpu_offload, "mixed_precision": mixed_precision,
                 "param_init_fn": param_init_fn, "device_id": device_id,
                 "sync_module_states": sync_module_states, "use_orig_params": use_orig_params,
-                "ignored_states": parameters or None, "device_mesh": device_mesh,
+                "ignored_states": parameters or None,
             }  # fmt: skip
             _wrap_units(module, auto_wrap_policy, given, (modules, parameters))
         self._fsdp_wrapped_module = module
         ready_module(module, param_init_fn, device_id, FullyShardedDataParallel)
-        mesh: DeviceMesh = mesh_of(module, process_group, device_mesh)
-        self.process_group = mesh.get_group(0)
+        self.process_group = mesh.get_group(mesh.ndim - 1)
         if sync_module_states:
-            _take_from_rank_0(module, self.process_group, parameters)
+            for dim in reversed(range(mesh.ndim)):
+                _take_from_rank_0(module, mesh.get_group(dim), parameters)
         self._shard(mesh, parameters)
         self._state_settings = StateDictSettings(
             StateDictType.FULL_STATE_DICT, FullStateDictConfig(), FullOptimStateDictConfig()
@@ -142,9 +145,9 @@ class FullyShardedDataParallel(Wrapper):
             getattr(precision, "param_dtype", None), getattr(precision, "reduce_dtype", None)
         )
         chosen = unsharded_parameters(self._fsdp_wrapped_module, ignored)
-        self.__dict__["_sharded"] = ShardedParameters(chosen, mesh, policy)
-        keeps = self.sharding_strategy is ShardingStrategy.SHARD_GRAD_OP
-        self._reshards = False if keeps else None
+        divides = self.sharding_strategy is not ShardingStrategy.NO_SHARD
+        self.__dict__["_sharded"] = ShardedParameters(chosen, mesh, policy, divides)
+        self._reshards = False if self.sharding_strategy in KEEPING else None
         self._buffer_dtypes = {}
         dtype = getattr(precision, "buffer_dtype", None)
         if dtype is None:

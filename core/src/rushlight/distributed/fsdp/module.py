@@ -136,7 +136,8 @@ def fully_shard(
     Args:
         module: on the CPU or a GPU, the same on every rank. Its class becomes one that is also
             :class:`FSDPModule`.
-        mesh: the ranks, a mesh of one dimension; all by default.
+        mesh: the ranks; all by default. Of a mesh of two dimensions the ranks of a row divide the
+            parameters, and those of a column hold the same parts (hybrid sharding).
         reshard_after_forward: whether parameters are given up between forward and backward; by
             default they are, except those of the outermost module.
         mp_policy: a :class:`MixedPrecisionPolicy`.
@@ -152,8 +153,8 @@ def fully_shard(
     if mesh is None:
         kinds = [parameter.device.type for parameter in module.parameters()]
         mesh = DeviceMesh(kinds[0] if kinds else "cpu", list(range(default_group().size())))
-    if mesh.ndim != 1:
-        raise NotImplementedError(f"fully_shard: a mesh of {mesh.ndim} dimensions; pass one of 1")
+    if mesh.ndim not in (1, 2):
+        raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     policy = mp_policy or MixedPrecisionPolicy()
     chosen = unsharded_parameters(module, ignored_params or set())
     kind = type(module)

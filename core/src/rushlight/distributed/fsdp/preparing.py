@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.distributed.device_mesh import DeviceMesh
-from rushlight.distributed.fsdp.api import ShardingStrategy
 from rushlight.distributed.fsdp.module import cast
-from rushlight.distributed.groups import default_group
 from rushlight.dtypes import float32
 from rushlight.nn.module import Module
 from rushlight.tensor.tensor import Tensor
 
-_AVAILABLE = (ShardingStrategy.FULL_SHARD, ShardingStrategy.SHARD_GRAD_OP)
 
-
-def refuse_what_is_not_there(strategy, cpu_offload, precision, module) -> None:
+def refuse_what_is_not_there(cpu_offload, precision, module) -> None:
     """Raise NotImplementedError for settings that are not available."""
-    if strategy not in _AVAILABLE:
-        instead = (
-            "DistributedDataParallel" if strategy is ShardingStrategy.NO_SHARD else "FULL_SHARD"
-        )
-        raise NotImplementedError(
-            f"FullyShardedDataParallel: {strategy} is not available; use {instead}"
-        )
     if getattr(precision, "keep_low_precision_grads", False):
         raise NotImplementedError(
             "FullyShardedDataParallel: MixedPrecision(keep_low_precision_grads=True) is not "
@@ -76,26 +64,6 @@ def ready_module(module, param_init_fn, device_id, unit) -> None:
         each.reset_parameters()
     if device_id is not None and not inside:
         module.to(device_id)
-
-
-def mesh_of(module, process_group, device_mesh) -> DeviceMesh:
-    """The mesh of one dimension that parameters are divided over."""
-    if device_mesh is not None and process_group is not None:
-        raise ValueError("Cannot pass both process_group and device_mesh at the same time.")
-    if device_mesh is not None:
-        if device_mesh.ndim != 1:
-            raise NotImplementedError(
-                f"FullyShardedDataParallel: a mesh of {device_mesh.ndim} dimensions; pass one of 1"
-            )
-        return device_mesh
-    kind = next((p.device.type for p in module.parameters()), "cpu")
-    if process_group is None:
-        return DeviceMesh(kind, list(range(default_group().size())))
-    if isinstance(process_group, tuple):
-        raise NotImplementedError(
-            "FullyShardedDataParallel: a pair of groups, for hybrid sharding; pass one group"
-        )
-    return DeviceMesh.from_group(process_group, kind)
 
 
 def keep_precision(module, kinds, policy, parts):

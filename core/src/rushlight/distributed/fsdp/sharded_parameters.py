@@ -6,18 +6,41 @@ parameter is gathered again when backward needs it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from rushlight.autograd import engine
 from rushlight.autograd.mode import no_grad
 from rushlight.distributed import collectives
 from rushlight.distributed.reduce_op import ReduceOp
 from rushlight.distributed.tensor.dtensor import DTensor
-from rushlight.distributed.tensor.placements import Shard, bounds
+from rushlight.distributed.tensor.placements import Replicate, Shard, bounds
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE, MetaArray, strided
 from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
+
+
+class Layout(NamedTuple):
+    """Among which ranks the rows of parameters are: `group` divides them into `size` parts (None:
+    each rank has all of them), and `replicas` hold the same ones (None: no others)."""
+
+    mesh: Any
+    placements: tuple
+    group: Any
+    size: int
+    rank: int
+    replicas: Any
+
+    @staticmethod
+    def of(mesh, divides) -> Layout:
+        """That of a mesh whose last dimension divides the rows."""
+        if not divides:
+            return Layout(mesh, (Replicate(),), None, 1, 0, mesh.get_group(0))
+        last = mesh.ndim - 1
+        placements = (*(Replicate() for _ in range(last)), Shard(0))
+        replicas = mesh.get_group(0) if last else None
+        ranks = mesh.get_group(last), mesh.size(last), mesh.get_local_rank(last)
+        return Layout(mesh, placements, *ranks, replicas)
 
 
 class ShardedParameter:
@@ -27,20 +50,19 @@ class ShardedParameter:
     gathered, and gradients scattered, without a copy.
     """
 
-    def __init__(self, owners, parameter, mesh, compute_dtype):
-        self.owners, self.mesh = owners, mesh  # owners: (module, name) pairs
+    def __init__(self, owners, parameter, layout, compute_dtype):
+        self.owners, self.layout = owners, layout  # owners: (module, name) pairs
         self.shape, self.dtype = tuple(parameter.shape), parameter.dtype
         self.compute_dtype = compute_dtype or parameter.dtype
-        size, rank = mesh.size(), mesh.get_local_rank(0)
         rows = self.shape[0]
-        self.step = -(-rows // size)
-        start, end = bounds(rows, size, rank)
+        self.step = -(-rows // layout.size)
+        start, end = bounds(rows, layout.size, layout.rank)
         array = parameter._array
         self.padded = np.zeros_like(array, shape=(self.step, *self.shape[1:]))
         values = array.reshape(rows, *self.shape[1:])
         self.padded[: end - start] = values[start:end]
         local = make_tensor(self.padded[: end - start], self.dtype)
-        self.shard = DTensor.over(local, mesh, [Shard(0)], self.shape)
+        self.shard = DTensor.over(local, layout.mesh, layout.placements, self.shape)
         self.shard.requires_grad_(parameter.requires_grad)
         nothing = np.empty_like(array, BY_CODE[self.compute_dtype.code], shape=(0,))
         empty = make_tensor(nothing, self.compute_dtype)
@@ -56,17 +78,21 @@ class ShardedParameter:
         for module, name in self.owners:
             module._parameters[name] = parameter
 
-    def start_gathering(self, group) -> None:
+    def start_gathering(self) -> None:
         """Begin to bring all ranks' parts together."""
         sent = make_tensor(self.padded, self.dtype).to(self.compute_dtype)
-        rows = self.step * group.size()
+        rows = self.step * self.layout.size
         self.buffer = np.empty_like(sent._array, shape=(rows, *self.shape[1:]))
+        if self.layout.group is None:
+            self.buffer[...] = sent._array
+            return
         received = make_tensor(self.buffer, self.compute_dtype)
-        self.work = collectives.all_gather_into_tensor(received, sent, group, True)
+        self.work = collectives.all_gather_into_tensor(received, sent, self.layout.group, True)
 
     def finish_gathering(self) -> None:
         """The whole parameter is there."""
-        self.work.wait()
+        if self.work is not None:
+            self.work.wait()
         rows = self.shape[0]
         self.whole._array = self.buffer[:rows].reshape(self.shape)
         self.whole._storage = None
@@ -77,43 +103,49 @@ class ShardedParameter:
         self.whole._array = np.empty_like(self.whole._array, shape=(0,))
         self.whole._storage = self.buffer = None
 
-    def scatter_gradient(self, group, reduce_dtype) -> None:
+    def scatter_gradient(self, reduce_dtype) -> None:
         """Begin to average the whole gradient over the ranks, each of which gets its part."""
         dtype = reduce_dtype or self.compute_dtype
         whole: Any = self.whole
         grad, whole._grad = whole._grad.to(dtype), None
-        rows = self.shape[0]
+        rows, all_rows = self.shape[0], self.step * self.layout.size
         elements = grad._array.reshape(rows, *self.shape[1:])
-        if rows != self.step * group.size():
-            filled = np.zeros_like(elements, shape=(self.step * group.size(), *self.shape[1:]))
+        if rows != all_rows:
+            filled = np.zeros_like(elements, shape=(all_rows, *self.shape[1:]))
             filled[:rows] = elements
             elements = filled
         sent = make_tensor(elements, dtype).contiguous()
+        if self.layout.group is None:
+            self.part = sent.clone()
+            return
         self.part = make_tensor(np.empty_like(self.padded, dtype=elements.dtype), dtype)
         self.reducing = collectives.reduce_scatter_tensor(
-            self.part, sent, ReduceOp.AVG, group, async_op=True
+            self.part, sent, ReduceOp.AVG, self.layout.group, async_op=True
         )
 
     def take_gradient(self) -> None:
         """Add this rank's part of the averaged gradient to the shard's."""
-        self.reducing.wait()
+        if self.reducing is not None:
+            self.reducing.wait()
+        if self.layout.replicas is not None:
+            collectives.all_reduce(self.part, ReduceOp.AVG, self.layout.replicas)
         local = self.part.to(self.dtype)[: len(self.shard._array)].contiguous()
         old = self.shard._grad
         if old is not None:
             old._array += local._array
         else:
-            grad = DTensor.over(local, self.mesh, self.shard._placements, self.shard._whole)
-            self.shard._grad = grad
+            layout = self.layout
+            self.shard._grad = DTensor.over(local, layout.mesh, layout.placements, self.shape)
         self.reducing = self.part = None
 
 
 class ShardedParameters:
     """All parameters of one module that are shared together."""
 
-    def __init__(self, parameters, mesh, policy):
-        self.group, self.policy = mesh.get_group(0), policy
+    def __init__(self, parameters, mesh, policy, divides=True):
+        layout, self.policy = Layout.of(mesh, divides), policy
         self.parameters = [
-            ShardedParameter(owners, parameter, mesh, policy.param_dtype)
+            ShardedParameter(owners, parameter, layout, policy.param_dtype)
             for owners, parameter in parameters
         ]
         self.is_whole = False
@@ -132,7 +164,7 @@ class ShardedParameters:
             return
         with no_grad():
             for each in self.parameters:
-                each.start_gathering(self.group)
+                each.start_gathering()
             for each in self.parameters:
                 each.finish_gathering()
                 each.show(each.whole)
@@ -189,7 +221,7 @@ class ShardedParameters:
             each.take_gradient()
             self.reducing.remove(each)
         with no_grad():
-            each.scatter_gradient(self.group, self.policy.reduce_dtype)
+            each.scatter_gradient(self.policy.reduce_dtype)
         if not self.reducing:
             engine.queue_callback(self._backward_ended)
         self.reducing.append(each)

@@ -1,4 +1,5 @@
-"""DTensor: a tensor whose elements are divided among the ranks of a mesh of one dimension.
+"""DTensor: a tensor whose elements are divided among the ranks of one dimension of a mesh, and
+repeated along its others.
 
 Its memory is this rank's part alone; its shape is that of the whole. What works element by element
 works on the parts; everything else takes :meth:`DTensor.full_tensor` or :meth:`DTensor.to_local`.
@@ -35,6 +36,17 @@ def _alike() -> frozenset:
     return frozenset(each.__name__ for each in functions)
 
 
+def _dividing(placements) -> int:
+    """The dimension of a mesh that does something else than repeat a tensor."""
+    found = [axis for axis, each in enumerate(placements) if not each.is_replicate()]
+    if len(found) > 1:
+        raise NotImplementedError(
+            f"a DTensor with placements {tuple(placements)}: one dimension of the mesh may divide "
+            "it (or have its summands); use Replicate() along the others"
+        )
+    return found[0] if found else 0
+
+
 class DTensor(Tensor):
     """A tensor that ranks share; made by :func:`distribute_tensor`, :meth:`from_local` and
     :func:`rushlight.distributed.fsdp.fully_shard`."""
@@ -42,6 +54,7 @@ class DTensor(Tensor):
     _mesh: Any = None
     _placements: Any = None
     _whole: Any = None
+    _axis: int = 0  # the dimension of the mesh that divides it, or has its summands
 
     @staticmethod
     def over(local: Tensor, mesh, placements, whole) -> DTensor:
@@ -49,6 +62,7 @@ class DTensor(Tensor):
         with DisableTorchFunction():
             made = local.detach().as_subclass(DTensor)
         made._mesh, made._placements, made._whole = mesh, tuple(placements), Size(whole)
+        made._axis = _dividing(made._placements)
         return made
 
     @staticmethod
@@ -56,8 +70,9 @@ class DTensor(Tensor):
                    stride=None) -> DTensor:  # fmt: skip
         """The tensor made of all ranks' parts, which have equal shapes unless `shape` is given."""
         whole = list(local_tensor.shape)
-        if shape is None and placements[0].is_shard():
-            whole[placements[0].dim] *= device_mesh.size()
+        axis = _dividing(placements)
+        if shape is None and placements[axis].is_shard():
+            whole[placements[axis].dim] *= device_mesh.size(axis)
         return DTensor.over(local_tensor, device_mesh, placements, shape or whole)
 
     @property
@@ -113,10 +128,10 @@ class DTensor(Tensor):
 
     def full_tensor(self, *, grad_placements=None) -> Tensor:
         """The whole tensor, on every rank; all ranks call it."""
-        placement = self._placements[0]
+        placement = self._placements[self._axis]
         if placement.is_replicate():
             return self.to_local().clone()
-        group = self._mesh.get_group(0)
+        group = self._mesh.get_group(self._axis)
         if placement.is_partial():
             whole = self.to_local().clone()
             collectives.all_reduce(whole, getattr(ReduceOp, placement.reduce_op.upper()), group)
@@ -134,13 +149,14 @@ class DTensor(Tensor):
         """The norm of all elements of the whole tensor, an ordinary tensor on every rank."""
         if dim is not None:
             raise NotImplementedError("DTensor.norm of dimensions: use full_tensor().norm(...)")
-        if self._placements[0].is_partial():
+        placement = self._placements[self._axis]
+        if placement.is_partial():
             return self.full_tensor().norm(p, dtype=dtype)
-        group = self._mesh.get_group(0)
+        group = self._mesh.get_group(self._axis)
         local = self.to_local()
         power = 2.0 if p in (None, "fro") else float(p)
         found = local.norm(power) if local.numel() else zeros((), dtype=local.dtype)
-        if self._placements[0].is_replicate():
+        if placement.is_replicate():
             return found
         if power == float("inf"):
             collectives.all_reduce(found, ReduceOp.MAX, group)
@@ -151,7 +167,7 @@ class DTensor(Tensor):
 
     def _local_piece(self) -> list:
         """What checkpoints store of it here: (offsets, part), nothing where this rank has none."""
-        placement, local = self._placements[0], self.to_local()
+        placement, local = self._placements[self._axis], self.to_local()
         if placement.is_partial():
             raise NotImplementedError(
                 "a DTensor whose ranks have summands cannot be saved; save full_tensor()"
@@ -162,13 +178,13 @@ class DTensor(Tensor):
         return [(tuple(offsets), local)] if local.numel() or not self._whole.numel() else []
 
     def _range(self):
-        mesh = self._mesh
-        dim = self._placements[0].dim
-        return bounds(self._whole[dim], mesh.size(), mesh.get_local_rank(0))
+        mesh, axis = self._mesh, self._axis
+        dim = self._placements[axis].dim
+        return bounds(self._whole[dim], mesh.size(axis), mesh.get_local_rank(axis))
 
     def _part_of(self, whole: Tensor) -> Tensor:
         """This rank's part of an ordinary tensor of the whole shape."""
-        placement = self._placements[0]
+        placement = self._placements[self._axis]
         if placement.is_replicate():
             return whole
         start, end = self._range()
@@ -209,7 +225,7 @@ class DTensor(Tensor):
                 f"{name or func} of a DTensor is not available; use full_tensor() or to_local()"
             )
         first = shared[0]
-        if first._placements[0].is_partial() and name not in _OF_SUMMANDS:
+        if first._placements[first._axis].is_partial() and name not in _OF_SUMMANDS:
             raise NotImplementedError(
                 f"{name or func} of a DTensor whose ranks have summands is not available; use "
                 "full_tensor(), or redistribute(placements=[Replicate()]) first"
@@ -253,24 +269,25 @@ def _gathered(local, whole, dim, group) -> Tensor:
 
 
 def distribute_tensor(tensor, device_mesh, placements=None, *, src_data_rank=0) -> DTensor:
-    """Divide a tensor that every rank has among the ranks of a mesh of one dimension.
+    """Divide a tensor that every rank has among the ranks of a mesh, along one of its dimensions.
 
     With `src_data_rank` (0) all ranks take the elements of that rank; None leaves it at their own.
     """
-    placements = tuple(placements or [Replicate()])
-    if device_mesh.ndim != 1 or len(placements) != 1:
-        raise NotImplementedError(
-            f"distribute_tensor: a mesh of {device_mesh.ndim} dimensions and {len(placements)} "
-            "placements; one of each is available"
+    placements = tuple(placements or [Replicate()] * device_mesh.ndim)
+    if len(placements) != device_mesh.ndim:
+        raise ValueError(
+            "`placements` must have the same length as `device_mesh.ndim`! Found placements "
+            f"length: {len(placements)}, and device_mesh.ndim: {device_mesh.ndim}."
         )
-    if placements[0].is_partial():
+    if any(placement.is_partial() for placement in placements):
         raise ValueError(
             "distribute_tensor: a whole tensor cannot become summands; use Shard or Replicate, or "
             "DTensor.from_local on each rank's summand"
         )
     whole = tensor.detach().clone()
     if src_data_rank is not None:
-        collectives.broadcast(whole, group=device_mesh.get_group(0), group_src=src_data_rank)
+        for group in device_mesh.get_all_groups():
+            collectives.broadcast(whole, group=group, group_src=src_data_rank)
     made = DTensor.over(whole, device_mesh, placements, tensor.shape)
     part = made._part_of(whole).clone()
     found = DTensor.over(part, device_mesh, placements, tensor.shape)

@@ -39,6 +39,9 @@ class Shard(Placement):
         """Whether ranks have parts (along a dimension)."""
         return dim is None or dim == self.dim
 
+    def __str__(self):
+        return f"S({self.dim})"
+
 
 @dataclass(frozen=True)
 class Replicate(Placement):
@@ -47,6 +50,9 @@ class Replicate(Placement):
     def is_replicate(self) -> bool:
         """Whether every rank has all elements."""
         return True
+
+    def __str__(self):
+        return "R"
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,12 @@ class Partial(Placement):
     def is_partial(self) -> bool:
         """Whether ranks have summands."""
         return True
+
+    def __repr__(self):
+        return f"Partial({self.reduce_op})"
+
+    def __str__(self):
+        return f"P({self.reduce_op})"
 
 
 def bounds(length: int, size: int, rank: int) -> tuple[int, int]:
