@@ -53,3 +53,19 @@ def test_infinities_of_both_signs():
     found = rushlight.from_numpy(values)[:, ::2]
     assert np.isnan(found.sum().item()) and np.isnan(found.mean().item())
     assert np.isnan(found.sum(0)[0].item())
+
+
+@pytest.mark.parametrize("edges", [[0.0, 1.0, 2.0, 4.0], [2.0, 0.5, 3.0], [3.0, 1.0], [1.0, 1.0]])
+def test_histograms_at_and_outside_of_edges(edges):
+    """Edges in any order, and numbers at the last edge, as in PyTorch."""
+    values = np.array([0.0, 1.0, 4.0, 4.5, -1.0, 2.0, 3.0, 0.25, np.nan, 3.999], np.float32)
+    bins, weight = np.array(edges, np.float32), np.arange(10, dtype=np.float32)
+    for more in ({}, {"weight": weight}):
+        theirs, ours = (
+            lib.histogram(
+                lib.from_numpy(values), lib.from_numpy(bins),
+                **{name: lib.from_numpy(given) for name, given in more.items()},
+            ).hist.numpy()
+            for lib in (torch, rushlight)
+        )  # fmt: skip
+        assert np.array_equal(ours, theirs), (ours, theirs)

@@ -123,12 +123,17 @@ class ShardedParameter:
             self.part, sent, ReduceOp.AVG, self.layout.group, async_op=True
         )
 
+    def average_replicas(self) -> None:
+        """Begin to average this rank's part of the gradient over those that hold the same one."""
+        replicas = self.layout.replicas
+        if replicas is not None:
+            if self.reducing is not None:
+                self.reducing.wait()
+            self.reducing = collectives.all_reduce(self.part, ReduceOp.AVG, replicas, async_op=True)
+
     def take_gradient(self) -> None:
         """Add this rank's part of the averaged gradient to the shard's."""
-        if self.reducing is not None:
-            self.reducing.wait()
-        if self.layout.replicas is not None:
-            collectives.all_reduce(self.part, ReduceOp.AVG, self.layout.replicas)
+        self.reducing.wait()
         local = self.part.to(self.dtype)[: len(self.shard._array)].contiguous()
         old = self.shard._grad
         if old is not None:
@@ -218,6 +223,7 @@ class ShardedParameters:
             return
         each = self.by_id[id(whole)]
         if each in self.reducing:  # of a pass inside of the pass, such as a reentrant checkpoint's
+            each.average_replicas()
             each.take_gradient()
             self.reducing.remove(each)
         with no_grad():
@@ -231,6 +237,8 @@ class ShardedParameters:
             self.reshard()
 
     def _backward_ended(self):
+        for each in self.reducing:
+            each.average_replicas()
         for each in self.reducing:
             each.take_gradient()
         self.reducing = []

@@ -26,7 +26,7 @@ def compiled_pair(name, reference):
     def run(first, second, *limit):
         if REFERENCE or type(first) is not np.ndarray or not first.size:
             return reference(first, second, *limit)
-        first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
+        first, second = np.asarray(first, order="C"), np.asarray(second, order="C")
         out = np.empty(first.shape)
         code = native.pairs.address(which=place)
         words = [0, 0, 0, 0, word_of(float(*limit))]

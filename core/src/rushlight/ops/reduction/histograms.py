@@ -65,23 +65,22 @@ def _edges(values, bins, low, high):
 
 
 def _cells(column, edge):
-    """The cell of each coordinate: 0 before the first edge, ``len(edge)`` behind the last, which
-    itself belongs to the cell before it."""
+    """The cell of each coordinate, from 1; 0 outside. The last edge belongs to the last cell."""
     column = np.ascontiguousarray(column)
     cell = places(edge, column, True)
     cell = np.searchsorted(edge, column, "right") if cell is None else cell
-    cell -= column == edge[-1]
-    return cell
+    inside = (column >= edge[0]) & (column <= edge[-1])
+    return np.where(inside, np.minimum(cell, len(edge) - 1), 0)
 
 
 def _count(points, edges, weights, density):
     """Sums of the weights of points (rows) in the cells between the edges of every dimension."""
-    flat, shape = np.zeros(len(points), np.int64), tuple(len(edge) + 1 for edge in edges)
+    flat, shape = np.zeros(len(points), np.int64), tuple(map(len, edges))
     for column, edge in zip(points.T, edges, strict=True):
-        flat *= len(edge) + 1
+        flat *= len(edge)
         flat += _cells(column, edge)
     found = np.bincount(flat, weights, math.prod(shape)).reshape(shape)
-    found = found[(slice(1, -1),) * len(edges)].astype(points.dtype)
+    found = found[(slice(1, None),) * len(edges)].astype(points.dtype)
     if density:
         found = quietly(np.divide, found, found.sum())
         for axis, edge in enumerate(edges):
