@@ -1,5 +1,6 @@
 // Recursions along signals (N, C, T) with coefficients of each channel, in float64 whatever the
-// arrays hold, as on the CPU: errors of a recursion accumulate.
+// arrays hold, as on the CPU: errors of a recursion accumulate. Loops over coefficients are short
+// and not unrolled, so that registers suffice on every architecture.
 // instances: T=float32,float64,float16,bfloat16
 #include "common.cuh"
 
@@ -12,6 +13,7 @@ struct Least {
 // The part without feedback at sample n.
 __device__ __forceinline__ D fed_forward(const T* x, const T* b, i64 taps, i64 n) {
   D sum = 0;
+#pragma unroll 1
   for (i64 k = 0; k < taps && k <= n; k++) sum += (D)(T_wide)b[k] * (D)(T_wide)x[n - k];
   return sum;
 }
@@ -22,6 +24,7 @@ __device__ void run_piece(const T* x, const T* a, const T* b, D* y, const D* sta
                           i64 last, i64 order, i64 taps) {
   for (i64 n = first; n < last; n++) {
     D sum = fed_forward(x, b, taps, n);
+#pragma unroll 1
     for (i64 k = 1; k <= order; k++) {
       D before = n - k >= first ? y[n - k] : state ? state[first - n + k - 1] : (D)0;
       if (before != 0) sum -= (D)(T_wide)a[k] * before;
@@ -36,6 +39,7 @@ __device__ void run_free(const T* a, D* ring, D* found, i64 length, i64 order, i
   for (i64 j = 0; j < order; j++) ring[j] = j == order - 1 - unit;
   for (i64 n = order; n < order + length; n++) {
     D sum = 0;
+#pragma unroll 1
     for (i64 k = 1; k <= order; k++) {
       D before = ring[(n - k) % order];
       if (before != 0) sum -= (D)(T_wide)a[k] * before;
