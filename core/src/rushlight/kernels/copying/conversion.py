@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.kernels.launch.execution import FLOAT32, REFERENCE, chunk, is_low_precision
+from rushlight.kernels.launch.execution import FLOAT32, REFERENCE, chunk, holds_low_precision
 from rushlight.kernels.launch.prepared import by_layout, prepared
 from rushlight.machine import np, threads
 from rushlight.machine.arrays import bfloat16
@@ -78,7 +78,7 @@ def rounded_once(prepare, general):
     floats = by_layout(prepare, general)
 
     def others(input, *attributes):
-        if type(input) is not np.ndarray or not is_low_precision(input.dtype):
+        if not holds_low_precision(input):
             return general(input, *attributes)
         return cast(floats(cast(input, FLOAT32), *attributes), input.dtype)
 

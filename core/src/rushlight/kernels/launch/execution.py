@@ -46,6 +46,11 @@ def is_low_precision(dtype):
     return dtype.itemsize == 2 and dtype.kind not in "iub"
 
 
+def holds_low_precision(array):
+    """Whether an array of the CPU is one of those: what is combined is then rounded at the end."""
+    return type(array) is np.ndarray and is_low_precision(array.dtype)
+
+
 def compute_dtype(dtype):
     """The dtype kernels compute in: float32 for float32 and below, else float64."""
     return FLOAT32 if dtype == FLOAT32 or is_low_precision(dtype) else FLOAT64

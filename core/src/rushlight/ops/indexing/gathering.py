@@ -10,7 +10,7 @@ from rushlight.kernels.copying.blocks import LEAST
 from rushlight.kernels.copying.conversion import cast
 from rushlight.kernels.gemm import vectors
 from rushlight.kernels.indexing import indices as index_kernels
-from rushlight.kernels.launch.execution import FLOAT32, is_low_precision
+from rushlight.kernels.launch.execution import FLOAT32, holds_low_precision
 from rushlight.kernels.scan_sort import lines
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
@@ -126,16 +126,11 @@ def _check_scatter(name, input, dim, index, src):
         check_bounds(name, index, line(input).shape[dim], dim)
 
 
-def _is_rounded_once(input):
-    """Whether what is combined is rounded at the end, not at every step."""
-    return type(input) is np.ndarray and is_low_precision(input.dtype)
-
-
 def scattered(name, input, dim, index, src, write):
     """A copy of `input` after ``write(copy, dim, index, the part of src that it reaches)``."""
     dim, out = wrap_dim(dim, input.ndim), input.copy()
     _check_scatter(name, input, dim, index, src)
-    if _is_rounded_once(input):
+    if holds_low_precision(input):
         wide = scattered(name, cast(input, FLOAT32), dim, index, cast(src, FLOAT32), write)
         return cast(wide, input.dtype)
     if index.size:
@@ -384,7 +379,7 @@ def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
     """A copy with the slices of `source`, times `alpha`, added at `index` along `dim`."""
     dim, index = check_vector_index("index_add", input, dim, index, source)
     alpha = alpha if alpha == 1 else held(alpha, dtype_of(source))
-    if _is_rounded_once(input):
+    if holds_low_precision(input):
         wide = cast(input, FLOAT32), dim, index, cast(source, FLOAT32)
         return cast(index_add.op.body(*wide, alpha=alpha), input.dtype)
     out = input.copy()

@@ -11,7 +11,7 @@ from rushlight.kernels.copying import blocks
 from rushlight.kernels.copying.conversion import cast
 from rushlight.kernels.gemm import vectors
 from rushlight.kernels.indexing import indices as places
-from rushlight.kernels.launch.execution import FLOAT32, is_low_precision
+from rushlight.kernels.launch.execution import FLOAT32, holds_low_precision
 from rushlight.kernels.launch.prepared import Short, of_copies
 from rushlight.machine import np
 from rushlight.ops._calls.direct import tensor_of
@@ -239,8 +239,7 @@ def _with_source(prepare, general, combines=True):
     )
 
     def call(input, dim, index, source):
-        low = combines and type(input) is np.ndarray and is_low_precision(input.dtype)
-        if not low or source.dtype != input.dtype:
+        if not (combines and holds_low_precision(input)) or source.dtype != input.dtype:
             return written(input, index, source, dim)
         found = written(cast(input, FLOAT32), index, cast(source, FLOAT32), dim)
         return None if found is None else cast(found, input.dtype)

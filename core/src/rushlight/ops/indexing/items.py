@@ -12,7 +12,7 @@ from rushlight.kernels.copying import conversion, moving
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.gemm import vectors
 from rushlight.kernels.indexing import indices as index_kernels
-from rushlight.kernels.launch.execution import FLOAT32, is_low_precision
+from rushlight.kernels.launch.execution import FLOAT32, holds_low_precision
 from rushlight.kernels.launch.prepared import Remembered
 from rushlight.kernels.resampling import padding
 from rushlight.machine import memory, np
@@ -226,7 +226,7 @@ def _write_at(out, index, values, accumulate):
 
 def _add_at(out, index, values):
     """Add at index tensors, which may show an element twice; low precision is rounded once."""
-    if type(out) is np.ndarray and is_low_precision(out.dtype):
+    if holds_low_precision(out):
         total = conversion.cast(out, FLOAT32)
         _add_at(total, index, conversion.cast(by_rows(values), FLOAT32))
         out[...] = conversion.cast(total, out.dtype)
