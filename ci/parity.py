@@ -51,7 +51,7 @@ def run(package: Package, arguments: list[str], environment: dict[str, str]) -> 
     chosen = files(package)
     if not chosen:
         return 0, "no test compares with the oracle"
-    given = [*chosen, *testing.shared(package, arguments), *arguments]
+    given = [*chosen, *testing.shared(arguments), *arguments]
     return testing.pytest(package.folder, package.path, given, environment)
 
 

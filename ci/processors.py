@@ -6,7 +6,9 @@ every processor skips, and a set with fewer tests than ci/processors_tests.json 
 the run; where a library that tests compare with cannot be imported, neither is asked. The closing
 table lists each set with its tests.
 
-Usage: python ci/processors.py [NAME ...] [PYTEST ARGUMENT ...] [--full] [--record]
+Usage: python ci/processors.py [NAME ...] [PYTEST ARGUMENT ...] [--full] [--record] [--others]
+
+With `--others`, as where no names are given, this machine's own processor is left out.
 """
 
 from __future__ import annotations
@@ -43,19 +45,25 @@ def models() -> list[str]:
     return list(MODELS)
 
 
-def host() -> str:
-    """LLVM's name of this machine's processor."""
-    import llvmlite.binding
+def own() -> str | None:
+    """The processor that is this machine's own: all that kernels are chosen by is the same."""
+    from rushlight.machine.processors import MODELS, _host
 
-    return llvmlite.binding.get_host_cpu_name()
+    host = _host()
+    known = frozenset().union(*(model.features for model in MODELS.values()))
+    has = frozenset(name for name in known if host.has(name))
+    for name, model in MODELS.items():
+        if (model.features, model.wide_units) == (has, host.wide_units):
+            return name
+    return None
 
 
-def is_covered(name: str) -> bool:
+def is_covered(name: str | None) -> bool:
     """Whether another processor has all that this one has: what all others skip, this one does."""
     from rushlight.machine.processors import MODELS
 
-    own = MODELS[name].features if name in MODELS else frozenset()
-    return any(own <= model.features for other, model in MODELS.items() if other != name)
+    here = MODELS[name].features if name in MODELS else frozenset()
+    return any(here <= model.features for other, model in MODELS.items() if other != name)
 
 
 def folders(name: str) -> tuple[str, ...]:
@@ -83,7 +91,7 @@ def run(name: str, arguments: list[str], full: bool) -> tuple[int, dict[str, int
         FOLDERS if full else folders(name)
     )
     others = [word for word in arguments if not word.startswith("tests/")]
-    given = ["-rs", *chosen, *others, *testing.shared(CORE, others)]
+    given = ["-rs", *chosen, *others, *testing.shared(others)]
     if not full:
         given += [f"--ignore-glob=*test_{word}*" for word in COMMON]
     seen = _Seen()
@@ -95,15 +103,15 @@ def run(name: str, arguments: list[str], full: bool) -> tuple[int, dict[str, int
 
 def main() -> int:
     words = sys.argv[1:]
-    full, record = "--full" in words, "--record" in words
-    words = [word for word in words if word not in ("--full", "--record")]
+    full, record, others = (option in words for option in ("--full", "--record", "--others"))
+    words = [word for word in words if word not in ("--full", "--record", "--others")]
     names = [word for word in words if word in models()]
     arguments = [word for word in words if word not in names]
     on_record = json.loads(RECORD.read_text()) if RECORD.is_file() else {}
-    own = host()
+    here = own()
     rows, failed, found, everywhere = [], False, dict(on_record), None
     for name in names or models():
-        if name == own and not names:
+        if name == here and (others or not names):
             rows.append(f"{name:16} this machine's own: its tests are those of `nox -s tests`")
             continue
         print(f"\n--- {name}", flush=True)
@@ -122,7 +130,7 @@ def main() -> int:
         )
     print("\n--- processors, with what each lacks here emulated")
     print("\n".join(rows))
-    if everywhere and not words and is_covered(own):
+    if everywhere and not words and is_covered(here):
         print("skipped by every processor:", *sorted(everywhere))
         failed = True
     if record and not failed:

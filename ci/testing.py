@@ -19,7 +19,6 @@ from pathlib import Path
 from packages import PACKAGES, Package, package_named
 
 NO_TESTS_COLLECTED = 5
-LONG = "core"  # the package whose tests take minutes
 PROCESSES = 2
 HANGS = 300  # seconds after which a test that waits fails; the run goes on
 STUCK = 420  # seconds after which a test that no signal reaches ends its process, and the run
@@ -38,11 +37,11 @@ def split(arguments: list[str]) -> tuple[list[Package], list[str]]:
     return chosen, arguments[count:]
 
 
-def shared(package: Package, arguments: list[str]) -> list[str]:
-    """Options that share a long run among processes, file by file; none beside options for pytest,
+def shared(arguments: list[str]) -> list[str]:
+    """Options that share a run among processes, file by file; none beside options for pytest,
     which may ask for what one process must do (``--pdb``, ``-x``, a profile)."""
     wants_one = any(word.startswith("-") for word in arguments)
-    if package.folder != LONG or wants_one or len(os.sched_getaffinity(0)) < PROCESSES:
+    if wants_one or len(os.sched_getaffinity(0)) < PROCESSES:
         return []
     return ["-n", str(PROCESSES), "--dist", "loadfile"]
 
@@ -137,7 +136,7 @@ def _end(process: subprocess.Popen) -> None:
 def run(package: Package, arguments: list[str]) -> tuple[int, str]:
     """Run one package's tests; return the exit status and pytest's closing line."""
     slowest = ["--durations=5", "--durations-min=5"]
-    given = [*slowest, *shared(package, arguments), *arguments]
+    given = [*slowest, *shared(arguments), *arguments]
     return pytest(package.folder, package.path, given, environment())
 
 
