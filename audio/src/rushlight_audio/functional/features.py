@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import rushlight as rl
 import rushlight.nn.functional as F
-from rushlight_audio.functional.checks import in_rows
+from rushlight_audio.functional.checks import from_rows, in_rows
 from rushlight_audio.functional.pieces import PIECE, in_one_piece
 from rushlight_audio.functional.spectrogram import spectrogram
 
@@ -92,37 +94,64 @@ def sliding_window_cmn(
             f"sliding_window_cmn(): expected [..., frames, features], got {list(specgram.shape)}"
         )
     if not rl.jit.is_scripting() and not in_one_piece(specgram, 2 * specgram.numel()):
-        columns = -(-specgram.shape[-1] * PIECE // specgram.numel())
-        options = (cmn_window, min_cmn_window, center, norm_vars)
-        pieces = specgram.split(columns, -1)
-        return rl.cat([_normalized(piece, *options) for piece in pieces], -1)
-    return _normalized(specgram, cmn_window, min_cmn_window, center, norm_vars)
+        return _normalized_in_blocks(specgram, norm_vars, cmn_window, min_cmn_window, center)
+    frames = specgram.shape[-2]
+    start, stop = _windows(0, frames, frames, cmn_window, min_cmn_window, center)
+    return _normalized(specgram, specgram, start, stop, norm_vars).to(specgram.dtype)
+
+
+def _normalized_in_blocks(
+    specgram: rl.Tensor, norm_vars: bool, cmn_window: int, *options: Any
+) -> rl.Tensor:
+    """Block by block of frames, rows and features, with the frames that the windows of a block
+    reach. Blocks are four windows long where features are few enough: little is summed twice."""
+    rows = in_rows(specgram, 2)
+    count, frames, features = rows.shape
+    width = min(max(PIECE // (4 * max(cmn_window, 1)), 1), features)
+    length = min(PIECE // width, frames)
+    together = max(PIECE // (width * length), 1)
+    found = rl.empty_like(rows)
+    for first in range(0, frames, length):
+        last = min(first + length, frames)
+        start, stop = _windows(first, last, frames, cmn_window, *options)
+        inside, reached = slice(first, last), slice(int(start[0]), int(stop[-1]))
+        start, stop = start - start[0], stop - start[0]
+        for row in range(0, count, together):
+            for column in range(0, features, width):
+                block = slice(row, row + together), slice(None), slice(column, column + width)
+                part = rows[block]
+                given = part[:, inside], part[:, reached]
+                found[block][:, inside] = _normalized(*given, start, stop, norm_vars)
+    return from_rows(found, specgram.shape[:-2])
 
 
 def _normalized(
-    specgram: rl.Tensor, cmn_window: int, min_cmn_window: int, center: bool, norm_vars: bool
+    specgram: rl.Tensor, reached: rl.Tensor, start: rl.Tensor, stop: rl.Tensor, norm_vars: bool
 ) -> rl.Tensor:
-    frames = specgram.shape[-2]
-    start, stop = _windows(frames, cmn_window, min_cmn_window, center)
+    """Frames less the mean over their windows, from `start` to `stop` of the frames `reached`;
+    in float64."""
     start, stop = start.to(specgram.device), stop.to(specgram.device)
     count = (stop - start).unsqueeze(-1)
-    average = _sums(specgram, start, stop) / count
+    average = _sums(reached, start, stop).div_(count)
+    if not norm_vars:
+        return average.neg_().add_(specgram)
     found = specgram - average
-    if norm_vars:
-        spread = _sums(specgram.double().square(), start, stop) / count - average.square()
-        found = rl.where(count == 1, 0.0, found * spread.pow(-0.5))
-    return found.to(specgram.dtype)
+    spread = _sums(reached.double().square(), start, stop).div_(count).sub_(average.square())
+    return rl.where(count == 1, 0.0, found * spread.pow(-0.5))
 
 
 def _sums(values: rl.Tensor, start: rl.Tensor, stop: rl.Tensor) -> rl.Tensor:
     """The sum in float64 over each frame's window."""
-    sums = F.pad(values.double().cumsum(-2), (0, 0, 1, 0))
-    return sums.index_select(-2, stop) - sums.index_select(-2, start)
+    sums = F.pad(values, (0, 0, 1, 0)).cumsum(-2, dtype=rl.float64)
+    return sums.index_select(-2, stop).sub_(sums.index_select(-2, start))
 
 
-def _windows(frames: int, size: int, least: int, center: bool) -> tuple[rl.Tensor, rl.Tensor]:
-    """The first frame of each frame's window, and the one behind its last."""
-    at = rl.arange(frames)
+def _windows(
+    first: int, last: int, frames: int, size: int, least: int, center: bool
+) -> tuple[rl.Tensor, rl.Tensor]:
+    """The first frame of the window of each frame from `first` to `last`, of all `frames`, and the
+    one behind its last."""
+    at = rl.arange(first, last)
     if center:
         start = at - size // 2
         stop = start + size
