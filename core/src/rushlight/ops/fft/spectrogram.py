@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
-from rushlight.dtypes import COMPLEX, FLOAT
+from rushlight.dtypes import COMPLEX, FLOAT, complex128, float64
 from rushlight.errors import shape_text
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
-from rushlight.ops._calls.direct import unrecorded
+from rushlight.ops._calls.direct import tensor_of, unrecorded
 from rushlight.ops._table.op import composite, op
 from rushlight.ops.fft.fourier import _fft_c2c, _fft_c2r, _fft_r2c, half_at_once
 from rushlight.ops.shape.complex_views import view_as_real
@@ -17,9 +18,10 @@ from rushlight.ops.shape.joining import cat
 from rushlight.tensor.dispatch import innermost, readable
 from rushlight.tensor.tensor import Tensor
 
-# Numbers of the frames that are transformed at once, and of a block where there are more. Blocks
-# take no less time (float64: half as much again), so that half a minute of sound is not cut.
-LONG, BLOCK = 1 << 20, 1 << 18
+# Numbers of the frames that are transformed at once, and of a block where there are more: one that
+# stays in the second cache.
+LONG, BLOCK = 1 << 20, 1 << 16
+_DOUBLE = frozenset({float64, complex128})
 
 
 # ---------------------------------------------------------------------------------------- frames
@@ -182,6 +184,9 @@ def _spectra(frames, window, norm, onesided):
     of many samples: block by block where nothing else needs them."""
     if frames.numel() <= LONG or not unrecorded(frames, window):
         return _transformed(frames * window, norm, onesided)
+    if _DOUBLE.issuperset((frames._dtype, window._dtype)):
+        with np.errstate(all="ignore"):
+            return tensor_of(_double_spectra(frames._array, window._array, norm, onesided))
     count = frames.shape[-2]
     step, found = _frames_of_block(frames), None
     for first in range(0, count, step):
@@ -193,10 +198,26 @@ def _spectra(frames, window, norm, onesided):
     return found
 
 
+def _double_spectra(frames, window, norm, onesided):
+    """The same of arrays in double precision, each block of which NumPy writes where it belongs: to
+    allocate and copy its result takes half as long again."""
+    count, size = frames.shape[-2:]
+    step = _frames_of_block(frames)
+    kind = np.result_type(frames, window)
+    windowed = np.empty((*frames.shape[:-2], step, size), kind)
+    found = np.empty((*frames.shape[:-1], size // 2 + 1 if onesided else size), np.complex128)
+    transform = np.fft.rfft if onesided else np.fft.fft
+    for first in range(0, count, step):
+        here = np.s_[..., first : first + step, :]
+        piece = windowed[..., : min(step, count - first), :]
+        transform(np.multiply(frames[here], window, out=piece), norm=norm, out=found[here])
+    return found
+
+
 def _frames_of_block(frames):
     """How many frames make a block; all blocks have nearly as many."""
     count = frames.shape[-2]
-    blocks = min(-(-frames.numel() // BLOCK), count)
+    blocks = min(-(-math.prod(frames.shape) // BLOCK), count)
     return -(-count // blocks)
 
 
