@@ -1,4 +1,4 @@
-"""Suppression against the definition, and at the edges of its blocks."""
+"""Suppression against the definition."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 
 import rushlight as rl
 from rushlight_vision import ops
-from rushlight_vision.ops import _suppression
 
 
 def overlap(box, others):
@@ -39,18 +38,6 @@ def crowd(count, seed, dtype=np.float32, size=60.0):
     return boxes, np.round(source.random(count), 2).astype(dtype), source.integers(0, 6, count)
 
 
-def by_blocks(boxes, groups, threshold):
-    return _suppression.Suppression(boxes, groups, threshold).run()
-
-
-@pytest.fixture(params=["kernel", "blocks"])
-def way(request, monkeypatch):
-    """The kernel of the CPU, and what other devices do, here on the CPU."""
-    if request.param == "blocks":
-        monkeypatch.setattr(_suppression, "_stay", by_blocks)
-
-
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("count", [1, 2, 255, 511, 512, 513, 1700])
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -61,7 +48,6 @@ def test_nms_is_the_definition(count, threshold, dtype):
     np.testing.assert_array_equal(found.numpy(), greedy(boxes, scores, threshold))
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("count", [1001, 2300])
 @pytest.mark.parametrize("threshold", [0.3, 0.6])
 def test_batched_nms_beyond_the_limit_compares_classes(count, threshold):
@@ -78,18 +64,6 @@ def test_classes_of_other_dtypes():
         np.testing.assert_array_equal(found.numpy(), expected)
 
 
-def test_later_boxes_in_many_parts(monkeypatch):
-    monkeypatch.setattr(_suppression, "_stay", by_blocks)
-    monkeypatch.setattr(_suppression, "BLOCK", 7)
-    monkeypatch.setattr(_suppression, "LATER", 5)
-    boxes, scores, classes = crowd(200, 3)
-    found = ops.nms(rl.tensor(boxes), rl.tensor(scores), 0.4)
-    np.testing.assert_array_equal(found.numpy(), greedy(boxes, scores, 0.4))
-    kept = _suppression.kept_boxes(rl.tensor(boxes), rl.tensor(scores), 0.4, rl.tensor(classes))
-    np.testing.assert_array_equal(kept.numpy(), greedy(boxes, scores, 0.4, classes))
-
-
-@pytest.mark.usefixtures("way")
 def test_a_chain_in_which_each_box_overlaps_the_next():
     start = rl.arange(300.0)
     boxes = rl.stack((start, rl.zeros(300), start + 3, rl.ones(300)), 1)
@@ -97,17 +71,6 @@ def test_a_chain_in_which_each_box_overlaps_the_next():
     assert found.tolist() == list(range(0, 300, 2))
 
 
-@pytest.mark.parametrize("threshold", [0.3, 0.7, 0.1, 0.5])
-def test_a_ratio_next_to_the_threshold(threshold):
-    """float32 numbers around a float64 threshold, which none of them need equal."""
-    limit = _suppression.exact_threshold(threshold, rl.float32)
-    near = np.float32(threshold)
-    ratios = [np.nextafter(near, np.float32(side)) for side in (0, 1)]
-    for ratio in (*ratios, near):
-        assert (ratio > np.float32(limit)) == (float(ratio) > threshold)
-
-
-@pytest.mark.usefixtures("way")
 def test_boxes_without_area_stay():
     boxes = rl.tensor([[1.0, 1.0, 1.0, 1.0]] * 3)
     assert ops.nms(boxes, rl.tensor([0.1, 0.3, 0.2]), 0.5).tolist() == [1, 2, 0]

@@ -33,8 +33,6 @@ def non_maximum_suppression(boxes: Tensor, threshold: float, groups: Tensor | No
     """
     _check(boxes, groups)
     members: Any = boxes.new_zeros(boxes.shape[0], dtype=int) if groups is None else groups.long()
-    if boxes.is_cuda:  # a box waits for all better ones: little work for a GPU
-        return non_maximum_suppression(boxes.cpu(), threshold, members.cpu()).to(boxes.device)
     return _suppressed(boxes.detach(), members, float(threshold))
 
 

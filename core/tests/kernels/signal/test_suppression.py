@@ -71,3 +71,12 @@ def test_a_ratio_next_to_the_threshold(threshold):
 def test_no_boxes():
     found = suppression.suppressed(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), 0.5)
     assert found.shape == (0,) and found.dtype == bool
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.7, 0.1, 0.5])
+def test_a_ratio_next_to_the_limit(threshold):
+    """float32 numbers around a float64 threshold, which none of them need equal."""
+    limit = suppression.limit_of(threshold, np.dtype(np.float32))
+    near = np.float32(threshold)
+    for ratio in (near, *(np.nextafter(near, np.float32(side)) for side in (0, 1))):
+        assert (ratio > limit) == (float(ratio) > threshold)

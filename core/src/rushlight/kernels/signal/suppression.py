@@ -7,7 +7,7 @@ from rushlight.kernels.launch.prepared import word_of
 from rushlight.kernels.signal import suppression_kernels as native
 from rushlight.machine import np, threads
 
-__all__ = ["suppressed", "suppressed_reference"]
+__all__ = ["limit_of", "suppressed", "suppressed_reference"]
 
 _BOX_WORK = 256  # units of work of a box: it meets those of its group
 
@@ -17,7 +17,7 @@ def suppressed_reference(boxes, groups, threshold):
     together, and alone compete: a box stays unless its intersection over union with an earlier
     one that stays is above `threshold`."""
     boxes = compute_array(boxes)
-    stays, limit = np.ones(len(boxes), bool), _limit(threshold, boxes.dtype)
+    stays, limit = np.ones(len(boxes), bool), limit_of(threshold, boxes.dtype)
     changes = np.flatnonzero(groups[1:] != groups[:-1]) + 1
     ends = np.repeat([*changes, len(boxes)], np.diff([0, *changes, len(boxes)]))
     with np.errstate(all="ignore"):
@@ -39,7 +39,7 @@ def _areas(boxes):
     return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
 
 
-def _limit(threshold, dtype):
+def limit_of(threshold, dtype):
     """The largest number of `dtype` that is not above a threshold: a ratio is above the threshold
     exactly where it is above this. Rounding to the nearest could change that."""
     limit = dtype.type(threshold)
@@ -53,7 +53,7 @@ def suppressed(boxes, groups, threshold):
     boxes, groups = compute_array(boxes), np.ascontiguousarray(groups)
     count, stays = len(boxes), np.empty(len(boxes), bool)
     code = native.suppressed.address(real=language_type(boxes.dtype))
-    words = [0, 0, 0, 0, count, word_of(float(_limit(threshold, boxes.dtype)))]
+    words = [0, 0, 0, 0, count, word_of(float(limit_of(threshold, boxes.dtype)))]
     plan = threads.plan(code, count, chunk(count, _BOX_WORK), words)
     threads.run(plan, None, stays, boxes, groups)
     return stays

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight import dtypes
 from rushlight.kernels.signal import suppression as kernels
 from rushlight.ops._table.op import op
@@ -21,4 +23,9 @@ def _suppressed(boxes: Tensor, groups: Tensor, threshold):
     return kernels.suppressed_reference(boxes, groups, threshold)
 
 
+def _on_gpu():
+    return importlib.import_module("rushlight.kernels.signal.cuda_suppression")
+
+
 _suppressed.cpu(kernels.suppressed)
+_suppressed.cuda(lambda *arrays: _on_gpu().suppressed(*arrays))
