@@ -76,6 +76,9 @@ def track_beats(
 ) -> rl.Tensor:
     """The frames of the beats: those where onsets are strong and which are evenly spaced.
 
+    The best chain is found frame after frame, each from those before: onset strength on another
+    device is copied to the host, a number a frame, and the result is copied back.
+
     Args:
         strength: ``[frames]``, see :func:`rushlight_audio.analysis.onset_strength`.
         sample_rate: samples per second.
@@ -84,7 +87,7 @@ def track_beats(
         tightness: how much uneven spacing costs.
 
     Returns:
-        ``[beats]`` int64.
+        ``[beats]`` int64, on the device of `strength`.
     """
     _require_curve("track_beats", strength)
     bpm = tempo(strength, sample_rate, hop_length) if bpm is None else bpm

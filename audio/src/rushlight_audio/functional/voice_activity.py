@@ -140,7 +140,8 @@ def vad(
     """The waveform without the silence and noise before speech begins.
 
     Only the beginning is trimmed; for the end reverse the waveform. Speech is told by its pitch, so
-    music may trigger it as well.
+    music may trigger it as well. Each measurement waits for the one before, 20 a second: a waveform
+    on another device is copied to the host and measured there, the result stays on its device.
 
     Args:
         waveform: ``[channels, T]`` or ``[T]``; speech in any channel counts for all.
@@ -163,7 +164,7 @@ def vad(
         lp_lifter_freq: highest one.
 
     Returns:
-        ``[..., T']`` with the end of the waveform, empty where nothing triggers.
+        ``[..., T']`` with the end of the waveform, on its device; empty where nothing triggers.
     """
     require_waveform("vad", waveform)
     if waveform.dim() > 2:
