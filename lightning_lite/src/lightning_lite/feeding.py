@@ -203,9 +203,13 @@ class Feed:
         try:
             return next(self._iterator, _NOTHING)
         except Exception as error:
-            if self._interrupt is not None and self._interrupt.requested:
-                raise Interrupted("the loader's workers were interrupted") from error
+            self._tell_interrupted(error)
             raise
+
+    def _tell_interrupted(self, error: Exception) -> None:
+        """Raise what an interrupt, if there was one, made of the loader's error."""
+        if self._interrupt is not None and self._interrupt.requested:
+            raise Interrupted("the loader's workers were interrupted") from error
 
     def _take(self) -> Any:
         if self.taken >= self.length:
@@ -227,9 +231,15 @@ class Feed:
             while (batch := self._take()) is not _NOTHING:
                 yield batch
             return
-        while self.taken < self.length and (batch := self._fetch()) is not _NOTHING:
-            self.taken += 1
-            yield batch
+        try:  # what `_fetch` does, without a call for each batch
+            while self.taken < self.length:
+                if (batch := next(self._iterator, _NOTHING)) is _NOTHING:
+                    break
+                self.taken += 1
+                yield batch
+        except Exception as error:
+            self._tell_interrupted(error)
+            raise
 
     @property
     def at_end(self) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lightning_lite import random_state
+from lightning_lite.data_sources import is_tensors
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.evaluation import validate_in_training
 from lightning_lite.feeding import INFINITE
@@ -175,15 +176,18 @@ def quiet_step(trainer: Any) -> Callable[[Any], bool] | None:
     progress, feed, mover = trainer.state.progress, trainer.feed, trainer.mover
     results, wishes, loop = trainer.training_results, trainer.stop_wishes, trainer.fit_loop
     length, may_end = feed.length, feed.reads_ahead
+    logged, leaves_tensors = results.entries, mover.leaves_tensors
 
     def train(batch: Any) -> bool:
         last = progress.is_last_batch = feed.taken >= length or (may_end and feed.at_end)
-        batch = results.batch = mover(batch, 0)
+        if not (leaves_tensors and is_tensors(batch)):
+            batch = mover(batch, 0)
+        results.batch = batch
         plain(batch, progress.batch)
         results.batch = None
         progress.batch += 1
         progress.total_batches += 1
-        if last or wishes or results or -1 != loop.max_steps <= progress.optimizer_steps:
+        if last or wishes or logged or -1 != loop.max_steps <= progress.optimizer_steps:
             progress.next = Next.AFTER_BATCH
             return False
         progress.logged_steps += 1

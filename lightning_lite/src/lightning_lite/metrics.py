@@ -203,22 +203,22 @@ class Results:
         self.training = training
         self.batch: Any = None
         self.dataloader_idx: int | None = None
-        self._entries: dict[tuple[str, str, int | None], LoggedValue] = {}
+        self.entries: dict[tuple[str, str, int | None], LoggedValue] = {}
         self._restored: dict[tuple[str, str, int | None], tuple[dict, dict]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._entries)
+        return bool(self.entries)
 
     def reset_metrics(self) -> None:
         """Let the metrics that gather by themselves begin anew."""
-        for entry in self._entries.values():
+        for entry in self.entries.values():
             if entry.metric is not None:
                 entry.metric.reset()
 
     def reset(self) -> None:
         """Forget all values."""
         self.reset_metrics()
-        self._entries.clear()
+        self.entries.clear()
         self._restored.clear()
         self.batch = None
 
@@ -240,16 +240,16 @@ class Results:
     def synchronize(self) -> None:
         """Before the hooks at an epoch's end: exchange what was logged with `sync_dist`. All
         processes log the same names in the same order."""
-        for entry in self._entries.values():
+        for entry in self.entries.values():
             entry.synchronize()
 
     def _entry(self, options: LogOptions) -> LoggedValue:
         """What was gathered of a name so far. MisconfigurationException if it was logged otherwise
         before."""
         key = (options.hook, options.name, options.dataloader_idx)
-        entry = self._entries.get(key)
+        entry = self.entries.get(key)
         if entry is None:
-            entry = self._entries[key] = LoggedValue(options)
+            entry = self.entries[key] = LoggedValue(options)
             if key in self._restored:
                 entry.load_state_dict(self._restored.pop(key)[1])
         elif entry.options.sync is not options.sync and entry.options.sync is None:
@@ -277,7 +277,7 @@ class Results:
     def views(self, on_step: bool) -> Views:
         """The values of the last step, or those of the epoch."""
         views = Views({}, {}, {})
-        for entry in self._entries.values():
+        for entry in self.entries.values():
             options = entry.options
             if not (options.on_step if on_step else options.on_epoch):
                 continue
@@ -299,7 +299,7 @@ class Results:
     def per_dataloader(self, count: int) -> list[dict[str, Any]]:
         """Epoch values of an evaluation as plain numbers, one dictionary per loader."""
         found: list[dict[str, Any]] = [{} for _ in range(count)]
-        for entry in self._entries.values():
+        for entry in self.entries.values():
             value = entry.of_epoch() if entry.options.on_epoch else None
             if value is None:
                 continue
@@ -315,7 +315,7 @@ class Results:
             {"options": dict(options), **state} for options, state in self._restored.values()
         ]
         saved = []
-        for entry in self._entries.values():
+        for entry in self.entries.values():
             options = entry.options._asdict()
             options["sync"] = options["sync_group"] = None
             if callable(options["reduce_fx"]) or entry.metric is not None:
@@ -337,7 +337,7 @@ class Results:
             if options["reduce_fx"] is None:
                 self._restored[key] = (options, state)
             else:
-                entry = self._entries[key] = LoggedValue(LogOptions(**options))
+                entry = self.entries[key] = LoggedValue(LogOptions(**options))
                 entry.load_state_dict(state)
 
 
