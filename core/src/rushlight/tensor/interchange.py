@@ -171,7 +171,8 @@ def item(self):
         raise RuntimeError(
             f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
         )
-    _has_data(self, "item")
+    if self._device.type == "meta":
+        _has_data(self, "item")
     value = self._array.item()
     return _NUMBER[self._dtype](value) if self._dtype in _NUMBER else value
 
