@@ -1,4 +1,4 @@
-"""Images in files and in memory as tensors, by Pillow."""
+"""Images in files and in memory as tensors, by Pillow and libjpeg-turbo."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PIL import Image, ImageOps, ImageSequence, UnidentifiedImageError
 
 import rushlight as rl
 from rushlight_vision._image_errors import DAMAGE, said_of
-from rushlight_vision.io import sixteen_bits
+from rushlight_vision.io import jpeg, sixteen_bits
 from rushlight_vision.transforms.functional import pil_to_tensor, to_pil_image
 
 Location = str | os.PathLike[str]
@@ -101,6 +101,11 @@ def _decode(data: bytes, name: str, mode: ImageReadMode | str, upright: bool) ->
             if rawmode := sixteen_bits.wide_colours(image):
                 planes = sixteen_bits.planes(data, rawmode, upright)
                 return sixteen_bits.with_channels(planes, PILLOW_MODES.get(chosen))
+            wanted = PILLOW_MODES.get(chosen)
+            if (pixels := jpeg.planes(data, image, wanted, upright)) is not None:
+                return pixels
+            if chosen is ImageReadMode.GRAY:
+                image.draft("L", None)  # a JPEG's own brightness, as libjpeg-turbo gives it
             image.load()
             return _tensor(image, chosen, upright)
     except UnidentifiedImageError:
