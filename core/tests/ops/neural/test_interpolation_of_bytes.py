@@ -85,6 +85,20 @@ def test_kernels_give_what_numpy_gives(sizes, monkeypatch):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("degree", [1, 3])
+@pytest.mark.parametrize(("size", "out"), [(1, 7), (5, 64), (64, 5), (300, 224), (33, 33), (9, 1)])
+def test_tables_of_neighbours_are_those_of_any_taps(size, out, degree):
+    smoothed = taps.antialiased(size, out, False, None, True, degree)
+    plain = taps.Taps(smoothed.index, smoothed.weight, size)
+    dense = []
+    for found in (byte_taps.ByteTaps(smoothed), byte_taps.ByteTaps(plain)):
+        matrix = np.zeros((out, size), np.int64)
+        columns = found.start[:, None] + np.arange(found.weight.shape[1])
+        np.put_along_axis(matrix, columns, found.weight.astype(np.int64), 1)
+        dense.append((found.shift, matrix.tolist()))
+    assert dense[0] == dense[1]
+
+
 def test_extremes_are_cut_off_and_sums_do_not_overflow():
     steps = np.where(np.indices((64, 96)).sum(0) // 5 % 2, 255, 0).astype(np.uint8)[None, None]
     for size in ((7, 5), (200, 300), (64, 3)):

@@ -25,20 +25,12 @@ class ByteTaps:
 
     def __init__(self, taps):
         self.size = taps.size
-        used = taps.weight != 0
-        low = np.where(used, taps.index, taps.size).min(1)
-        high = np.where(used, taps.index, -1).max(1)
-        width = max(int((high - low).max(initial=0)) + 1, 1)
-        start = np.maximum(np.minimum(low, taps.size - width), 0)
+        start, real = _windows(taps) if taps.first is not None else _gathered(taps)
         self.start = start.astype(np.int32)
-        # Taps beyond the edge fall on it, and add up; those that count nothing may fall anywhere.
-        places = np.clip(taps.index - start[:, None], 0, width - 1)
-        places += np.arange(len(taps))[:, None] * width
-        real = np.bincount(places.ravel(), taps.weight.ravel(), len(taps) * width)
         self.shift = self._shift(float(real.max(initial=0)))
         real *= 1 << self.shift
         real += np.copysign(0.5, real)
-        self.weight = real.astype(np.int16).reshape(-1, width)
+        self.weight = real.astype(np.int16)
 
     @staticmethod
     def _shift(largest):
@@ -51,7 +43,31 @@ class ByteTaps:
         return len(self.start)
 
 
-@lru_cache(256)
+def _windows(taps):
+    """Where neighbours in a row begin, and their weights: what would reach beyond the edge begins
+    earlier, with weights of 0 ahead."""
+    room = taps.size - taps.index.shape[1]
+    real = taps.weight.copy()
+    for row in np.flatnonzero(taps.first > room):
+        real[row] = np.roll(real[row], taps.first[row] - room)
+    return np.minimum(taps.first, room), real
+
+
+def _gathered(taps):
+    """The same of any taps."""
+    used = taps.weight != 0
+    low = np.where(used, taps.index, taps.size).min(1)
+    high = np.where(used, taps.index, -1).max(1)
+    width = max(int((high - low).max(initial=0)) + 1, 1)
+    start = np.maximum(np.minimum(low, taps.size - width), 0)
+    # Taps beyond the edge fall on it, and add up; those that count nothing may fall anywhere.
+    places = np.clip(taps.index - start[:, None], 0, width - 1)
+    places += np.arange(len(taps))[:, None] * width
+    real = np.bincount(places.ravel(), taps.weight.ravel(), len(taps) * width)
+    return start, real.reshape(-1, width)
+
+
+@lru_cache(1024)  # random crops have as many sizes as the images have rows and columns
 def _of(taps):
     return ByteTaps(taps)
 

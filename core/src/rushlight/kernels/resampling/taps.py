@@ -27,13 +27,15 @@ _MOVED_TYPES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 class Taps:
     """``result[o] = sum_k weight[o, k] * input[index[o, k]]`` for an input of `size` elements.
 
-    `weight` None stands for ones (then there is one tap): elements are only moved.
+    `weight` None stands for ones (then there is one tap): elements are only moved. `first`: where
+    the taps of each element begin, if they are neighbours that follow each other.
     """
 
-    __slots__ = ("_tables", "_transposed", "index", "size", "weight")
+    __slots__ = ("_tables", "_transposed", "first", "index", "size", "weight")
 
-    def __init__(self, index, weight, size):
-        self.index, self.weight, self.size, self._transposed = index, weight, size, None
+    def __init__(self, index, weight, size, first=None):
+        self.first, self.index, self.weight, self.size = first, index, weight, size
+        self._transposed = None
         self._tables = {}
 
     def __len__(self):
@@ -271,7 +273,7 @@ def _cubic_kernel(x, a):
     return np.where(x < 1, near, np.where(x < 2, far, 0))
 
 
-@lru_cache(256)
+@lru_cache(1024)
 def antialiased(size, out, align_corners, factor, double, degree):
     """Taps of a triangle (`degree` 1) or cubic (3, a = -0.5) filter, widened when shrinking."""
     real = np.float64 if double else np.float32
@@ -290,4 +292,4 @@ def antialiased(size, out, align_corners, factor, double, degree):
     weight = np.where(inside, weight, 0)
     total = weight.sum(1, keepdims=True)
     weight = weight / np.where(total == 0, 1, total)
-    return Taps(np.where(inside, index, 0), weight, size)
+    return Taps(np.where(inside, index, 0), weight, size, start)
