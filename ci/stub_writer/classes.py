@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 
+from rushlight.tensor.results import NAMED
 from stub_writer import attributes, by_hand, functions, hints, tensors
 
 _KEPT = frozenset(
@@ -67,6 +69,11 @@ def public_members(cls) -> dict:
 
 def lines_of(cls, written, name=None) -> list[str]:
     """The stub of a class."""
+    if issubclass(cls, enum.Enum):
+        return _enumeration(cls, written, name or cls.__name__)
+    if cls in NAMED.values():
+        fields = [f"    {field}: Tensor" for field in cls._fields]
+        return [f"class {name or cls.__name__}(NamedTuple):", *fields]
     written.variables.update({v.__name__: v for v in hints.variables_of(cls)})
     given = _BASES.get(cls.__name__, vars(cls).get("__orig_bases__", cls.__bases__))
     bases = [b for b in (_base(b, written, name or cls.__name__) for b in given) if b]
@@ -77,11 +84,26 @@ def lines_of(cls, written, name=None) -> list[str]:
     for member, value in public_members(cls).items():
         if member not in given_by_hand:
             body += _member(cls, member, value, written)
-    if "__call__" not in vars(cls) and "forward" in vars(cls):
+    if "__call__" not in {*vars(cls), *given_by_hand} and "forward" in vars(cls):
         body += _call_like_forward(cls, written)
     more = [] if _is_of_tensors(cls) else attributes.lines_of(cls, written)
     body += told + [line for line in more if line.partition(":")[0] not in given_by_hand]
     return [head, *("    " + line for line in body or ["..."])]
+
+
+def _enumeration(cls, written, name) -> list[str]:
+    """The stub of an enumeration: its members with their values, and its methods."""
+    base = next(b for b in cls.__mro__[1:] if b.__module__ == "enum")
+    body = [f"{each} = {_value(member.value)}" for each, member in cls.__members__.items()]
+    for each, value in vars(cls).items():
+        if inspect.isfunction(value) and (not each.startswith("_") or each == "__call__"):
+            body += _member(cls, each, value, written)
+    return [f"class {name}({base.__name__}):", *("    " + line for line in body)]
+
+
+def _value(value) -> str:
+    """A member's value where it can be written."""
+    return repr(value) if isinstance(value, (bool, int, float, str)) else "..."
 
 
 def _base(base, written, name):

@@ -142,8 +142,8 @@ def _gives(function, schema, written) -> str:
     """What a schema returns; results with names by the class that has them."""
     op = getattr(function, "op", None)
     kind = None if op is None else op.options.get("result")
-    if getattr(function, "__name__", "") in _WITH_PLACES:
-        kind = NAMED.get(function.__name__)
+    if kind is None or getattr(function, "__name__", "") in _WITH_PLACES:
+        kind = NAMED.get(getattr(function, "__name__", "") if op is None else op.name)
     fields = getattr(kind, "_fields", ())
     if fields and len(fields) == len(schema.returns):
         name = kind.__name__ if kind.__name__[0].isupper() else f"{kind.__name__}_result"

@@ -54,6 +54,7 @@ _PLACES = {
     "Constraint": "rushlight.distributions.constraints",
     "Node as AutogradNode": "rushlight.autograd.node",
     "defaultdict": "collections",
+    **dict.fromkeys(("Enum", "IntEnum"), "enum"),
     "BaseContext": "multiprocessing.context",
     "BaseProcess": "multiprocessing.process",
     "CustomOpDef": "rushlight.library.definitions",
@@ -150,9 +151,18 @@ _OPEN = frozenset("nn optim autograd utils cuda amp backends distributions func"
 # Modules that a package brings though it does not list them.
 _SUBMODULES = {
     "rushlight.autograd": set("forward_ad function functional grad_mode graph".split()),
+    "rushlight.distributed": {"nn"},
+    "rushlight.nn": {"parallel"},
     "rushlight.backends": set("cpu cuda cudnn mkl mkldnn mps openmp".split()),
 }
-_MORE = {"rushlight": ["__version__: str"]}  # names with underscores
+# Names with underscores that programs use.
+_MORE = {
+    "rushlight": [
+        "__version__: str",
+        "def _assert(condition: object, message: str) -> None: ...",
+        "def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor: ...",
+    ]
+}
 
 
 def public_names(module) -> list[str]:
@@ -170,6 +180,8 @@ def public_names(module) -> list[str]:
         found = {n for n, home in homes.items() if home.startswith("rushlight")}
     if module.__name__.startswith("rushlight.backends."):  # their switches
         found |= {n for n, v in vars(module).items() if isinstance(v, (bool, int, str))}
+    if "__dir__" in vars(module):  # it imports names late
+        found |= {n for n in module.__dir__() if n not in vars(module)}
     found |= _SUBMODULES.get(module.__name__, set())
     return sorted(n for n in found if not n.startswith("_") and n.isidentifier())
 

@@ -19,6 +19,8 @@ _OPERATORS = [
     "def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]",
     "def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]",
     "def __hash__(self) -> int: ...",
+    "@classmethod\ndef __torch_function__(cls, func: Any, types: Any, args: Any = ..., "
+    "kwargs: Any = ...) -> Any: ...",
     *(f"def __{n}__(self) -> Tensor: ..." for n in ("neg", "pos", "abs", "invert")),
     "def __getitem__(self, index: Any) -> Tensor: ...",
     "def __setitem__(self, index: Any, value: Any) -> None: ...",
@@ -85,7 +87,7 @@ _BY_HAND = [
 
 def lines_of(cls, written) -> list[str]:
     """The stub of the class."""
-    body = [part for text in _BY_HAND for part in text.split("\n")] + _OPERATORS
+    body = [part for text in [*_BY_HAND, *_OPERATORS] for part in text.split("\n")]
     given = {part.split("(")[0].removeprefix("def ") for part in body if part.startswith("def ")}
     given |= {part.split(":")[0] for part in body if not part.startswith(("def", "@"))}
     for name in sorted(dir(cls)):

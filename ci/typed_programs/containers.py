@@ -72,7 +72,7 @@ reveal_type(conv(torch.ones(1, 3, 4, 4)))  # note: "Tensor"
 output, (h, c) = nn.LSTM(4, 8, batch_first=True)(torch.ones(1, 2, 4))
 attended, weights = nn.MultiheadAttention(4, 2)(block.alpha, block.alpha, block.alpha)
 embedding = nn.Embedding(10, 4, padding_idx=0)
-reveal_type(embedding.weight)  # note: "Tensor"
+reveal_type(embedding.weight)  # note: "Parameter"
 reveal_type(embedding.num_embeddings)  # note: "int"
 norm = nn.LayerNorm(4)
 reveal_type(norm.weight)  # note: "Parameter"

@@ -66,8 +66,8 @@ reveal_type(x.masked_fill(x > 0, 0.0))  # note: "Tensor"
 reveal_type(x.gather(1, torch.zeros(2, 1, dtype=torch.long)))  # note: "Tensor"
 reveal_type(x.scatter_add_(0, torch.zeros(2, 3, dtype=torch.long), x))  # note: "Tensor"
 reveal_type(torch.linalg.norm(x))  # note: "Tensor"
-reveal_type(torch.linalg.svd(x))  # note: "tuple[Tensor, Tensor, Tensor]"
-reveal_type(torch.linalg.eigh(x @ x.T))  # note: "tuple[Tensor, Tensor]"
+reveal_type(torch.linalg.svd(x))  # note: fallback=linalg_svd_result]
+reveal_type(torch.linalg.eigh(x @ x.T))  # note: fallback=linalg_eigh_result]
 reveal_type(torch.fft.rfft(x))  # note: "Tensor"
 reveal_type(F.softmax(x, dim=-1))  # note: "Tensor"
 reveal_type(F.cross_entropy(x, torch.zeros(2, dtype=torch.long)))  # note: "Tensor"

@@ -307,3 +307,9 @@ def test_a_custom_operator_takes_the_kernel_of_the_device():
         assert x.grad.device.type == device
         assert x.grad.tolist() == [3.0, 12.0]
     assert seen == ["cuda"]
+
+
+def test_names_that_are_imported_late_are_listed():
+    late = {"empty_cache", "Stream", "manual_seed_all", "FloatTensor", "amp", "CUDAGraph"}
+    assert late <= set(dir(rushlight.cuda))
+    assert all(getattr(rushlight.cuda, name) is not None for name in late)

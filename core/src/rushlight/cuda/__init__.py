@@ -255,3 +255,7 @@ def __getattr__(name):
 
         return legacy_types.on_cuda(name)
     return _rest(name)
+
+
+def __dir__():
+    return sorted({*globals(), *_PARTS, *_ELSEWHERE, *_MEMORY, *_RANDOM, *_TYPES})

@@ -40,4 +40,8 @@ def __getattr__(name):
     raise AttributeError(f"module 'rushlight.nn.parameter' has no attribute '{name}'")
 
 
+def __dir__():
+    return sorted({*globals(), *_LAZY})
+
+
 __all__ = ["Buffer", "Parameter"]

@@ -1,14 +1,13 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from enum import Enum
 from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.optim.optimizer import Optimizer
-from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
 
 class GradScaler:
     def __init__(self, device: _str = ..., init_scale: _float = ..., growth_factor: _float = ..., backoff_factor: _float = ..., growth_interval: _int = ..., enabled: _bool = ...) -> None: ...
@@ -26,8 +25,7 @@ class GradScaler:
     def set_growth_interval(self, new_interval: _int) -> None: ...
     def state_dict(self) -> dict[_str, Any]: ...
     def load_state_dict(self, state_dict: dict[_str, Any]) -> None: ...
-class OptState:
-    READY: Any
-    UNSCALED: Any
-    STEPPED: Any
-    def __new__(cls, value: Tensor) -> Self: ...
+class OptState(Enum):
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2

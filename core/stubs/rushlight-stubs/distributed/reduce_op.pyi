@@ -1,30 +1,28 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from enum import IntEnum
 from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight._words import _str
-from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
 
 class PremultipliedSum:
     op: RedOpType
     def __init__(self, factor: _float) -> None: ...
     factor: _float
-class RedOpType:
+class RedOpType(IntEnum):
+    SUM = 0
+    AVG = 1
+    PRODUCT = 2
+    MIN = 3
+    MAX = 4
+    BAND = 5
+    BOR = 6
+    BXOR = 7
+    PREMUL_SUM = 8
+    UNUSED = 9
     def __call__(self, factor: _float) -> Any: ...
-    SUM: RedOpType
-    AVG: RedOpType
-    PRODUCT: RedOpType
-    MIN: RedOpType
-    MAX: RedOpType
-    BAND: RedOpType
-    BOR: RedOpType
-    BXOR: RedOpType
-    PREMUL_SUM: RedOpType
-    UNUSED: RedOpType
-    def __new__(cls, value: Tensor) -> Self: ...
 class ReduceOp:
     SUM: RedOpType
     AVG: RedOpType

@@ -1,14 +1,13 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from enum import Enum
 from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
-from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree.trees import TreeSpec
 from typing import Any
-from typing import Self
 
 class ConstantArgument:
     def __init__(self, name: _str, value: _int | _float | _bool | _str | None) -> None: ...
@@ -43,27 +42,25 @@ class ExportGraphSignature:
     def backward_signature(self) -> ExportBackwardSignature | None: ...
     def replace_all_uses(self, old: _str, new: _str) -> None: ...
     def __init__(self, input_specs: list[InputSpec], output_specs: list[OutputSpec]) -> None: ...
-class InputKind:
-    USER_INPUT: Any
-    PARAMETER: Any
-    BUFFER: Any
-    CONSTANT_TENSOR: Any
-    def __new__(cls, value: Tensor) -> Self: ...
+class InputKind(Enum):
+    USER_INPUT = 1
+    PARAMETER = 2
+    BUFFER = 3
+    CONSTANT_TENSOR = 4
 class InputSpec:
     persistent: Any
     def __init__(self, kind: InputKind, arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument, target: _str | None, persistent: _bool | None = ...) -> None: ...
 class ModuleCallSignature:
     forward_arg_names: Any
     def __init__(self, inputs: list[Any], outputs: list[Any], in_spec: TreeSpec, out_spec: TreeSpec, forward_arg_names: list[_str] | None = ...) -> None: ...
-class OutputKind:
-    USER_OUTPUT: Any
-    LOSS_OUTPUT: Any
-    BUFFER_MUTATION: Any
-    PARAMETER_MUTATION: Any
-    GRADIENT_TO_PARAMETER: Any
-    GRADIENT_TO_USER_INPUT: Any
-    USER_INPUT_MUTATION: Any
-    def __new__(cls, value: Tensor) -> Self: ...
+class OutputKind(Enum):
+    USER_OUTPUT = 1
+    LOSS_OUTPUT = 2
+    BUFFER_MUTATION = 3
+    PARAMETER_MUTATION = 4
+    GRADIENT_TO_PARAMETER = 5
+    GRADIENT_TO_USER_INPUT = 6
+    USER_INPUT_MUTATION = 7
 class OutputSpec:
     def __init__(self, kind: OutputKind, arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument, target: _str | None) -> None: ...
 class SymFloatArgument:

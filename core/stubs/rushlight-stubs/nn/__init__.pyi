@@ -172,4 +172,5 @@ from rushlight.nn.padding import ZeroPad2d as ZeroPad2d
 from rushlight.nn.padding import ZeroPad3d as ZeroPad3d
 from rushlight.nn import functional as functional
 from rushlight.nn import init as init
+from rushlight.nn import parallel as parallel
 from rushlight.nn import utils as utils

@@ -8,6 +8,7 @@ from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.nn.module import Module
+from rushlight.tensor.tensor import Parameter
 from rushlight.tensor.tensor import Tensor
 from typing import Any
 
@@ -15,7 +16,7 @@ class _Table(Module):
     def reset_parameters(self) -> None: ...
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: _bool = ..., **options: Any) -> Any: ...
-    weight: Tensor
+    weight: Parameter
 class Embedding(_Table):
     def __init__(self, num_embeddings: _int, embedding_dim: _int, padding_idx: _int | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ..., _weight: Tensor | None = ..., _freeze: _bool = ..., device: DeviceLike | None = ..., dtype: _dtype | None = ...) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...

@@ -3,29 +3,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from enum import Enum
 from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.profiler.events import EventList
-from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
 
-class ProfilerAction:
-    NONE: Any
-    WARMUP: Any
-    RECORD: Any
-    RECORD_AND_SAVE: Any
-    def __new__(cls, value: Tensor) -> Self: ...
-class ProfilerActivity:
-    CPU: Any
-    XPU: Any
-    MTIA: Any
-    CUDA: Any
-    HPU: Any
-    PrivateUse1: Any
-    def __new__(cls, value: Tensor) -> Self: ...
+class ProfilerAction(Enum):
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+class ProfilerActivity(Enum):
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
 class profile:
     def __init__(self, *, activities: Iterable[ProfilerActivity] | None = ..., schedule: Callable[[_int], ProfilerAction] | None = ..., on_trace_ready: Callable[[profile], object] | None = ..., record_shapes: _bool = ..., profile_memory: _bool = ..., with_stack: _bool = ..., with_flops: _bool = ..., with_modules: _bool = ..., experimental_config: None = ..., execution_trace_observer: None = ..., acc_events: _bool = ..., use_cuda: _bool | None = ..., custom_trace_id_callback: Callable[[], _str] | None = ..., post_processing_timeout_s: _float | None = ...) -> None: ...
     def __enter__(self) -> Any: ...

@@ -4,19 +4,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from enum import Enum
 from rushlight._words import _bool
-from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
 
-class CheckpointPolicy:
-    MUST_SAVE: Any
-    PREFER_SAVE: Any
-    MUST_RECOMPUTE: Any
-    PREFER_RECOMPUTE: Any
-    MUST_CPU_OFFLOAD: Any
-    PREFER_CPU_OFFLOAD: Any
-    def __new__(cls, value: Tensor) -> Self: ...
+class CheckpointPolicy(Enum):
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
 class SelectiveCheckpointContext:
     def __init__(self, *, is_recompute: _bool, op_output: object = ...) -> None: ...
     is_recompute: _bool

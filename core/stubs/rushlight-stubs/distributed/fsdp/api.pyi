@@ -2,17 +2,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from rushlight._words import _bool
 from rushlight._words import _dtype
 from rushlight.dtypes import dtype
-from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
 
-class BackwardPrefetch:
-    BACKWARD_PRE: Any
-    BACKWARD_POST: Any
-    def __new__(cls, value: Tensor) -> Self: ...
+class BackwardPrefetch(Enum):
+    BACKWARD_PRE = 1
+    BACKWARD_POST = 2
 class CPUOffload:
     offload_params: _bool
     def __init__(self, offload_params: _bool = ...) -> None: ...
@@ -38,27 +36,25 @@ class MixedPrecision:
 class OptimStateDictConfig:
     offload_to_cpu: _bool
     def __init__(self, offload_to_cpu: _bool = ...) -> None: ...
-class OptimStateKeyType:
-    PARAM_NAME: Any
-    PARAM_ID: Any
-    def __new__(cls, value: Tensor) -> Self: ...
+class OptimStateKeyType(Enum):
+    PARAM_NAME = 1
+    PARAM_ID = 2
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
     def __init__(self, offload_to_cpu: _bool = ..., _use_dtensor: _bool = ...) -> None: ...
 class ShardedStateDictConfig(StateDictConfig):
     def __init__(self, offload_to_cpu: _bool = ..., _use_dtensor: _bool = ...) -> None: ...
-class ShardingStrategy:
-    FULL_SHARD: Any
-    SHARD_GRAD_OP: Any
-    NO_SHARD: Any
-    HYBRID_SHARD: Any
-    def __new__(cls, value: Tensor) -> Self: ...
+class ShardingStrategy(Enum):
+    FULL_SHARD = 1
+    SHARD_GRAD_OP = 2
+    NO_SHARD = 3
+    HYBRID_SHARD = 4
+    _HYBRID_SHARD_ZERO2 = 5
 class StateDictConfig:
     offload_to_cpu: _bool
     def __init__(self, offload_to_cpu: _bool = ...) -> None: ...
 class StateDictSettings:
     def __init__(self, state_dict_type: StateDictType, state_dict_config: StateDictConfig, optim_state_dict_config: OptimStateDictConfig) -> None: ...
-class StateDictType:
-    FULL_STATE_DICT: Any
-    LOCAL_STATE_DICT: Any
-    SHARDED_STATE_DICT: Any
-    def __new__(cls, value: Tensor) -> Self: ...
+class StateDictType(Enum):
+    FULL_STATE_DICT = 1
+    LOCAL_STATE_DICT = 2
+    SHARDED_STATE_DICT = 3

@@ -2,17 +2,15 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from enum import IntEnum
 from rushlight._words import _bool
-from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
 
-class SDPBackend:
-    ERROR: SDPBackend
-    MATH: SDPBackend
-    FLASH_ATTENTION: SDPBackend
-    EFFICIENT_ATTENTION: SDPBackend
-    CUDNN_ATTENTION: SDPBackend
-    OVERRIDEABLE: SDPBackend
-    def __new__(cls, value: Tensor) -> Self: ...
+class SDPBackend(IntEnum):
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
 def sdpa_kernel(backends: Any, set_priority: _bool = ...) -> AbstractContextManager[Any]: ...
