@@ -15,6 +15,7 @@ import datetime
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from packages import CORE, ROOT, SATELLITES, Package, package_named
@@ -46,8 +47,14 @@ def bumped(version: str, level: str) -> str:
 
 def next_version(package: Package, level: str) -> str:
     """The version to release: the tree's own if it was never released, else the bumped one."""
-    tag = f"{package.folder}-v{package.version}"
-    return bumped(package.version, level) if git("tag", "--list", tag) else package.version
+    is_out = is_released(package, package.version)
+    return bumped(package.version, level) if is_out else package.version
+
+
+def is_released(package: Package, version: str) -> bool:
+    """Whether a version was released: by its tag, or by the record where a clone has no tags."""
+    recorded = tomllib.loads(RELEASES.read_text()).get(package.folder, {})
+    return version in recorded or bool(git("tag", "--list", f"{package.folder}-v{version}"))
 
 
 def fragments(package: Package) -> dict[str, list[Path]]:
@@ -128,12 +135,11 @@ def check_window(version: str) -> None:
 
 
 def check_state(package: Package, version: str, entry: str) -> None:
-    """The tree is clean, the tag is new, and there is something to say."""
+    """The tree is clean, the version is new, and there is something to say."""
     if git("status", "--porcelain", "--untracked-files=no"):
         raise SystemExit("the working tree has changes: commit them first")
-    tag = f"{package.folder}-v{version}"
-    if git("tag", "--list", tag):
-        raise SystemExit(f"the tag {tag} is there already")
+    if is_released(package, version):
+        raise SystemExit(f"{package.distribution} {version} is released already")
     if "\n- " not in entry:
         raise SystemExit(f"{package.folder}/changelog.d holds no fragment: nothing to release")
     if package is CORE:

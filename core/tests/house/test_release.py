@@ -65,3 +65,17 @@ def test_names_of_fragments_say_their_kind(release, tmp_path):
     (core.path / "changelog.d" / "nameless.md").write_text("What?")
     with pytest.raises(SystemExit, match="nameless.md: expected"):
         release.collect(core)
+
+
+@pytest.mark.parametrize("tags", ["", "core-v0.1.0"])
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_a_release_is_known_by_its_tag_or_by_its_record(
+    release, tmp_path, monkeypatch, tags, is_recorded
+):
+    record = tmp_path / "releases.toml"
+    record.write_text('[core]\n"0.1.0" = "0123abc"\n' if is_recorded else "# nothing yet\n")
+    monkeypatch.setattr(release, "RELEASES", record)
+    monkeypatch.setattr(release, "git", lambda *arguments: tags)
+    core = SimpleNamespace(folder="core", distribution="rushlight", version="0.1.0")
+    wanted = "0.2.0" if tags or is_recorded else "0.1.0"
+    assert release.next_version(core, "minor") == wanted
