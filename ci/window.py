@@ -35,6 +35,12 @@ def core_source(version: str, folder: Path) -> Path:
         if version == CORE.version:
             return CORE.path
         raise SystemExit(f"{RELEASES.name}: no commit recorded for {CORE.folder} {version}")
+    there = ["git", "cat-file", "-e", f"{commits[version]}^{{commit}}"]
+    if subprocess.run(there, cwd=ROOT, stderr=subprocess.DEVNULL).returncode:
+        raise SystemExit(
+            f"the commit of {CORE.folder} {version}, {commits[version]}, is not in this clone: "
+            "run `git fetch --unshallow`"
+        )
     target = folder / f"core-{version}"
     target.mkdir(parents=True, exist_ok=True)
     archive = folder / f"core-{version}.tar"

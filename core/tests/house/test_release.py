@@ -79,3 +79,13 @@ def test_a_release_is_known_by_its_tag_or_by_its_record(
     core = SimpleNamespace(folder="core", distribution="rushlight", version="0.1.0")
     wanted = "0.2.0" if tags or is_recorded else "0.1.0"
     assert release.next_version(core, "minor") == wanted
+
+
+def test_a_released_core_that_is_not_in_the_clone_is_named(release, tmp_path, monkeypatch):
+    import window
+
+    missing = "0123456789" * 4
+    (tmp_path / "releases.toml").write_text(f'[core]\n"0.1.0" = "{missing}"\n')
+    monkeypatch.setattr(window, "RELEASES", tmp_path / "releases.toml")
+    with pytest.raises(SystemExit, match=f"{missing}, is not in this clone"):
+        window.core_source("0.1.0", tmp_path)
