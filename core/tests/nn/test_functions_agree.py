@@ -166,6 +166,22 @@ def test_pools_of_other_kinds():
     agree(lambda F, x: F.local_response_norm(x, 3, 0.1), IMAGE)
 
 
+@pytest.mark.parametrize(
+    "size, out, fits",
+    [(4, 3, False), (5, 3, True), ((5, 4, 5), 3, False), (1, 1, False), ((4, 5, 4), 2, True)],
+)
+def test_fractional_pools_of_three_dimensions_need_an_element_more(size, out, fits):
+    shape = (2, *([size] * 3 if isinstance(size, int) else size))
+    window = 1 if size == 1 else 2
+    for library in (rushlight, torch):
+        pool = library.nn.functional.fractional_max_pool3d
+        if fits:
+            assert pool(library.ones(shape), window, out).shape == (2, out, out, out)
+            continue
+        with pytest.raises(RuntimeError, match="fractional_max_pool3d"):
+            pool(library.ones(shape), window, out)
+
+
 def mask_of(F):
     library = rushlight if F is rushlight.nn.functional else torch
     return library.tensor(np.tril(np.ones((5, 6)), -1) > 0)

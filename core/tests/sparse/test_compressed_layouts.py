@@ -193,3 +193,10 @@ def test_what_is_missing_names_the_layout():
             call(made(rushlight, "csc"))
     with pytest.raises(NotImplementedError, match="batches of matrices of layout sparse_csr"):
         made(rushlight, "csr", True).norm()
+
+
+@pytest.mark.parametrize("shape, dims", [((2, 3), 0), ((2, 3), 3), ((2, 3), -1), ((), 1)])
+def test_sparse_dims_that_there_are_not(shape, dims):
+    for library in (rushlight, pytest.importorskip("torch")):
+        with pytest.raises(RuntimeError, match="sparse_dim argument must be"):
+            library.ones(shape).to_sparse(dims)

@@ -168,8 +168,9 @@ def _fractional_sizes(name, input, kernel_size, output_size, output_ratio, count
             f"{name}(): Expected {count + 1}D or {count + 2}D tensor with non-zero sizes but the "
             f"batch's, but got: {shape_text(input.shape)}"
         )
+    spare = int(count == 3)  # in three dimensions PyTorch asks for one element more
     for n, out, k in zip(input.shape[-count:], sizes, kernel, strict=True):
-        if out < 1 or k < 1 or out + k - 1 > n:
+        if out < 1 or k < 1 or out + k - 1 + spare > n:
             raise RuntimeError(
                 f"{name}(): windows of {kernel} do not fit {sizes} times into input of shape "
                 f"{shape_text(input.shape)}"

@@ -167,9 +167,10 @@ class check_sparse_tensor_invariants:  # noqa: N801 - PyTorch's public name
 # ---------------------------------------------------------------------------------------- layouts
 def to_coordinates(tensor, count):
     """A dense tensor in COO layout with `count` sparse dimensions."""
-    if not 0 <= count <= tensor.dim():
+    least = min(tensor.dim(), 1)
+    if not least <= count <= tensor.dim():
         raise RuntimeError(
-            f"sparse_dim argument must be in >= 0 and <= {tensor.dim()} (the number of "
+            f"sparse_dim argument must be >= {least} and <= {tensor.dim()} (the number of "
             f"dimensions), got {count}"
         )
     refuse_gpu(tensor)
