@@ -116,14 +116,16 @@ def _types(text):
 
 
 def source_of(value):
-    """``folder/file.py#L12``, or None for what has no source."""
+    """``folder/file.py#L12``, or None for what has no source. Classes that a metaclass makes as the
+    program runs have the metaclass's."""
     op = None if isinstance(value, type) else getattr(value, "op", None)
     value = getattr(op, "body", None) or value
     try:
         value = inspect.unwrap(value)
         file, line = inspect.getsourcefile(value), inspect.getsourcelines(value)[1]
     except (TypeError, OSError, ValueError):
-        return None
+        made = isinstance(value, type) and type(value) is not type
+        return source_of(type(value)) if made else None
     if file is None or not Path(file).is_relative_to(ROOT):
         return None
     return f"{Path(file).relative_to(ROOT).as_posix()}#L{line}"

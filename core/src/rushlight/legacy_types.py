@@ -56,7 +56,7 @@ _DTYPES = {
 
 def _make(name, on_gpu=False):
     dtype = _DTYPES[name]
-    text = f"Makes {dtype.name} tensors{' on a GPU, which this version has not' * on_gpu}."
+    text = f"Makes {dtype.name} tensors{' on a GPU; TypeError where there is none' * on_gpu}."
     module = "rushlight.cuda" if on_gpu else "rushlight"
     body = {"dtype": dtype, "is_cuda": on_gpu, "__doc__": text, "__module__": module}
     return TensorType(name, (), body)

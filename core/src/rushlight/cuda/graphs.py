@@ -7,11 +7,16 @@ same memory: copy new inputs into the tensors that were used, read results from 
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from rushlight.cuda import is_available
 from rushlight.cuda.streams import Stream, StreamContext, _require, current_stream
 from rushlight.machine.cuda import runtime
 from rushlight.ops.random import sampling as generators
+
+if TYPE_CHECKING:
+    from rushlight.tensor.tensor import Tensor
 
 
 class CUDAGraph:
@@ -53,9 +58,8 @@ class CUDAGraph:
         return self
 
 
-def graph_pool_handle():
+def graph_pool_handle() -> None:
     """A memory pool that several graphs share: None, each first graph's own."""
-    return None
 
 
 def is_current_stream_capturing() -> bool:
@@ -71,7 +75,13 @@ class graph:  # noqa: N801 - PyTorch's name
     default_capture_stream = None
     _runtime = None
 
-    def __init__(self, cuda_graph, pool=None, stream=None, capture_error_mode="global"):
+    def __init__(
+        self,
+        cuda_graph: CUDAGraph,
+        pool: CUDAGraph | None = None,
+        stream: Stream | None = None,
+        capture_error_mode="global",
+    ):
         _require("graph")
         if stream is None:
             if graph.default_capture_stream is None or graph._runtime is not runtime.current():
@@ -103,8 +113,12 @@ class graph:  # noqa: N801 - PyTorch's name
 
 
 def make_graphed_callables(
-    callables, sample_args, num_warmup_iters=3, allow_unused_input=False, pool=None
-):
+    callables: Callable[..., Any] | tuple[Callable[..., Any], ...],
+    sample_args: tuple[Tensor, ...] | tuple[tuple[Tensor, ...], ...],
+    num_warmup_iters=3,
+    allow_unused_input=False,
+    pool: CUDAGraph | None = None,
+) -> Callable[..., Any] | tuple[Callable[..., Any], ...]:
     """Functions or modules whose forward and backward passes are replayed graphs.
 
     Arguments must be tensors of the shapes of `sample_args`; parameters of modules are used where

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from rushlight import devices
 from rushlight.cuda import device_count, index_of, is_available, needs_gpu
 from rushlight.ops.random import sampling as generators
+
+if TYPE_CHECKING:
+    from rushlight.tensor.tensor import Tensor
 
 
 def _generator(device=None):
@@ -41,7 +47,7 @@ def initial_seed() -> int:
     return _generator().initial_seed()
 
 
-def get_rng_state(device="cuda"):
+def get_rng_state(device="cuda") -> Tensor:
     """The state of a GPU's generator as a uint8 tensor on the CPU. Waits for the GPU."""
     needs_gpu("get_rng_state")
     return _generator(device).get_state()
@@ -52,13 +58,13 @@ def get_rng_state_all() -> list:
     return [get_rng_state(index) for index in range(device_count())]
 
 
-def set_rng_state(new_state, device="cuda") -> None:
+def set_rng_state(new_state: Tensor, device="cuda") -> None:
     """Set the state of a GPU's generator."""
     needs_gpu("set_rng_state")
     _generator(device).set_state(new_state)
 
 
-def set_rng_state_all(new_states) -> None:
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
     """Set the generators of all GPUs; a state for a GPU that is not here raises."""
     for index, state in enumerate(new_states):
         if index >= device_count():

@@ -22,7 +22,7 @@ def _require(name):
 class Stream:
     """An order of execution on a GPU; the work of different streams may overlap."""
 
-    def __init__(self, device=None, priority=0, *, stream_id=None, **kwargs):
+    def __init__(self, device=None, priority=0, *, stream_id: int | None = None, **kwargs):
         _require(type(self).__name__)
         index = index_of(device)
         self._maker = None  # the runtime to give the stream back to
@@ -88,7 +88,7 @@ class Stream:
 class ExternalStream(Stream):
     """A stream made by another library, given by CUDA's handle."""
 
-    def __init__(self, stream_ptr, device=None, **kwargs):
+    def __init__(self, stream_ptr: int, device=None, **kwargs):
         _require("ExternalStream")
         adopt = getattr(runtime.current(), "stream_adopt", None)
         if adopt is None:
@@ -160,7 +160,7 @@ def default_stream(device=None) -> Stream:
     return Stream(stream_id=_slots.default(index_of(device)))
 
 
-def set_stream(stream) -> None:
+def set_stream(stream: Stream | None) -> None:
     """Use a stream on its GPU from now on, in this thread; None changes nothing."""
     needs_gpu("set_stream")
     if stream is not None:
@@ -170,7 +170,7 @@ def set_stream(stream) -> None:
 class StreamContext:
     """A context in which a stream is the current one, and its GPU the current GPU."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: Stream | None):
         self.stream = stream
 
     def __enter__(self):
@@ -186,7 +186,7 @@ class StreamContext:
         return False
 
 
-def stream(stream) -> contextlib.AbstractContextManager:
+def stream(stream: Stream | None) -> contextlib.AbstractContextManager:
     """A context that makes a stream the current one; None changes nothing."""
     if stream is None:
         return contextlib.nullcontext()
