@@ -203,13 +203,9 @@ class Feed:
         try:
             return next(self._iterator, _NOTHING)
         except Exception as error:
-            self._tell_interrupted(error)
+            if self._interrupt is not None and self._interrupt.requested:
+                raise Interrupted("the loader's workers were interrupted") from error
             raise
-
-    def _tell_interrupted(self, error: Exception) -> None:
-        """Raise what an interrupt, if there was one, made of the loader's error."""
-        if self._interrupt is not None and self._interrupt.requested:
-            raise Interrupted("the loader's workers were interrupted") from error
 
     def _take(self) -> Any:
         if self.taken >= self.length:
@@ -231,15 +227,9 @@ class Feed:
             while (batch := self._take()) is not _NOTHING:
                 yield batch
             return
-        try:  # what `_fetch` does, without a call for each batch
-            while self.taken < self.length:
-                if (batch := next(self._iterator, _NOTHING)) is _NOTHING:
-                    break
-                self.taken += 1
-                yield batch
-        except Exception as error:
-            self._tell_interrupted(error)
-            raise
+        while self.taken < self.length and (batch := self._fetch()) is not _NOTHING:
+            self.taken += 1
+            yield batch
 
     @property
     def at_end(self) -> bool:
