@@ -9,6 +9,7 @@ regions at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import rushlight as rl
 from rushlight.nn import functional as F
@@ -39,14 +40,15 @@ def grid_of_bins(reduced: rl.Tensor, size: tuple[int, int]) -> rl.Tensor:
     return split.permute(0, 3, 1, 2).contiguous()
 
 
-def expanded(counts: rl.Tensor) -> tuple[rl.Tensor, rl.Tensor]:
+def expanded(counts: rl.Tensor, first: rl.Tensor) -> tuple[rl.Tensor, rl.Tensor]:
     """For ``counts[i]`` members of each owner ``i``: the owner and the number of every member.
 
-    >>> expanded(rl.tensor([2, 0, 1]))
+    `first` is the position of each owner's first member.
+
+    >>> expanded(rl.tensor([2, 0, 1]), rl.tensor([0, 2, 2]))
     (tensor([0, 0, 2]), tensor([0, 1, 0]))
     """
     owners = rl.repeat_interleave(rl.arange(counts.shape[0], device=counts.device), counts)
-    first = counts.cumsum(0) - counts
     return owners, rl.arange(owners.shape[0], device=counts.device) - first[owners]
 
 
@@ -87,26 +89,33 @@ class Windows:
         )
         return cls(base, top, left, rows, columns, image_width, step)
 
+    @cached_property
     def offsets(self) -> rl.Tensor:
         """Where the bag of each bin begins, and where the last one ends: (B + 1,)."""
         return F.pad((self.rows * self.columns).cumsum(0), (1, 0))
 
-    def lines(self) -> tuple[rl.Tensor, rl.Tensor]:
-        """Bin and number inside of the bin of each row of pixels."""
-        return expanded(rl.where(self.columns > 0, self.rows, 0))
+    @cached_property
+    def members(self) -> tuple[rl.Tensor, rl.Tensor, rl.Tensor]:
+        """Bin, row and column inside of the bin of every pixel, one bag after the other.
+
+        Pixels of a bag are in row-major order.
+        """
+        bins, number = expanded(self.rows * self.columns, self.offsets[:-1])
+        columns = self.columns[bins]
+        row = number.div(columns, rounding_mode="trunc")
+        return bins, row, number - row * columns
 
     def pixels(self) -> rl.Tensor:
-        """Rows of the table of all bags, one bag after the other, in row-major order."""
-        bins, row = self.lines()
-        line, column = expanded(self.columns[bins])
-        left = self.base + (self.top * self.image_width + self.left) * self.step
-        return (left[bins] + row * (self.image_width * self.step))[line] + column * self.step
+        """Rows of the table of all members."""
+        bins, row, column = self.members
+        first = self.base + (self.top * self.image_width + self.left) * self.step
+        return first[bins] + row * (self.image_width * self.step) + column * self.step
 
 
 def reduced_windows(table: rl.Tensor, windows: Windows, mode: str) -> rl.Tensor:
     """The mean or maximum (B, C) of the pixels of each window; 0 where there are none."""
     return F.embedding_bag(
-        windows.pixels(), table, windows.offsets(), mode=mode, include_last_offset=True
+        windows.pixels(), table, windows.offsets, mode=mode, include_last_offset=True
     )
 
 

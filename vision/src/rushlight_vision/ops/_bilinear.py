@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import rushlight as rl
 from rushlight.nn import functional as F
-from rushlight_vision.ops._bags import Windows, expanded
+from rushlight_vision.ops._bags import Windows
 
 # Rows of a table, their weights, and where bags begin unless rows stand in bags.
 Bags = tuple[rl.Tensor, rl.Tensor, rl.Tensor | None]
@@ -97,15 +97,19 @@ def adaptive_bags(y: Axis, x: Axis, base: rl.Tensor, step: int, shift: rl.Tensor
     # A region without extent along one dimension has no samples at all.
     rows = rl.where(columns[:, :1] > 0, rows, 0)
     windows = Windows.of_bins(base, (top, rows), (left, columns), x.length, step, shift)
-    bins, row = windows.lines()
-    line, column = expanded(windows.columns[bins])
-    region, bin_of_region = bins // (y.bins * x.bins), bins % (y.bins * x.bins)
-    weight_rows = region * y.bins + bin_of_region // x.bins
-    weight_columns = region * x.bins + bin_of_region % x.bins
-    factors = down.reshape(-1, down.shape[-1])[weight_rows, row]
-    begin = weight_columns * across.shape[-1]
-    weights = across.reshape(-1)[begin[line] + column] * factors[line]
-    return windows.pixels(), weights, windows.offsets()
+    bins, row, column = windows.members
+    shape = (base.shape[0], y.bins, x.bins)
+    first_row = _firsts(down)[:, :, None].expand(shape).reshape(-1)
+    first_column = _firsts(across)[:, None, :].expand(shape).reshape(-1)
+    weights = across.reshape(-1)[first_column[bins] + column]
+    weights = weights * down.reshape(-1)[first_row[bins] + row]
+    return windows.pixels(), weights, windows.offsets
+
+
+def _firsts(weights: rl.Tensor) -> rl.Tensor:
+    """Flat positions (K, bins) of the first of the weights (K, bins, most pixels) of each bin."""
+    regions, bins, most = weights.shape
+    return rl.arange(regions * bins, device=weights.device).mul(most).reshape(regions, bins)
 
 
 def sampled(
