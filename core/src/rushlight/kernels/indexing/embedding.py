@@ -31,12 +31,14 @@ __all__ = [
 ]
 
 MODES = ("sum", "mean", "max")
-STRIP = 16  # columns that one item writes: whole cache lines
+LINE = 16  # columns of a strip are a multiple of this: whole cache lines
 mode = Parameter("mode")
 
 # Argument words.
-TABLE, INDICES, OUT, FAILED, STARTS, ORDER, SCALES, PLACES, ROWS, WIDTH, ITEMS, PADDING = range(12)
-WORDS = 12
+TABLE, INDICES, OUT, FAILED, STARTS, ORDER, SCALES, PLACES, ROWS, WIDTH, ITEMS, PADDING, STRIP = (
+    range(13)
+)
+WORDS = 13
 
 
 @range_kernel
@@ -155,14 +157,14 @@ def reduce_bags(args, lo, hi, tid):
 def spread_maxima(args, lo, hi, tid):
     """Items are strips of columns: OUT[PLACES[b, j], j] += TABLE[b, j] for all bags, in order.
 
-    A strip has one writer. OUT begins as zeros; ITEMS counts bags.
+    A strip of STRIP columns has one writer. OUT begins as zeros; ITEMS counts bags.
     """
     g, size = array(i64, args), 4 if real is f32 else 8
-    width, bags = g[WIDTH], g[ITEMS]
+    width, bags, columns = g[WIDTH], g[ITEMS], g[STRIP]
     out, places = array(real, g[OUT]), array(i64, g[PLACES])
     for strip in range(lo, hi):
-        begin = strip * STRIP
-        end = min(width, begin + STRIP)
+        begin = strip * columns
+        end = min(width, begin + columns)
         for bag in range(bags):
             incoming = array(real, g[TABLE] + size * bag * width)
             for j in range(begin, end):
@@ -380,8 +382,11 @@ def _spread_maxima(rows, places, count):
     bags, width = rows.shape
     out = np.zeros((count, width), rows.dtype)
     if rows.size:
-        strips = -(-width // STRIP)
-        _launch(spread_maxima, strips, bags * STRIP, _words(count, width, bags),
+        # As wide as the threads allow: a bag's rows are read in one go.
+        columns = -(-width // (threads.get_num_threads() * LINE)) * LINE
+        words = _words(count, width, bags)
+        words[STRIP] = columns
+        _launch(spread_maxima, -(-width // columns), bags * columns, words,
                 (rows, None, out, None, None, None, np.ascontiguousarray(places)),
                 real=language_type(rows.dtype))  # fmt: skip
     return out
