@@ -150,3 +150,19 @@ def test_the_switch_and_tracers(monkeypatch):
     compose.fuse = False
     compose(image)
     assert ran == [1]
+
+
+def test_constants_follow_the_settings_of_normalize():
+    """They are remembered by their values, on the image's device whatever the default one is."""
+    _fusion._by_channel.cache_clear()
+    image = rl.arange(48, dtype=rl.uint8).reshape(3, 4, 4)
+    normalize = v2.Normalize(list(MEAN), list(STD))
+    convert = v2.ToDtype(rl.float32, scale=True)
+    both = v2.Compose([convert, normalize])
+    with rl.device("meta"):
+        first = both(image)
+    assert rl.equal(first, normalize(convert(image)))
+    normalize.mean[0] = 0.9
+    changed = both(image)
+    assert rl.equal(changed, normalize(convert(image)))
+    assert not rl.equal(changed[0], first[0]) and rl.equal(changed[1:], first[1:])

@@ -151,3 +151,40 @@ def test_sanitize_takes_labels_and_masks_out():
     both = v2.SanitizeBoundingBoxes(labels_getter=lambda s: (s["labels"], s["other"]))(sample)
     assert both["other"].shape == (1,)
     assert v2.SanitizeBoundingBoxes(labels_getter=None)(sample)["labels"].shape == (3,)
+
+
+def test_an_image_alone_goes_through_all_steps_of_a_transform():
+    seen = []
+
+    class Shifted(v2.Transform):
+        def check_inputs(self, flat_inputs):
+            seen.append(("checked", len(flat_inputs)))
+
+        def make_params(self, flat_inputs):
+            return {"by": flat_inputs[0].shape[-1]}
+
+        def transform(self, inpt, params):
+            return inpt + params["by"]
+
+    image = rl.zeros(3, 2, 5)
+    assert rl.equal(Shifted()(image), rl.full((3, 2, 5), 5.0))
+    assert rl.equal(Shifted()((image, "label"))[0], rl.full((3, 2, 5), 5.0))
+    assert seen == [("checked", 1), ("checked", 2)]
+
+
+def test_an_image_alone_stays_where_a_transform_takes_other_types():
+    class OfVideos(v2.Transform):
+        _transformed_types = (tv_tensors.Video,)
+
+        def transform(self, inpt, params):
+            return inpt + 1
+
+    class OfNothing(v2.Transform):
+        def _needs_transform_list(self, flat_inputs):
+            return [False] * len(flat_inputs)
+
+        def transform(self, inpt, params):
+            return inpt + 1
+
+    image = rl.zeros(3, 2, 5)
+    assert OfVideos()(image) is image and OfNothing()(image) is image

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import rushlight as rl
 from rushlight_vision import tv_tensors
-from rushlight_vision.transforms.functional.conversion import constant_like
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2._simple import ConvertImageDtype, Normalize, ToDtype
 from rushlight_vision.transforms.v2._transform import flattened, rebuilt
@@ -55,6 +55,12 @@ def _simple(transform: Any) -> bool:
     return not any(hooks) and not {"forward", "transform"} & vars(transform).keys()
 
 
+@lru_cache(64)
+def _by_channel(values: tuple[float, ...], dtype: rl.dtype, device: rl.device) -> rl.Tensor:
+    """A number for each channel, (C, 1, 1); remembered except in graphs that are captured."""
+    return rl.tensor(values, dtype=dtype, device=device).reshape(-1, 1, 1)
+
+
 class _ConvertedAndNormalized:
     """`normalize` after `convert`."""
 
@@ -78,11 +84,13 @@ class _ConvertedAndNormalized:
             return self.normalize.transform(self.convert.transform(inpt, {}), {})
         scale = getattr(self.convert, "scale", True)  # `ConvertImageDtype` always scales
         result = F.to_dtype_image(plain(inpt), dtype=dtype, scale=scale)
+        captured = rl.compiler.is_compiling() or rl.jit.is_tracing()
+        constants = _by_channel.__wrapped__ if captured else _by_channel
         for change, values in (
             (result.sub_, self.normalize.mean),
             (result.div_, self.normalize.std),
         ):
-            change(constant_like(result, values).reshape(-1, 1, 1))
+            change(constants(tuple(values), result.dtype, result.device))
         return tv_tensors.wrap(result, like=inpt)
 
     def _fits(self, inpt: Any, dtype: Any) -> bool:

@@ -189,6 +189,10 @@ class Transform(Sampling, nn.Module):
 
     def forward(self, *inputs: Any) -> Any:
         """The sample, its images and what belongs to them transformed."""
+        if len(inputs) == 1 and self._takes_alone(inputs[0]):
+            alone = list(inputs)
+            self.check_inputs(alone)
+            return self.transform(inputs[0], self.make_params(alone))
         flat, spec = flattened(inputs if len(inputs) > 1 else inputs[0])
         self.check_inputs(flat)
         wanted = self._needs_transform_list(flat)
@@ -203,6 +207,16 @@ class Transform(Sampling, nn.Module):
             change(each, params) if yes else each for each, yes in zip(flat, wanted, strict=True)
         ]
         return rebuilt(changed, spec)
+
+    def _takes_alone(self, inpt: Any) -> bool:
+        """Whether this is a sample of one plain image: nothing to look for in it."""
+        kind = type(self)
+        return (
+            type(inpt) is rl.Tensor
+            and not self.per_sample
+            and kind._transformed_types is Transform._transformed_types
+            and kind._needs_transform_list is Transform._needs_transform_list
+        )
 
     def _make_each(self, inputs: list[Any]) -> list[Any]:
         """Parameters for each sample of a batch, None where it stays as it is."""
