@@ -211,6 +211,47 @@ def loaded(torch, dist, rank, size):
     return found, list(alone.parameters())
 
 
+def flat(torch, model):
+    """This rank's parts of the flat parameters, their whole lengths, and buffers."""
+    fsdp = part(torch, "distributed.fsdp")
+    kind, types = fsdp.FullyShardedDataParallel, fsdp.StateDictType
+    with kind.state_dict_type(model, types.LOCAL_STATE_DICT):
+        found = model.state_dict()
+
+    def shown(value):
+        if hasattr(value, "local_shards"):  # PyTorch's
+            return list(value.shape), [s.tensor.detach().clone() for s in value.local_shards()]
+        if hasattr(value, "to_local"):
+            return list(value.shape), [v for v in [value.to_local()] if v.numel()]
+        return value.clone()
+
+    return found, {key: shown(value) for key, value in sorted(found.items())}
+
+
+@case
+def flat_parameters(torch, dist, rank, size):
+    """LOCAL_STATE_DICT: units with parameters, without, and with more ranks than numbers."""
+    nn, fsdp = torch.nn, part(torch, "distributed.fsdp")
+    kind, types = fsdp.FullyShardedDataParallel, fsdp.StateDictType
+    inner = [nn.Linear(6, 5), nn.BatchNorm1d(5), nn.Linear(5, 1, bias=False), nn.LayerNorm(1)]
+    found = []
+    for units in ({nn.Linear}, {nn.Linear, nn.LayerNorm}, {nn.Sequential}):
+        policy = part(torch, "distributed.fsdp.wrap").ModuleWrapPolicy(units)
+        ends = []
+        for _ in range(2):
+            model = base.filled(torch, nn.Sequential(*copy.deepcopy(inner)))
+            ends.append(kind(model, auto_wrap_policy=policy, device_id=torch.device("cpu")))
+        model, other = ends
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.mul_(2)
+        state, first = flat(torch, model)
+        with kind.state_dict_type(other, types.LOCAL_STATE_DICT):
+            other.load_state_dict(state)
+        found += [first, flat(torch, other)[1], full(torch, other)]
+    return found
+
+
 @own
 def optimizers_states(torch, dist, rank, size):
     """Those of one process; in PyTorch 2.13 `exp_avg` is `exp_avg_sq` on the CPU."""

@@ -91,8 +91,6 @@ def test_what_is_not_there_is_refused_by_name(one_rank):
     model = kind(nn.Linear(2, 2))
     with pytest.raises(NotImplementedError, match="register_comm_hook is not available; use"):
         model.register_comm_hook(None, print)
-    with pytest.raises(NotImplementedError, match="LOCAL_STATE_DICT is not available; use SHARDED"):
-        kind.set_state_dict_type(model, fsdp.StateDictType.LOCAL_STATE_DICT)
     with pytest.raises(NotImplementedError, match="writeback=True and rank0_only=True"):
         kind.summon_full_params(model, rank0_only=True)
     with pytest.raises(NotImplementedError, match="pass optim="):
@@ -125,6 +123,41 @@ def test_arguments_that_do_not_fit_are_named(one_rank):
         bare.weight = nn.Parameter(rushlight.ones(2, 2))
     with pytest.raises(ValueError, match="no reset_parameters\\(\\); pass param_init_fn"):
         kind(bare)
+
+
+def test_flat_parameters_that_do_not_fit_are_refused(one_rank):
+    kind, local = FullyShardedDataParallel, fsdp.StateDictType.LOCAL_STATE_DICT
+    model = kind(nn.Linear(2, 2))
+    kind.set_state_dict_type(model, local)
+    assert isinstance(kind.get_state_dict_type(model).state_dict_config, fsdp.LocalStateDictConfig)
+    with pytest.raises(RuntimeError, match="'_flat_param' is missing, which .*LOCAL_STATE_DICT"):
+        model.load_state_dict({"weight": rushlight.ones(2, 2), "bias": rushlight.ones(2)})
+    with pytest.raises(RuntimeError, match=r"a DTensor of shape \(6,\), got Tensor of shape \(5,"):
+        model.load_state_dict({"_flat_param": rushlight.ones(5)})
+    whole = kind(nn.Linear(2, 2), sharding_strategy=fsdp.ShardingStrategy.NO_SHARD)
+    kind.set_state_dict_type(whole, local)
+    with pytest.raises(RuntimeError, match="not of ShardingStrategy.NO_SHARD; use FULL_STATE_DICT"):
+        whole.state_dict()
+    mixed = kind(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double()))
+    kind.set_state_dict_type(mixed, local)
+    with pytest.raises(ValueError, match="of a unit have one dtype, got .*float32.*float64"):
+        mixed.state_dict()
+
+
+def test_shared_parameters_are_flattened_once(one_rank):
+    model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False))
+    model[1].weight = model[0].weight
+    kind = FullyShardedDataParallel
+    model = kind(model)
+    with kind.state_dict_type(model, fsdp.StateDictType.LOCAL_STATE_DICT):
+        found = model.state_dict()
+        assert list(found) == ["_flat_param"] and found["_flat_param"].shape == (4,)
+        before = found["_flat_param"].to_local().clone()
+        with rushlight.no_grad():
+            next(model.parameters()).zero_()
+        assert rushlight.equal(found["_flat_param"].to_local(), before)  # a copy
+        model.load_state_dict(found)
+    assert rushlight.equal(model.state_dict()["1.weight"].reshape(-1), before)
 
 
 def test_ignored_parameters_stay_whole(one_rank):

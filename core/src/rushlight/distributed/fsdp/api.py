@@ -75,7 +75,13 @@ class CPUOffload:
 
 
 class StateDictType(Enum):
-    """What state dicts hold: whole tensors, parts as DTensors, or (refused) a rank's memory."""
+    """What state dicts hold.
+
+    FULL_STATE_DICT: whole tensors.
+    LOCAL_STATE_DICT: for each unit ``_flat_param``, its parameters one after another as a DTensor
+    of one dimension, a copy, instead of PyTorch's ShardedTensor; optimizers' are parts.
+    SHARDED_STATE_DICT: parts, as DTensors.
+    """
 
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()
@@ -99,7 +105,7 @@ class FullStateDictConfig(StateDictConfig):
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """For a rank's memory, which is refused; `offload_to_cpu`: in memory of the CPU."""
+    """For parts of flat parameters; `offload_to_cpu`: in memory of the CPU."""
 
 
 @dataclass
@@ -127,7 +133,7 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """For a rank's memory, which is refused; `offload_to_cpu`: in memory of the CPU."""
+    """For parts of flat parameters; `offload_to_cpu`: in memory of the CPU."""
 
     offload_to_cpu: bool = False
 

@@ -12,6 +12,7 @@ from rushlight.autograd.mode import no_grad
 from rushlight.devices import device
 from rushlight.distributed import collectives
 from rushlight.distributed.device_mesh import DeviceMesh
+from rushlight.distributed.fsdp import flat_parameters
 from rushlight.distributed.fsdp import optimizer_states as states
 from rushlight.distributed.fsdp.api import *  # noqa: F403
 from rushlight.distributed.fsdp.api import (
@@ -19,6 +20,8 @@ from rushlight.distributed.fsdp.api import (
     CPUOffload,
     FullOptimStateDictConfig,
     FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
     MixedPrecision,
     ShardedOptimStateDictConfig,
     ShardedStateDictConfig,
@@ -313,7 +316,14 @@ class FullyShardedDataParallel(Wrapper):
         settings = self._state_settings
         if settings.state_dict_type is StateDictType.FULL_STATE_DICT:
             self._make_whole(found, before, settings.state_dict_config.rank0_only)
+        elif settings.state_dict_type is StateDictType.LOCAL_STATE_DICT:
+            flat_parameters.flatten(self, found, prefix)
         return found
+
+    def _rename_loaded(self, state_dict, prefix, *args):
+        if self._state_settings.state_dict_type is StateDictType.LOCAL_STATE_DICT:
+            flat_parameters.unflatten(self, state_dict, prefix)
+        super()._rename_loaded(state_dict, prefix, *args)
 
     def _make_whole(self, found, before, rank0_only):
         for key in [key for key in found if key not in before]:
@@ -332,18 +342,16 @@ class FullyShardedDataParallel(Wrapper):
     rekey_optim_state_dict = staticmethod(states.rekey_optim_state_dict)
 
 
+_CONFIGURATIONS: dict[StateDictType, tuple[type, type]] = {
+    StateDictType.FULL_STATE_DICT: (FullStateDictConfig, FullOptimStateDictConfig),
+    StateDictType.LOCAL_STATE_DICT: (LocalStateDictConfig, LocalOptimStateDictConfig),
+    StateDictType.SHARDED_STATE_DICT: (ShardedStateDictConfig, ShardedOptimStateDictConfig),
+}
+
+
 def _settings(kind, config, optim_config):
     """Settings with the configurations of a kind where none are given."""
-    if kind is StateDictType.LOCAL_STATE_DICT:
-        raise NotImplementedError(
-            "StateDictType.LOCAL_STATE_DICT is not available; use SHARDED_STATE_DICT"
-        )
-    whole = kind is StateDictType.FULL_STATE_DICT
-    model, optimizer = (
-        (FullStateDictConfig, FullOptimStateDictConfig)
-        if whole
-        else (ShardedStateDictConfig, ShardedOptimStateDictConfig)
-    )
+    model, optimizer = _CONFIGURATIONS[kind]
     for given, expected in ((config, model), (optim_config, optimizer)):
         if given is not None and type(given) is not expected:
             raise RuntimeError(f"Expected {expected} but got {type(given)}")
