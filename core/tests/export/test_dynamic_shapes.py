@@ -164,6 +164,24 @@ def test_sizes_that_choose_the_program():
     assert not export(Loop(), (x,), dynamic_shapes=({0: Dim.AUTO},)).range_constraints
 
 
+@pytest.mark.parametrize("limit", [30, 100])
+def test_a_branch_far_above_the_example(limit):
+    """Without an upper limit; the limit that is proposed is PyTorch's."""
+    torch = pytest.importorskip("torch")
+
+    def branching(x):
+        return x * 2 if x.shape[0] > limit else x.sin()
+
+    for framework in (rushlight, torch):
+        program = type("Program", (framework.nn.Module,), {"forward": lambda self, x: branching(x)})
+        given, size = (framework.ones(6),), ({0: framework.export.Dim("n")},)
+        with pytest.raises(Exception, match=rf"Suggested fixes:\n  n = Dim\('n', max={limit}\)"):
+            framework.export.export(program(), given, dynamic_shapes=size)
+        automatic = ({0: framework.export.Dim.AUTO},)
+        made = framework.export.export(program(), given, dynamic_shapes=automatic)
+        assert [str(v) for v in made.range_constraints.values()] == [f"VR[2, {limit}]"]
+
+
 def test_derived_sizes():
     r = rushlight.randn
     shapes = ({2: 4 * Dim("h"), 3: 4 * Dim("w")},)

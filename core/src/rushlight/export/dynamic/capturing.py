@@ -201,10 +201,12 @@ class Captures:
         return declaration
 
     def _large(self, declaration, found, name):
-        """Sizes at which a length of the program or a branch on the size may tell. Without an
-        upper limit a large size is not tried: tables of it may not fit in memory."""
+        """Sizes at which a length of the program or a branch on the size may tell; among them
+        those far from the example's, where captures near it alone agree. Without an upper limit no
+        larger size is tried: tables of it may not fit in memory."""
         several = windows.beyond(self.lengths, declaration, found.samples)
         sizes = {sample[name] for sample in several}
+        sizes.add(max(sample[name] for sample in sampling.wide(declaration.free)))
         upper = declaration.free[name].range.upper
         if upper != math.inf:
             sizes.add(int(min(upper, FAR)))
