@@ -24,6 +24,8 @@ FLOATS = {
     "rounded down": lambda n: n * 0.7 // 2,
     "rounded up": lambda n: float(math.ceil(n / 6)),
     "power": lambda n: n**-0.5,
+    "magnitude": lambda n: abs(n * 0.1 - 5),
+    "magnitude of a falling line": lambda n: abs(60.25 - n * 3) + 0.0,
 }
 COUNTS = {
     "int": lambda n: int(n * 0.5),
@@ -104,7 +106,7 @@ def test_other_functions_are_errors():
         exported(Scaled(lambda n: math.sin(n)))
 
 
-@pytest.mark.parametrize("name", ["product", "quotient", "line"])
+@pytest.mark.parametrize("name", ["product", "quotient", "line", "magnitude"])
 def test_onnx(name):
     pytest.importorskip("onnxruntime")
     model = Scaled(FLOATS[name])
@@ -114,6 +116,29 @@ def test_onnx(name):
     for size in SIZES:
         x = rushlight.ones(size, 2)
         assert_same(tuple(program(x)), model(x))
+
+
+def test_a_magnitude_that_is_seen_from_one_side_names_the_limit():
+    """The line is negative at sizes below the example's alone."""
+    with pytest.raises(ConstraintViolationError, match=r"n = Dim\('n', min=7\)"):
+        exported(Scaled(lambda n: abs(n * 3 - 20.25)))
+
+
+def test_pytorch_reads_magnitudes(tmp_path):
+    """Which it has as a node in its programs, and cannot write to archives."""
+    torch = pytest.importorskip("torch")
+    function = FLOATS["magnitude"]
+    rushlight.export.save(exported(Scaled(function)), tmp_path / "ours.pt2")
+    theirs = torch.export.load(tmp_path / "ours.pt2")
+    program = type(
+        "Program", (torch.nn.Module,), {"forward": lambda _, x: x * function(x.shape[0])}
+    )
+    shapes = ({0: torch.export.Dim("n", min=2)},)
+    own = torch.export.export(program(), (torch.ones(7, 2),), dynamic_shapes=shapes)
+    for size in SIZES:
+        found, x = theirs.module()(torch.ones(size, 2))[0], torch.ones(size, 2)
+        assert torch.equal(own.module()(x), x * function(size))
+        torch.testing.assert_close(found, x * function(size), rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("name", ["product", "quotient", "line", "negative", "power"])

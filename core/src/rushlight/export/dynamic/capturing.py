@@ -246,10 +246,11 @@ class Captures:
             return True
         try:
             samples = [*found.samples, sample | self.draws(other).values]
-            Unified([*found.graphs, other.graph], samples, lengths=self.lengths)
+            both = Unified([*found.graphs, other.graph], samples, lengths=self.lengths)
         except DifferentProgramsError:
             return False
-        return True
+        # at this size alone a float may be on the other side of an abs()
+        return both.nodes.magnitudes() == found.nodes.magnitudes()
 
 
 def _check_constants(captures):

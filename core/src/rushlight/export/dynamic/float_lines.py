@@ -1,4 +1,5 @@
-"""Floats that are lines of a size: ``n / 3``, ``n * 0.1``, ``1 - n * 0.25``."""
+"""Floats that are lines of a size, or magnitudes of these: ``n / 3``, ``n * 0.1``,
+``1 - n * 0.25``, ``abs(n * 0.1 - 5)``."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ MOST_DIGITS = 17  # which tell every float64 from others
 
 def fitted(row, known, tolerance) -> Expression | None:
     """The expression of floats that gives a row, of sizes by their rows; None without one."""
-    for way in (_quotient, _multiple, _line):
+    for way in (_quotient, _multiple, _line, _magnitude):
         for sizes, expression in known.items():
             if len(set(sizes)) > 1:
                 found = way(row, sizes, expression, tolerance)
@@ -58,6 +59,18 @@ def _line(row, sizes, size, tolerance):
             if same:
                 scaled = Expression(operator.mul, (_float(size), _number(factor)))
                 return add(scaled, _number(offset)) if offset else scaled
+    return None
+
+
+def _magnitude(row, sizes, size, tolerance):
+    """``abs(line)``, as the greater of the line and its opposite: archives have no magnitudes."""
+    if min(row) < 0:
+        return None
+    for turn in sorted(set(sizes))[1:]:  # the first size at which the line is not negative
+        signed = [-v if n < turn else v for n, v in zip(sizes, row, strict=True)]
+        line = _line(signed, sizes, size, tolerance)
+        if line is not None:
+            return Expression(max, (line, Expression(operator.mul, (line, _number(-1.0)))))
     return None
 
 

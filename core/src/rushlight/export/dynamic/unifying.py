@@ -77,6 +77,19 @@ class _Nodes:
         map_aggregate(self.changed, note)
         return found.union(*(each.symbols() for inner in self.inner for each in inner))
 
+    def magnitudes(self) -> list[bool]:
+        """Of the floats that the nodes compute with, whether each is ``abs(line)``."""
+        found: list[bool] = []
+
+        def note(value):
+            if isinstance(value, SymFloat):
+                found.append(value.expression.kind is max)
+
+        map_aggregate(self.changed, note)
+        return found + [
+            flag for inner in self.inner for each in inner for flag in each.magnitudes()
+        ]
+
     def write(self, before, writer):
         """Let the nodes that the graph had `before` compute with sizes."""
         for i, node in enumerate(before):
