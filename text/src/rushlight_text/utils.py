@@ -110,7 +110,7 @@ def download_from_url(
     return str(target)
 
 
-def _bring(url: str, target: Path, digest: dict[str, str]) -> None:
+def _bring(url: str, target: Path, digest: dict[str, Any]) -> None:
     try:
         fetch([*mirrors(target.name), _direct(url)], target, **digest)
     except DownloadError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -33,6 +34,9 @@ class _Listed(Dataset):
 
     def __getitem__(self, index: int) -> Any:
         return self.items[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
 
 
 class ReutersR8(_Listed):

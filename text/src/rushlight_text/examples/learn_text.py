@@ -126,11 +126,11 @@ print(len(pieces), "pieces;", pieces.tokenize("a trip from athens to zagreb"))
 rl.manual_seed(0)
 reader = nn.LSTM(8, 8, batch_first=True, bidirectional=True)
 vectors = rl.randn(1, 5, 8)
-alone, _ = reader(vectors)
+alone = reader(vectors)[0]
 padded = nn.functional.pad(vectors, (0, 0, 0, 3))
-careless, _ = reader(padded)
+careless = reader(padded)[0]
 packed = nn.utils.rnn.pack_padded_sequence(padded, rl.tensor([5]), batch_first=True)
-careful, _ = nn.utils.rnn.pad_packed_sequence(reader(packed)[0], batch_first=True)
+careful = nn.utils.rnn.pad_packed_sequence(reader(packed)[0], batch_first=True)[0]
 for name, found in (("padded", careless[:, :5]), ("packed", careful)):
     print(name, "as alone:", rl.allclose(found, alone, atol=1e-6))
 
@@ -195,7 +195,7 @@ def fit(blank: float) -> BiLSTMTagger:
 for blank in (0.0, 0.3):
     tagger = fit(blank)
     for name, samples in asked.items():
-        ids, lengths, _ = batch(samples)
+        ids, lengths = batch(samples)[:2]
         with rl.no_grad():
             said = [[TAGS[i] for i in row] for row in tagger.decode(ids, lengths)]
         f1 = entity_scores(said, [tags for _, tags in samples])["micro"].f1

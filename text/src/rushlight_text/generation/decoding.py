@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import rushlight as rl
 from rushlight_text.generation import beams
@@ -75,12 +75,13 @@ def _walk(steps: Steps) -> Iterator[rl.Tensor]:
     change = processors_of(options, steps.prompt)
     ends = rl.tensor(options.ends, device=steps.ids.device) if options.ends else None
     going = rl.ones(len(steps.ids), dtype=rl.bool, device=steps.ids.device)
+    pad = cast(int, options.pad_token_id)  # set by Options.of
     for _ in range(options.max_new_tokens):
         scores = steps.logits()
         for process in change:
             scores = process(steps.ids, scores)
         chosen = _chosen(scores, options)
-        chosen = rl.where(going, chosen, options.pad_token_id)
+        chosen = rl.where(going, chosen, pad)
         steps.append(chosen)
         if ends is not None:
             going = going & ~rl.isin(chosen, ends)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 from rushlight import nn
@@ -36,6 +36,10 @@ class Sequential(nn.Sequential):
         for module in self:
             input = module(input)
         return input
+
+    if TYPE_CHECKING:  # a call is that of `forward`, not of `nn.Sequential` on tensors
+
+        def __call__(self, input: Any) -> Any: ...
 
 
 class VocabTransform(nn.Module):

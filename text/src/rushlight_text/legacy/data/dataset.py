@@ -27,6 +27,11 @@ class Dataset(data.Dataset):
     ``dataset.NAME`` goes through the values of a field.
     """
 
+    # What `download` fetches: addresses, alone or with file names, and folders below its root.
+    name: str
+    dirname: str
+    urls: tuple[Any, ...]
+
     sort_key: Callable[[Any], Any] | None = None
 
     def __init__(

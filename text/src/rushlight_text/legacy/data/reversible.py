@@ -42,6 +42,7 @@ class SubwordField(ReversibleField):
     """A field of segments of words; build the vocabulary, then :meth:`segment` the data."""
 
     vocab_cls = SubwordVocab
+    vocab: SubwordVocab
 
     def __init__(self, **kwargs: Any):
         kwargs["tokenize"] = "subword"

@@ -112,11 +112,16 @@ def _finished(*steps: nn.Module, truncate_length: int) -> T.Sequential:
     )
 
 
+def _vocabulary(name: str) -> Any:
+    """A published vocabulary; its file holds the object, not a dict of weights."""
+    return load_state_dict_from_url(published(name))
+
+
 def xlmr_transform(truncate_length: int) -> T.Sequential:
     """Text to XLM-R's ids; the model of pieces and the vocabulary are fetched."""
     return _finished(
         T.SentencePieceTokenizer(published("xlmr.sentencepiece.bpe.model")),
-        T.VocabTransform(load_state_dict_from_url(published("xlmr.vocab.pt"))),
+        T.VocabTransform(_vocabulary("xlmr.vocab.pt")),
         truncate_length=truncate_length,
     )
 
@@ -128,7 +133,7 @@ def roberta_transform(truncate_length: int) -> T.Sequential:
             published("gpt2_bpe_encoder.json"),
             published("gpt2_bpe_vocab.bpe"),
         ),
-        T.VocabTransform(load_state_dict_from_url(published("roberta.vocab.pt"))),
+        T.VocabTransform(_vocabulary("roberta.vocab.pt")),
         truncate_length=truncate_length,
     )
 

@@ -169,7 +169,7 @@ class T5Layer(nn.Module):
         normed = self.norm1(x)
         pair = self.self_attn.project(normed)
         if past is not None:
-            pair = tuple(rl.cat([before, new], 2) for before, new in zip(past, pair, strict=True))
+            pair = (rl.cat([past[0], pair[0]], 2), rl.cat([past[1], pair[1]], 2))
         output, weights = self.self_attn(normed, pair, bias)
         return x + self.dropout(output), weights, pair
 
