@@ -4,6 +4,7 @@ the types that the assignments show."""
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import inspect
 import sys
@@ -29,7 +30,15 @@ def lines_of(cls, written) -> list[str]:
     if any(base.__name__ == "Distribution" for base in cls.__mro__):  # whose numbers become tensors
         of_tensors = {name for name, kind in known.items() if kind.startswith("Tensor")}
         found.update(dict.fromkeys(of_tensors & found.keys(), "Tensor"))
+    found.update(_fields(cls, known, inherited | found.keys()))
     return [f"{name}: {kind}" for name, kind in found.items()]
+
+
+def _fields(cls, known: dict[str, str], others: set[str]) -> dict[str, str]:
+    """The public fields of a data class that have no default, which would stand in the class."""
+    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    names = [field.name for field in fields if not field.name.startswith("_")]
+    return {name: known.get(name, "Any") for name in names if name not in others}
 
 
 def has(cls, name: str) -> bool:

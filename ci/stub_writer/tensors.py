@@ -34,6 +34,15 @@ _OPERATORS = [
     "def __index__(self) -> int: ...",
     "def __array__(self, dtype: Any = ..., copy: bool | None = ...) -> Any: ...",
 ]
+# What `unique_consecutive` may be asked for beside the elements, and what it gives then.
+_ONE, _NONE = "Literal[True]", "Literal[False] = ..."
+_RUNS = [
+    (f"return_inverse: {_NONE}, return_counts: {_NONE}", "Tensor"),
+    (f"return_inverse: {_ONE}, return_counts: {_NONE}", "tuple[Tensor, Tensor]"),
+    (f"return_inverse: {_NONE}, *, return_counts: {_ONE}", "tuple[Tensor, Tensor]"),
+    (f"return_inverse: {_ONE}, return_counts: {_ONE}", "tuple[Tensor, Tensor, Tensor]"),
+    ("return_inverse: bool = ..., return_counts: bool = ...", "Any"),
+]
 _BY_HAND = [
     "def __init__(self, *args: Any, **kwargs: Any) -> None: ...",
     "dtype: _dtype",
@@ -79,6 +88,10 @@ _BY_HAND = [
     "def clone(self, *, memory_format: memory_format | None = ...) -> Tensor: ...",
     "def cpu(self) -> Tensor: ...",
     "def cuda(self, device: DeviceLike | None = ..., non_blocking: bool = ...) -> Tensor: ...",
+    *(
+        f"@overload\ndef unique_consecutive(self, {asked}, dim: int | None = ...) -> {gives}: ..."
+        for asked, gives in _RUNS
+    ),
     "@overload\ndef view(self, dtype: _dtype) -> Tensor: ...",
     "@overload\ndef view(self, size: Sequence[int]) -> Tensor: ...",
     "@overload\ndef view(self, *size: int) -> Tensor: ...",

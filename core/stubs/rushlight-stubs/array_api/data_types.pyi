@@ -11,8 +11,18 @@ from typing import Any
 
 class FloatLimits:
     def __init__(self, bits: _int, eps: _float, max: _float, min: _float, smallest_normal: _float, dtype: _dtype) -> None: ...
+    bits: _int
+    eps: _float
+    max: _float
+    min: _float
+    smallest_normal: _float
+    dtype: _dtype
 class IntegerLimits:
     def __init__(self, bits: _int, max: _int, min: _int, dtype: _dtype) -> None: ...
+    bits: _int
+    max: _int
+    min: _int
+    dtype: _dtype
 def astype(x: Any, dtype: _dtype, /, *, copy: _bool = ..., device: DeviceLike | None = ...) -> Any: ...
 def can_cast(from_: Any, to: Any, /) -> _bool: ...
 def finfo(type: Any, /) -> FloatLimits: ...

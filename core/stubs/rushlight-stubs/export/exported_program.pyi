@@ -13,6 +13,8 @@ from typing import Any
 
 class CallSpec:
     def __init__(self, in_spec: TreeSpec, out_spec: TreeSpec) -> None: ...
+    in_spec: TreeSpec
+    out_spec: TreeSpec
 class ExportedProgram:
     def __init__(self, root: Module | dict[_str, Any], graph: Graph, graph_signature: ExportGraphSignature, state_dict: dict[_str, Any], range_constraints: dict[Any, Any], module_call_graph: list[ModuleCallEntry], example_inputs: tuple[tuple[Any, ...], dict[_str, Any]] | None = ..., constants: dict[_str, Any] | None = ...) -> None: ...
     @property
@@ -52,4 +54,5 @@ class ExportedProgram:
 class ModuleCallEntry:
     signature: Any
     def __init__(self, fqn: _str, signature: ModuleCallSignature | None = ...) -> None: ...
+    fqn: _str
 def state_of(module: Module) -> Any: ...

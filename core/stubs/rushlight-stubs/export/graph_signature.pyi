@@ -11,8 +11,13 @@ from typing import Any
 
 class ConstantArgument:
     def __init__(self, name: _str, value: _int | _float | _bool | _str | None) -> None: ...
+    name: _str
+    value: _int | _float | _bool | _str | None
 class ExportBackwardSignature:
     def __init__(self, gradients_to_parameters: dict[_str, _str], gradients_to_user_inputs: dict[_str, _str], loss_output: _str) -> None: ...
+    gradients_to_parameters: dict[_str, _str]
+    gradients_to_user_inputs: dict[_str, _str]
+    loss_output: _str
 class ExportGraphSignature:
     @property
     def parameters(self) -> tuple[_str, ...]: ...
@@ -42,6 +47,8 @@ class ExportGraphSignature:
     def backward_signature(self) -> ExportBackwardSignature | None: ...
     def replace_all_uses(self, old: _str, new: _str) -> None: ...
     def __init__(self, input_specs: list[InputSpec], output_specs: list[OutputSpec]) -> None: ...
+    input_specs: list[InputSpec]
+    output_specs: list[OutputSpec]
 class InputKind(Enum):
     USER_INPUT = 1
     PARAMETER = 2
@@ -50,9 +57,16 @@ class InputKind(Enum):
 class InputSpec:
     persistent: Any
     def __init__(self, kind: InputKind, arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument, target: _str | None, persistent: _bool | None = ...) -> None: ...
+    kind: InputKind
+    arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument
+    target: _str | None
 class ModuleCallSignature:
     forward_arg_names: Any
     def __init__(self, inputs: list[Any], outputs: list[Any], in_spec: TreeSpec, out_spec: TreeSpec, forward_arg_names: list[_str] | None = ...) -> None: ...
+    inputs: list[Any]
+    outputs: list[Any]
+    in_spec: TreeSpec
+    out_spec: TreeSpec
 class OutputKind(Enum):
     USER_OUTPUT = 1
     LOSS_OUTPUT = 2
@@ -63,10 +77,16 @@ class OutputKind(Enum):
     USER_INPUT_MUTATION = 7
 class OutputSpec:
     def __init__(self, kind: OutputKind, arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument, target: _str | None) -> None: ...
+    kind: OutputKind
+    arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument
+    target: _str | None
 class SymFloatArgument:
     def __init__(self, name: _str) -> None: ...
+    name: _str
 class SymIntArgument:
     def __init__(self, name: _str) -> None: ...
+    name: _str
 class TensorArgument:
     def __init__(self, name: _str) -> None: ...
+    name: _str
 def exchanged(signature: Any) -> Any: ...

@@ -10,6 +10,10 @@ from typing import Any
 
 class Point:
     def __init__(self, size: _int | Sequence[_int], loss: Any, gradient: Any, slope: _float) -> None: ...
+    size: _int | Sequence[_int]
+    loss: Any
+    gradient: Any
+    slope: _float
 class Search:
     def __init__(self, evaluate: Any, direction: Any, start: Number | Tensor, most: Any) -> None: ...
     def at(self, size: _int | Sequence[_int]) -> Any: ...

@@ -56,7 +56,7 @@ class TensorStorageMetadata:
     """A tensor, in one or several chunks."""
 
     properties: TensorProperties
-    size: Any
+    size: Size
     chunks: list
 
 

@@ -54,6 +54,9 @@ class StateDictConfig:
     def __init__(self, offload_to_cpu: _bool = ...) -> None: ...
 class StateDictSettings:
     def __init__(self, state_dict_type: StateDictType, state_dict_config: StateDictConfig, optim_state_dict_config: OptimStateDictConfig) -> None: ...
+    state_dict_type: StateDictType
+    state_dict_config: StateDictConfig
+    optim_state_dict_config: OptimStateDictConfig
 class StateDictType(Enum):
     FULL_STATE_DICT = 1
     LOCAL_STATE_DICT = 2

@@ -8,6 +8,14 @@ from typing import Any
 
 class Plan:
     def __init__(self, number: _int, count: _int, dataset: Any, make_fetcher: Any, base_seed: _int, worker_init_fn: Any, main_process: _int, with_dataset_state: _bool) -> None: ...
+    number: _int
+    count: _int
+    dataset: Any
+    make_fetcher: Any
+    base_seed: _int
+    worker_init_fn: Any
+    main_process: _int
+    with_dataset_state: _bool
 def exception_text(report: Any) -> _str: ...
 def numpy_seed(base_seed: _int, number: _int) -> Any: ...
 def work(plan: Plan, channel: Any, inherited: Any) -> None: ...

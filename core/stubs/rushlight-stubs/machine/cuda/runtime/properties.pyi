@@ -36,3 +36,8 @@ class DeviceProperties:
     @property
     def capability(self) -> tuple[_int, _int]: ...
     def __init__(self, name: _str, major: _int, minor: _int, total_memory: _int, multi_processor_count: _int, warp_size: _int = ..., max_threads_per_block: _int = ..., max_threads_per_multi_processor: _int = ..., shared_memory_per_block: _int = ..., shared_memory_per_block_optin: _int = ..., regs_per_multiprocessor: _int = ..., l2_cache_size: _int = ..., is_integrated: _bool = ..., is_multi_gpu_board: _bool = ..., uuid: _str = ..., pci_bus_id: _int = ..., pci_device_id: _int = ..., pci_domain_id: _int = ..., memory_clock_rate: _int = ..., memory_bus_width: _int = ..., clock_rate: _int = ...) -> None: ...
+    name: _str
+    major: _int
+    minor: _int
+    total_memory: _int
+    multi_processor_count: _int
