@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import rushlight as rl
 import rushlight.nn.functional as F
@@ -114,7 +115,7 @@ class Framing:
     def _window(self) -> rl.Tensor:
         if self.window_type not in WINDOWS:
             raise ValueError(f"Invalid window type {self.window_type!r}: one of {WINDOWS}")
-        options = {"periodic": False, "dtype": rl.float64}
+        options: dict[str, Any] = {"periodic": False, "dtype": rl.float64}
         if self.window_type == RECTANGULAR:
             return rl.ones(self.size, dtype=rl.float64)
         if self.window_type == HAMMING:

@@ -8,6 +8,7 @@ gives by 32768. Gradients reach the waveform.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import rushlight as rl
 import rushlight.nn.functional as F
@@ -295,7 +296,7 @@ def mfcc(
 
 def _cepstra(bands: rl.Tensor, num_ceps: int, lifter: float) -> rl.Tensor:
     """The cosine transform of logarithms ``[frames, bands]``, its higher coefficients raised."""
-    options = {"device": bands.device, "dtype": bands.dtype}
+    options: dict[str, Any] = {"device": bands.device, "dtype": bands.dtype}
     transform = create_dct(bands.shape[1], bands.shape[1], "ortho")[:, :num_ceps]
     cepstra = rl.matmul(bands, transform.to(**options))
     if lifter == 0.0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from rushlight.utils.download import fetch
 from rushlight_audio.datasets.archives import Location, unpack
@@ -31,7 +32,7 @@ def download_url(
     if hash_type not in ("sha256", "md5"):
         raise ValueError(f"download_url(): hash_type must be 'sha256' or 'md5', got {hash_type!r}")
     name = filename or url.split("?")[0].rstrip("/").rsplit("/", 1)[-1]
-    sums = {hash_type: hash_value} if hash_value else {}
+    sums: dict[str, Any] = {hash_type: hash_value} if hash_value else {}
     fetch([url], Path(download_folder) / name, progress=progress_bar, **sums)
 
 

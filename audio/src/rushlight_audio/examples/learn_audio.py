@@ -15,6 +15,7 @@ leaves runs/learn_audio/ with pictures and sounds.
 # tensor, you carry it beside; most mistakes with sound are a rate that was assumed. As in
 # torchaudio, `save` writes the floats as they are. Most programs want 16 bits, though, and then
 # what is beyond 1 is cut off, which is heard as crackling: scale before, not after.
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -31,7 +32,8 @@ out = Path("runs/learn_audio")
 out.mkdir(parents=True, exist_ok=True)
 RATE = 16000
 time = rl.arange(2 * RATE) / RATE
-chord = sum((2 * rl.pi * pitch * time).sin() for pitch in (220.0, 277.2, 329.6))
+sines = ((2 * rl.pi * pitch * time).sin() for pitch in (220.0, 277.2, 329.6))
+chord = sum(sines, start=rl.tensor(0.0))
 for name, sound in (("as it is", chord), ("scaled", 0.9 * chord / chord.abs().max())):
     ra.save(out / "chord.wav", sound[None], RATE, bits_per_sample=16)
     read, rate = ra.load(out / "chord.wav")
@@ -106,7 +108,10 @@ figure.savefig(out / "windows.png", dpi=100)
 notes = {"A3": 220.0, "C4": 261.6, "D4": 293.7, "E4": 329.6, "G4": 392.0}
 tune = ["E4", "D4", "C4", "D4", "E4", "G4", "A3"]
 second = rl.arange(RATE // 2) / RATE
-beat = [sum((2 * rl.pi * k * notes[note] * second).sin() / k for k in range(1, 6)) for note in tune]
+beat = []
+for note in tune:
+    overtones = ((2 * rl.pi * k * notes[note] * second).sin() / k for k in range(1, 6))
+    beat.append(sum(overtones, start=rl.tensor(0.0)))
 melody = T.Fade(400, 400)(rl.stack(beat)).flatten()
 ra.save(out / "melody.wav", (0.3 * melody)[None], RATE)
 pitch = ra.functional.detect_pitch_frequency(melody[None], RATE)[0]
@@ -194,7 +199,11 @@ def by_means(waves: rl.Tensor) -> rl.Tensor:
     return -rl.cdist(cepstra(waves).mean(-1)[:, 1:], means)
 
 
-models = {"nearest mean": by_means, "trained in silence": fit(False), "trained in noise": fit(True)}
+models: dict[str, Callable[[rl.Tensor], rl.Tensor]] = {
+    "nearest mean": by_means,
+    "trained in silence": fit(False),
+    "trained in noise": fit(True),
+}
 levels = [20, 10, 5, 0, -5]
 noise = rl.randn(test[0].shape, generator=rl.Generator().manual_seed(3))
 figure, axis = plt.subplots(figsize=(6.5, 3.4), layout="constrained")

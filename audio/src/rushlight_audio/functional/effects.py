@@ -71,7 +71,7 @@ def overdrive(waveform: rl.Tensor, gain: float = 20, colour: float = 20) -> rl.T
     driven = functools.partial(_bent, gain=gain, colour=colour)
     bent = in_pieces(waveform, driven)
     # Without its constant part, which `colour` added.
-    options = {"dtype": waveform.dtype, "device": waveform.device}
+    options: dict[str, Any] = {"dtype": waveform.dtype, "device": waveform.device}
     feedback, forward = rl.tensor([1.0, -0.995], **options), rl.tensor([1.0, -1.0], **options)
     moving = lfilter(bent, feedback, forward, clamp=False)
     return (waveform * 0.5 + moving * 0.75).clamp(-1, 1)

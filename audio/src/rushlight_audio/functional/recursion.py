@@ -94,7 +94,13 @@ def filtfilt(
 
 
 def biquad(
-    waveform: rl.Tensor, b0: float, b1: float, b2: float, a0: float, a1: float, a2: float
+    waveform: rl.Tensor,
+    b0: float | rl.Tensor,
+    b1: float | rl.Tensor,
+    b2: float | rl.Tensor,
+    a0: float | rl.Tensor,
+    a1: float | rl.Tensor,
+    a2: float | rl.Tensor,
 ) -> rl.Tensor:
     """A filter of second order, limited to [-1, 1].
 
@@ -105,6 +111,6 @@ def biquad(
     return lfilter(waveform, _joined(waveform, [a0, a1, a2]), _joined(waveform, [b0, b1, b2]))
 
 
-def _joined(waveform: rl.Tensor, values: list[float]) -> rl.Tensor:
+def _joined(waveform: rl.Tensor, values: list[float | rl.Tensor]) -> rl.Tensor:
     dtype, device = waveform.dtype, waveform.device
     return rl.cat([rl.as_tensor(value, dtype=dtype, device=device).reshape(1) for value in values])

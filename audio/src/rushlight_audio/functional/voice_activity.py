@@ -260,7 +260,7 @@ def _bands(
             f"vad(): no frequency between {filters} Hz or no pitch between {lifters} Hz at "
             f"sample_rate {rate}"
         )
-    options = {"dtype": rl.float64}
+    options: dict[str, Any] = {"dtype": rl.float64}
     return {
         "size": size,
         "bins": (first, last),

@@ -115,7 +115,7 @@ class Output:
             return None
         count = self._count if self.size == -1 else min(self.size, self._count)
         parts = self._taken(count)
-        chunk = rl.from_numpy(np.ascontiguousarray(np.concatenate([p.array for p in parts])))
+        chunk: Any = rl.from_numpy(np.ascontiguousarray(np.concatenate([p.array for p in parts])))
         chunk.pts = parts[0].start
         return chunk
 

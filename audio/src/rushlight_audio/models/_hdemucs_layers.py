@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import rushlight as rl
 from rushlight import nn
@@ -67,7 +67,7 @@ class _LocalState(nn.Module):
         self.query_decay = nn.Conv1d(channels, heads * ndecay, 1)
         with rl.no_grad():
             self.query_decay.weight *= 0.01  # slow decay at first
-            self.query_decay.bias.fill_(-2)
+            cast(rl.Tensor, self.query_decay.bias).fill_(-2)
         self.proj = nn.Conv1d(channels, channels, 1)
 
     def forward(self, x: rl.Tensor) -> rl.Tensor:
@@ -252,7 +252,11 @@ class HDecLayer(nn.Module):
         transposed convolution."""
         if self.freq and x.dim() == 3:
             x = x.view(x.shape[0], self.chin, -1, x.shape[-1])
-        y = x if self.empty else functional.glu(self.norm1(self.rewrite(x + skip)), dim=1)
+        if self.empty:
+            y = x
+        else:
+            assert skip is not None  # only empty layers have none
+            y = functional.glu(self.norm1(self.rewrite(x + skip)), dim=1)
         z = self.norm2(self.conv_tr(y))
         if self.freq:
             z = z[..., self.pad : z.shape[-2] - self.pad, :]

@@ -123,12 +123,12 @@ class _SelfAttention(nn.Module):
 
     def forward(self, x: rl.Tensor) -> rl.Tensor:
         """``[B, T, D]`` of the same."""
-        parts = [
+        query, key, value = [
             layer(x).view(*x.shape[:2], self.heads, -1).transpose(1, 2)
             for layer in (self.query, self.key, self.value)
         ]
         rate = self.dropout if self.training else 0.0
-        mixed = functional.scaled_dot_product_attention(*parts, dropout_p=rate)
+        mixed = functional.scaled_dot_product_attention(query, key, value, dropout_p=rate)
         return mixed.transpose(1, 2).reshape(x.shape)
 
 

@@ -6,6 +6,8 @@ Names of parameters and their shapes are torchaudio's, so that state dicts go bo
 
 from __future__ import annotations
 
+from typing import Any
+
 import rushlight as rl
 from rushlight import nn
 
@@ -99,6 +101,7 @@ class MaskGenerator(nn.Module):
             if residual is not None:
                 feature = feature + residual
             total = skip if total is None else total + skip
+        assert total is not None  # there is a block at least
         masks = self.mask_activate(self.output_conv(self.output_prelu(total)))
         return masks.view(input.shape[0], self.num_sources, self.input_dim, -1)
 
@@ -140,7 +143,7 @@ class ConvTasNet(nn.Module):
         self.enc_num_feats = enc_num_feats
         self.enc_kernel_size = enc_kernel_size
         self.enc_stride = stride = enc_kernel_size // 2
-        framing = {"stride": stride, "padding": stride, "bias": False}
+        framing: dict[str, Any] = {"stride": stride, "padding": stride, "bias": False}
         self.encoder = nn.Conv1d(1, enc_num_feats, enc_kernel_size, **framing)
         self.mask_generator = MaskGenerator(
             input_dim=enc_num_feats,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 import rushlight as rl
 from rushlight import nn
@@ -57,7 +58,7 @@ class SpeakerEncoder(nn.Module):
     def mel_spectrogram(waveform: rl.Tensor) -> rl.Tensor:
         """Spectrograms ``[..., T', 40]`` of power, of waveforms ``[..., T]`` at 16 kHz."""
         window = rl.hann_window(WINDOW, device=waveform.device)
-        options = {"window": window, "pad_mode": "constant", "return_complex": True}
+        options: dict[str, Any] = {"window": window, "pad_mode": "constant", "return_complex": True}
         transformed = rl.stft(waveform, WINDOW, HOP, **options)
         banks = melscale_fbanks(WINDOW // 2 + 1, 0.0, RATE / 2, BANDS, RATE, "slaney", "slaney")
         return transformed.abs().square().transpose(-1, -2) @ banks.to(waveform.device)

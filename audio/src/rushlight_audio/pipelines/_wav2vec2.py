@@ -3,7 +3,7 @@ its outputs mean."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,10 @@ from rushlight_audio.pipelines._published import state_at, wav2vec2_facts
 
 __all__ = ["Wav2Vec2ASRBundle", "Wav2Vec2Bundle", "Wav2Vec2FABundle", "bundles"]
 
-BUILDERS = {"Wav2Vec2": wav2vec2_model, "WavLM": wavlm_model}
+BUILDERS: dict[str, Callable[..., Wav2Vec2Model]] = {
+    "Wav2Vec2": wav2vec2_model,
+    "WavLM": wavlm_model,
+}
 
 
 class PreparedModel(nn.Module):

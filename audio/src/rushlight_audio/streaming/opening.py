@@ -53,7 +53,7 @@ def _centroid(transform: T.SpectralCentroid) -> Stream:
     def frames(waveform: rl.Tensor) -> rl.Tensor:
         sizes = transform.n_fft, transform.hop_length, transform.win_length
         magnitude = F.spectrogram(waveform, 0, transform.window, *sizes, 1.0, False, center=False)
-        options = {"dtype": magnitude.dtype, "device": magnitude.device}
+        options: dict[str, Any] = {"dtype": magnitude.dtype, "device": magnitude.device}
         bins = rl.linspace(0, transform.sample_rate // 2, transform.n_fft // 2 + 1, **options)
         return (bins.unsqueeze(-1) * magnitude).sum(-2) / magnitude.sum(-2)
 

@@ -90,7 +90,7 @@ class PitchStream(Stream):
     """
 
     def __init__(
-        self, sample_rate: int, rate: float, sizes: dict[str, int], window: rl.Tensor
+        self, sample_rate: int, rate: float, sizes: dict[str, Any], window: rl.Tensor
     ) -> None:
         bins = sizes["n_fft"] // 2 + 1
         turn = math.pi * sizes["hop_length"]

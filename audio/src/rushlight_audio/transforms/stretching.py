@@ -101,7 +101,7 @@ class PitchShift(nn.Module):
         self.orig_freq = int(sample_rate / self.rate)
         self._rates = reduced_rates(self.orig_freq, sample_rate)
         if self.orig_freq != sample_rate and not _filters(self._rates, rl.float32).is_large:
-            self.kernel = UninitializedParameter()
+            self.kernel: nn.Parameter = UninitializedParameter()
 
     def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
         given = state.get(prefix + "kernel")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from rushlight.utils.download import fetch, get_dir
 
@@ -31,7 +32,7 @@ def download_asset(
     if target.exists():
         _check(target, hash)
     else:
-        sums = {"sha256": hash} if hash else {}
+        sums: dict[str, Any] = {"sha256": hash} if hash else {}
         fetch([_ADDRESS + key], target, progress=progress, **sums)
     return str(target)
 

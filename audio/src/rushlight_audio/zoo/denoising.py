@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import rushlight as rl
 from rushlight import nn
 from rushlight_audio.zoo.files import Packaged
@@ -38,7 +40,7 @@ class Denoiser(Packaged):
             "rate": rate, "n_fft": n_fft, "hop": hop, "width": width, "least": least,
         }  # fmt: skip
         self.rate, self.least = rate, least
-        self.sizes = {"n_fft": n_fft, "hop_length": hop}
+        self.sizes: dict[str, Any] = {"n_fft": n_fft, "hop_length": hop}
         self.register_buffer("window", rl.hann_window(n_fft), persistent=False)
         bins = n_fft // 2 + 1
         self.recurrent = nn.GRU(bins, width, num_layers=2, batch_first=True)
