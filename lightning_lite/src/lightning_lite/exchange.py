@@ -34,7 +34,7 @@ def gathered(tensor: Any, group: Any = None, sync_grads: bool = False) -> Any:
     tensor = tensor.contiguous()
     if sync_grads and rl.is_grad_enabled():
         group = group or dist.group.WORLD
-        return rl.stack(list(dist.nn.functional.all_gather(tensor, group=group)))
+        return rl.stack(list(dist.nn.all_gather(tensor, group=group)))
     found = [rl.empty_like(tensor) for _ in range(dist.get_world_size(group))]
     dist.all_gather(found, tensor.detach(), group=group)
     return rl.stack(found)

@@ -90,6 +90,8 @@ class HyperparametersMixin:
     CHECKPOINT_HYPER_PARAMS_NAME = "hparams_name"
     CHECKPOINT_HYPER_PARAMS_TYPE = "hparams_type"
 
+    _hparams: AttributeDict
+
     # The argument that `hparams` is; "kwargs" if each of them is one, None if it is none.
     _hparams_name: str | None = "kwargs"
     _hparams_form: str | None = None

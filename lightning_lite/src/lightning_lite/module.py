@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -161,11 +162,7 @@ class LightningModule(HyperparametersMixin, ModelHooks, DataHooks, CheckpointHoo
         return rl.get_default_dtype() if found is None else found.dtype
 
     def _first_tensor(self) -> Any:
-        for found in self.parameters():
-            return found
-        for found in self.buffers():
-            return found
-        return None
+        return next(itertools.chain(self.parameters(), self.buffers()), None)
 
     @property
     def on_gpu(self) -> bool:

@@ -10,6 +10,8 @@ from lightning_lite.batches import move_to_device
 class ModelHooks:
     """Moments of a run at which a module may act."""
 
+    # Where `self` is Any, the method uses what the `nn.Module` beside this class has.
+
     def on_fit_start(self) -> None:
         """Training is about to begin, after `setup`."""
 
@@ -108,31 +110,31 @@ class ModelHooks:
     def on_before_optimizer_step(self, optimizer: Any) -> None:
         """The optimizer is about to use the gradients, before clipping."""
 
-    def on_validation_model_eval(self) -> None:
+    def on_validation_model_eval(self: Any) -> None:
         """Put the module into evaluation mode before a validation."""
         self.eval()
 
-    def on_validation_model_train(self) -> None:
+    def on_validation_model_train(self: Any) -> None:
         """Put the submodules back into the modes they had before the validation."""
         self.trainer.restore_module_modes()
 
-    def on_test_model_eval(self) -> None:
+    def on_test_model_eval(self: Any) -> None:
         """Put the module into evaluation mode before a test."""
         self.eval()
 
-    def on_test_model_train(self) -> None:
+    def on_test_model_train(self: Any) -> None:
         """Put the submodules back into the modes they had before the test."""
         self.trainer.restore_module_modes()
 
-    def on_predict_model_eval(self) -> None:
+    def on_predict_model_eval(self: Any) -> None:
         """Put the module into evaluation mode before a prediction."""
         self.eval()
 
-    def on_predict_model_train(self) -> None:
+    def on_predict_model_train(self: Any) -> None:
         """Put the submodules back into the modes they had before the prediction."""
         self.trainer.restore_module_modes()
 
-    def on_validation_model_zero_grad(self) -> None:
+    def on_validation_model_zero_grad(self: Any) -> None:
         """Free the gradients' memory before a validation inside training."""
         self.zero_grad()
 

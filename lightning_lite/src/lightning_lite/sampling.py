@@ -41,7 +41,7 @@ def _is_divided(loader: Any) -> bool:
     return any(isinstance(each, DistributedSampler) for each in (loader.sampler, inner))
 
 
-def _sampler(loader: Any, ranks: dict[str, int], repeats: bool) -> Any:
+def _sampler(loader: Any, ranks: dict[str, Any], repeats: bool) -> Any:
     """The sampler of a process, which shuffles where the loader's does."""
     kinds = (
         (DistributedSampler, DistributedSamplerWrapper)

@@ -34,7 +34,7 @@ from lightning_lite.parts import accelerator_name, plug_in, start_strategy
 from lightning_lite.profilers.instrument import make_profiler
 from lightning_lite.random_state import seed_everything
 from lightning_lite.signatures import StepSignature
-from lightning_lite.state import Predictions, RunningStage, TrainerFn, TrainerState
+from lightning_lite.state import Predictions, TrainerFn, TrainerState
 from lightning_lite.trainer_properties import TrainerProperties
 
 if TYPE_CHECKING:
@@ -350,13 +350,6 @@ class Trainer(TrainerProperties):
     def step_arguments(self, batch: Any, batch_idx: int) -> tuple[Any, ...]:
         """The arguments that the module's `training_step` takes."""
         return self.signature.arguments(batch, batch_idx, 0, False)
-
-    @property
-    def results(self) -> Results:
-        """Where `log` puts values now."""
-        if self.state.stage in (None, RunningStage.TRAINING):
-            return self.training_results
-        return self.evaluation_results
 
     @property
     def clips_gradients(self) -> bool:

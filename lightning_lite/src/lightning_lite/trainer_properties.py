@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning_lite import running
 from lightning_lite.callbacks.checkpoint import Checkpoint
@@ -13,9 +13,40 @@ from lightning_lite.feeding import INFINITE
 from lightning_lite.metrics import Views
 from lightning_lite.state import Next, RunningStage
 
+if TYPE_CHECKING:
+    import rushlight as rl
+    from lightning_lite.feeding import Feed
+    from lightning_lite.interrupt import InterruptGuard
+    from lightning_lite.metrics import Results
+    from lightning_lite.options import Limits, StoppingRule
+    from lightning_lite.state import TrainerState
+
 
 class TrainerProperties:
     """The questions that callbacks, modules and users ask a Trainer."""
+
+    # What the Trainer's constructor sets.
+    accumulate_grad_batches: int
+    callbacks: list[Any]
+    default_root_dir: str
+    feed: Feed | None
+    fit_loop: StoppingRule
+    in_evaluation_batch: bool
+    evaluation_results: Results
+    interrupt: InterruptGuard
+    kept_metrics: Views
+    lightning_module: Any
+    limits: Limits
+    loggers: list[Any]
+    precision_settings: Any
+    predict_loaders: list[Any]
+    root_device: rl.device
+    state: TrainerState
+    stop_wishes: set[str]
+    strategy: Any
+    test_loaders: list[Any]
+    training_results: Results
+    val_loaders: list[Any]
 
     # -- limits ---------------------------------------------------------------------------------
 
@@ -90,6 +121,13 @@ class TrainerProperties:
     def is_last_batch(self) -> bool:
         """Whether the training batch is the epoch's last."""
         return self.state.progress.is_last_batch
+
+    @property
+    def results(self) -> Results:
+        """Where `log` puts values now."""
+        if self.state.stage in (None, RunningStage.TRAINING):
+            return self.training_results
+        return self.evaluation_results
 
     def _live(self) -> Views:
         """The latest values, with those of the batch or epoch that is under way."""

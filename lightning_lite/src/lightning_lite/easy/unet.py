@@ -7,7 +7,7 @@ them larger again by sub-pixel convolutions. Ronneberger et al. 2015, Shi et al.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import rushlight as rl
 from lightning_lite.easy.architectures import architecture
@@ -51,7 +51,7 @@ def _conv(inputs: int, outputs: int, *more: nn.Module) -> nn.Sequential:
     """A convolution of 3 by 3 and what follows it."""
     conv = nn.Conv2d(inputs, outputs, 3, padding=1)
     nn.init.kaiming_normal_(conv.weight)
-    nn.init.zeros_(conv.bias)
+    nn.init.zeros_(cast(rl.Tensor, conv.bias))
     return nn.Sequential(conv, *more)
 
 
@@ -63,7 +63,7 @@ class PixelShuffle_ICNR(nn.Sequential):
         conv = nn.Conv2d(ni, (ni if nf is None else nf) * scale**2, 1)
         with rl.no_grad():
             conv.weight.copy_(icnr_init(conv.weight, scale))
-            conv.bias.zero_()
+            cast(rl.Tensor, conv.bias).zero_()
         smooth = [nn.ReplicationPad2d((1, 0, 1, 0)), nn.AvgPool2d(2, stride=1)] if blur else []
         super().__init__(nn.Sequential(conv, nn.ReLU()), nn.PixelShuffle(scale), *smooth)
 
@@ -200,7 +200,7 @@ class DynamicUnet(nn.Module):
             layers += [nn.Identity(), cross]
             channels = cross.channels
         last = nn.Conv2d(channels, n_out, 1)
-        nn.init.normal_(last.bias, 0, 0.01)
+        nn.init.normal_(cast(rl.Tensor, last.bias), 0, 0.01)
         self.layers = nn.ModuleList([*layers, nn.Sequential(last)])
 
     def forward(self, x: Any) -> Any:

@@ -165,7 +165,7 @@ for row in rows[9::25]:
 # %%
 # `test` asks the unseen third part, with the best weights. The baseline is the best linear map,
 # found by least squares: what the network is worth is the difference.
-measured = whole.test(model, datamodule=data, ckpt_path="best", verbose=False)[0]
+[measured] = whole.test(model, datamodule=data, ckpt_path="best", verbose=False) or []
 data.setup("test")
 (before, after), (asked, truth) = (part.tensors for part in (data.parts[0], data.parts[2]))
 linear = rl.linalg.lstsq(before, after).solution

@@ -121,8 +121,9 @@ def controller(gain: float, brake: float):
         with torch.enable_grad():
             probe = Arms(0)
             probe.angle = arms.angle.clone().requires_grad_()
-            (arms.target - probe.hand()).norm(dim=1).sum().backward()
-        return -gain * probe.angle.grad - brake * arms.speed
+            distance = (arms.target - probe.hand()).norm(dim=1).sum()
+        (slope,) = torch.autograd.grad(distance, probe.angle)
+        return -gain * slope - brake * arms.speed
 
     return act
 

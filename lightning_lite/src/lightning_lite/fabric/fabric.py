@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import rushlight as rl
 from lightning_lite import random_state
@@ -245,7 +245,7 @@ class Fabric:
             rl.nn.utils.clip_grad_value_(held, clip_val)
             return None
         return rl.nn.utils.clip_grad_norm_(
-            held, max_norm, norm_type=norm_type, error_if_nonfinite=error_if_nonfinite
+            held, cast(float, max_norm), norm_type=norm_type, error_if_nonfinite=error_if_nonfinite
         )
 
     def autocast(self) -> AbstractContextManager:

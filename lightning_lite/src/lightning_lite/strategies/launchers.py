@@ -150,7 +150,7 @@ class ProcessLauncher:
     callbacks' states. With "spawn", module, data and callbacks must be picklable.
     """
 
-    def __init__(self, strategy: Any, start_method: str | None) -> None:
+    def __init__(self, strategy: Any, start_method: str) -> None:
         self.strategy, self.start_method = strategy, start_method
         self.is_interactive_compatible = start_method == "fork"
         self._inside = False

@@ -94,8 +94,8 @@ class ModelParallelStrategy(DividedStates):
         if self._device_mesh is not None:
             return
         data, tensor = self._sizes
-        data = self.num_nodes if data == "auto" else data
-        tensor = self.num_processes if tensor == "auto" else tensor
+        data = self.num_nodes if data == "auto" else int(data)
+        tensor = self.num_processes if tensor == "auto" else int(tensor)
         if data * tensor != self.world_size:
             raise RuntimeError(
                 f"{type(self).__name__}: data_parallel_size={data} times tensor_parallel_size="

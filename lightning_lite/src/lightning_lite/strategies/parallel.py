@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lightning_lite.plugins.precision import Precision
 
 # How processes start, by what `start_method` says; "popen" runs the script again.
-METHODS = {"popen": None, "spawn": "spawn", "fork": "fork", "forkserver": "forkserver"}
+METHODS = ("popen", "spawn", "fork", "forkserver")
 
 
 class StepRunner(rl.nn.Module):
@@ -106,7 +106,7 @@ class ParallelStrategy(Strategy):
             self._local_rank = environment.local_rank()
             self.launcher = ScriptLauncher(environment, devices)
         else:
-            self.launcher = ProcessLauncher(self, METHODS[self._start_method])
+            self.launcher = ProcessLauncher(self, self._start_method)
         self.set_world_ranks()
 
     def set_world_ranks(self) -> None:

@@ -107,6 +107,7 @@ class DeepSpeedSummary(ModelSummary):
     processes and in one. Arguments and table as `ModelSummary`."""
 
     layer_kind = DeepSpeedLayerSummary
+    _layers: dict[str, Any]  # of `layer_kind`
 
     @property
     def total_parameters(self) -> int:

@@ -49,6 +49,8 @@ class DistributedSamplerWrapper(DistributedSampler):
     `kwargs`: `num_replicas`, `rank`, `shuffle`, `drop_last` of `DistributedSampler`.
     """
 
+    dataset: _SampledIndices
+
     def __init__(self, sampler: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(_SampledIndices(sampler), *args, **kwargs)
 
@@ -83,6 +85,8 @@ class UnrepeatedDistributedSampler(DistributedSampler):
 
 class UnrepeatedDistributedSamplerWrapper(UnrepeatedDistributedSampler):
     """`UnrepeatedDistributedSampler` over any sampler."""
+
+    dataset: _SampledIndices
 
     def __init__(self, sampler: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(_SampledIndices(sampler), *args, **kwargs)

@@ -107,9 +107,10 @@ class Throughput:
         seconds = last[0] - first[0]
         names = ("batches", "samples", "items")
         for index, name in enumerate(names, start=1):
-            if first[index] is None or last[index] is None:
+            before, after = first[index], last[index]
+            if before is None or after is None:
                 continue
-            rate = (last[index] - first[index]) / seconds
+            rate = (after - before) / seconds
             found[f"device{self.separator}{name}_per_sec"] = rate
             if self.world_size > 1:
                 found[f"{name}_per_sec"] = rate * self.world_size

@@ -37,7 +37,7 @@ class SpaceTfm(Transform):
         fs: Callable[[Any], Any] | Sequence[Callable[[Any], Any]],
         space_fn: Callable[[Any, Change], Any],
     ) -> None:
-        self.fs = list(fs) if isinstance(fs, list | tuple) else [fs]
+        self.fs = [fs] if callable(fs) else list(fs)
         self.space_fn = space_fn
         self.parts: list[SpaceTfm] = [self]
 

@@ -13,10 +13,10 @@ from lightning_lite.easy.data.samples import Datasets, Samples
 from lightning_lite.easy.data.showing import draw, grid, title_of
 from lightning_lite.easy.data.sounds import sounds_shown
 from lightning_lite.easy.data.transform import Transform, as_transforms, in_order
-from rushlight.utils.data import DataLoader, default_collate
+from rushlight.utils.data import DataLoader, Dataset, default_collate
 
 
-class Finished:
+class Finished(Dataset):
     """Samples as tensors, after the transforms of items."""
 
     def __init__(self, samples: Samples, item_tfms: Any, n_inp: int) -> None:
@@ -153,11 +153,12 @@ class DataLoaders:
         self._settings[name] = [*in_order(name, self._settings.get(name)), *added]
         for loader in (self.train, self.valid):
             if event == "after_batch":
-                collate = loader.collate_fn
+                collate: Any = loader.collate_fn
                 collate.functions = in_order(name, [*collate.functions, *added])
             else:
                 made = as_transforms(name, added, self.n_inp or 1)
-                loader.dataset.transforms = in_order(name, [*loader.dataset.transforms, *made])
+                samples: Any = loader.dataset
+                samples.transforms = in_order(name, [*samples.transforms, *made])
 
     @property
     def normalizes(self) -> bool:
@@ -168,8 +169,8 @@ class DataLoaders:
     @property
     def pictures_of(self) -> Callable[[Any], Any]:
         """A function that undoes the transforms of a batch of pictures."""
-        decode: Callable[[Any], Any] = self.train.collate_fn.decode
-        return decode
+        collate: Any = self.train.collate_fn
+        return collate.decode
 
     def target(self, what: str) -> Any:
         """The block of the target, where samples are one picture or sound and one target.
@@ -238,7 +239,7 @@ class DataLoaders:
 
 
 def _loader(
-    samples: Samples, n_inp: int, settings: dict[str, Any], bs: int, **more: Any
+    samples: Samples, n_inp: int, settings: dict[str, Any], bs: int | None, **more: Any
 ) -> DataLoader:
     finished = Finished(samples, settings["item_tfms"], n_inp)
     collate: Callable[[list[Any]], Any] = Collate(

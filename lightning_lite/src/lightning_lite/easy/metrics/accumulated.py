@@ -109,9 +109,8 @@ class AccumMetric(Gathered):
                 f"{self.name}: nothing was gathered; expected an update(output, target) before "
                 "compute()"
             )
-        outputs, targets = (rl.cat(list(each)) for each in zip(*parts, strict=True))
-        if self.to_np:
-            outputs, targets = outputs.numpy(), targets.numpy()
+        joined = [rl.cat(list(each)) for each in zip(*parts, strict=True)]
+        outputs, targets = [each.numpy() for each in joined] if self.to_np else joined
         given = (targets, outputs) if self.invert_arg else (outputs, targets)
         return self.func(*given, **self.kwargs)
 

@@ -212,7 +212,7 @@ class TorchCollective(Collective):
 
     @classmethod
     def _convert_to_native_op(cls, op: Any) -> Any:
-        if isinstance(op, dist.ReduceOp | dist.ReduceOp.RedOpType):
+        if isinstance(op, dist.ReduceOp):
             return op
         if not isinstance(op, str):
             raise ValueError(f"op={op!r}: expected a name such as 'sum', or a member of ReduceOp")
