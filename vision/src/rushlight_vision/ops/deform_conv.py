@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import rushlight as rl
 from rushlight import nn
@@ -106,7 +107,7 @@ def _positions(offset: rl.Tensor, g: _Geometry) -> tuple[rl.Tensor, rl.Tensor]:
     """Rows and columns of all samples: (N, height, width, groups, taps)."""
     split = offset.reshape(g.images, g.offset_groups, g.taps, 2, *g.out)
     split = split.permute(3, 0, 4, 5, 1, 2)
-    settings = {"dtype": offset.dtype, "device": offset.device}
+    settings: dict[str, Any] = {"dtype": offset.dtype, "device": offset.device}
     grid = [
         (rl.arange(out, **settings) * s - p)[:, None] + rl.arange(k, **settings) * d
         for out, s, p, k, d in zip(g.out, g.stride, g.padding, g.kernel, g.dilation, strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import rushlight as rl
 from rushlight.nn import functional as F
 
@@ -37,7 +39,7 @@ def _peaks(heatmap: rl.Tensor, roi: rl.Tensor) -> tuple[rl.Tensor, rl.Tensor]:
     """Key points (K, 3) and scores (K,) of one box (4,)."""
     sides = (roi[2:] - roi[:2]).clamp(min=1)
     width, height = (int(each) for each in sides.ceil().tolist())
-    options = {"mode": "bicubic", "align_corners": False}
+    options: dict[str, Any] = {"mode": "bicubic", "align_corners": False}
     scaled = F.interpolate(heatmap[:, None], size=(height, width), **options)[:, 0]
     scores, position = scaled.flatten(1).max(dim=1)
     cells = rl.stack((position % width, position // width), dim=1).to(roi.dtype)

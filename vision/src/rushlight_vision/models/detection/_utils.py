@@ -8,6 +8,7 @@ al., FCOS, 2019 (`BoxLinearCoder`).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import rushlight as rl
 from rushlight import nn
@@ -112,7 +113,7 @@ class BoxCoder:
 
     def encode_single(self, reference_boxes: rl.Tensor, proposals: rl.Tensor) -> rl.Tensor:
         """Offsets (N, 4) of boxes (N, 4) from proposals (N, 4)."""
-        kind = {"dtype": reference_boxes.dtype, "device": reference_boxes.device}
+        kind: dict[str, Any] = {"dtype": reference_boxes.dtype, "device": reference_boxes.device}
         return encode_boxes(reference_boxes, proposals, rl.tensor(self.weights, **kind))
 
     def decode(self, rel_codes: rl.Tensor, boxes: list[rl.Tensor]) -> rl.Tensor:
@@ -131,7 +132,7 @@ class BoxCoder:
         """Boxes (N, classes * 4) at offsets (N, classes * 4) from boxes (N, 4)."""
         centers, sizes = _centers_and_sizes(boxes.to(rel_codes.dtype))
         codes = rel_codes.reshape(rel_codes.shape[0], rel_codes.shape[-1] // 4, 4)
-        kind = {"dtype": codes.dtype, "device": codes.device}
+        kind: dict[str, Any] = {"dtype": codes.dtype, "device": codes.device}
         codes = codes / rl.tensor(self.weights, **kind)
         centers = codes[..., :2] * sizes[:, None] + centers[:, None]
         halves = codes[..., 2:].clamp(max=self.bbox_xform_clip).exp() * sizes[:, None] * 0.5

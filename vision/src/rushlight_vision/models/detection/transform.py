@@ -87,7 +87,7 @@ class GeneralizedRCNNTransform(nn.Module):
                 "Expected input images to be of floating type (in range [0, 1]), but found type "
                 f"{image.dtype} instead"
             )
-        kind = {"dtype": image.dtype, "device": image.device}
+        kind: dict[str, Any] = {"dtype": image.dtype, "device": image.device}
         mean = rl.as_tensor(self.image_mean, **kind)[:, None, None]
         return (image - mean) / rl.as_tensor(self.image_std, **kind)[:, None, None]
 
@@ -179,7 +179,7 @@ def _resize_image_and_masks(
 
 def _ratios(original_size: Any, new_size: Any) -> list[float]:
     """How much longer height and width become, in the precision of float32."""
-    kind = {"dtype": rl.float32}
+    kind: dict[str, Any] = {"dtype": rl.float32}
     return (rl.tensor(list(new_size), **kind) / rl.tensor(list(original_size), **kind)).tolist()
 
 

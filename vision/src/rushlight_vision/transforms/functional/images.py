@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from PIL import Image
 
 import rushlight as rl
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 # What functions of pictures take, and give back as the same kind.
 Picture = TypeVar("Picture", rl.Tensor, Image.Image)
@@ -16,7 +19,7 @@ Picture = TypeVar("Picture", rl.Tensor, Image.Image)
 _PART = 1 << 18  # bytes of pictures for a thread at a time: as floats they fit into its cache
 
 
-def is_pil(image: Any) -> bool:
+def is_pil(image: Any) -> TypeIs[Image.Image]:
     """Whether this is a PIL image."""
     return isinstance(image, Image.Image)
 
