@@ -11,6 +11,7 @@ distribution fitted to the pixels. Two minutes; leaves runs/gan_digits/drawn.png
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 
@@ -76,7 +77,7 @@ def distance(features: nn.Module, drawn: torch.Tensor, real: torch.Tensor) -> fl
 
 def train(draw: nn.Module, tell: nn.Module, epochs: int) -> None:
     images, _ = digits("train")
-    options = {"lr": 4e-4, "betas": (0.5, 0.99)}
+    options: dict[str, Any] = {"lr": 4e-4, "betas": (0.5, 0.99)}
     of_draw = torch.optim.Adam(draw.parameters(), **options)
     of_tell = torch.optim.Adam(tell.parameters(), **options)
     for _ in range(epochs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import rushlight as rl
 from rushlight import nn
@@ -128,7 +128,7 @@ class VisionTransformer(nn.Module):
         else:
             conv = conv.conv_last
             nn.init.normal_(conv.weight, mean=0.0, std=(2.0 / conv.out_channels) ** 0.5)
-        nn.init.zeros_(conv.bias)
+        nn.init.zeros_(cast(rl.Tensor, conv.bias))
         if self.representation_size is not None:
             before = self.heads.pre_logits
             nn.init.trunc_normal_(before.weight, std=(1 / before.in_features) ** 0.5)

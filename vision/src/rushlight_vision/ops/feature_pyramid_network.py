@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import rushlight as rl
 from rushlight import nn
@@ -50,7 +50,7 @@ class LastLevelP6P7(ExtraFPNBlock):
         self.p7 = nn.Conv2d(out_channels, out_channels, 3, 2, 1)
         for module in [self.p6, self.p7]:
             nn.init.kaiming_uniform_(module.weight, a=1)
-            nn.init.constant_(module.bias, 0)
+            nn.init.constant_(cast(rl.Tensor, module.bias), 0)
         self.use_P5 = in_channels == out_channels
 
     def forward(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import rushlight as rl
 from rushlight import nn
@@ -140,7 +140,7 @@ class KeypointRCNNPredictor(nn.Module):
         )
         weight = self.kps_score_lowres.weight
         nn.init.kaiming_normal_(weight, mode="fan_out", nonlinearity="relu")
-        nn.init.constant_(self.kps_score_lowres.bias, 0)
+        nn.init.constant_(cast(rl.Tensor, self.kps_score_lowres.bias), 0)
         self.up_scale = 2
         self.out_channels = num_keypoints
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import rushlight as rl
 from rushlight import nn
@@ -73,7 +73,8 @@ def scoring_layer(channels: int, outputs: int, prior_probability: float) -> nn.C
     """The convolution that gives logits; at first all say `prior_probability`."""
     layer = nn.Conv2d(channels, outputs, kernel_size=3, stride=1, padding=1)
     nn.init.normal_(layer.weight, std=0.01)
-    nn.init.constant_(layer.bias, -math.log((1 - prior_probability) / prior_probability))
+    bias = cast(rl.Tensor, layer.bias)
+    nn.init.constant_(bias, -math.log((1 - prior_probability) / prior_probability))
     return layer
 
 

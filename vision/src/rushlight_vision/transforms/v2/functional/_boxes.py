@@ -246,7 +246,7 @@ def _valid(
         sides = [(edges[:, n] - edges[:, 0]).norm(dim=-1) for n in (1, 3)]
     else:
         edges = converted(boxes, format, Format.XYXY).reshape(-1, 2, 2)
-        sides = (edges[:, 1] - edges[:, 0]).unbind(-1)
+        sides = list((edges[:, 1] - edges[:, 0]).unbind(-1))
     valid = (sides[0] >= min_size) & (sides[1] >= min_size) & (sides[0] * sides[1] >= min_area)
     limits = rl.tensor([width, height], dtype=edges.dtype, device=edges.device)
     return valid & ((edges >= 0) & (edges <= limits)).all(dim=-1).all(dim=-1)
