@@ -125,8 +125,8 @@ def make_graphed_callables(
     they are. Each call copies its arguments into the graph's tensors.
     """
     single = not isinstance(callables, tuple)
-    functions = (callables,) if single else callables
-    samples = (sample_args,) if single else sample_args
+    functions: Any = (callables,) if single else callables
+    samples: Any = (sample_args,) if single else sample_args
     made = [
         _graphed(function, tuple(args), num_warmup_iters, allow_unused_input, pool)
         for function, args in zip(functions, samples, strict=True)
