@@ -254,8 +254,9 @@ class HDecLayer(nn.Module):
             x = x.view(x.shape[0], self.chin, -1, x.shape[-1])
         if self.empty:
             y = x
+        elif skip is None:
+            raise ValueError("skip: expected a tensor as only empty layers have none; got None")
         else:
-            assert skip is not None  # only empty layers have none
             y = functional.glu(self.norm1(self.rewrite(x + skip)), dim=1)
         z = self.norm2(self.conv_tr(y))
         if self.freq:

@@ -95,13 +95,12 @@ class MaskGenerator(nn.Module):
     def forward(self, input: rl.Tensor) -> rl.Tensor:
         """Masks ``[B, num_sources, input_dim, T]`` of features ``[B, input_dim, T]``."""
         feature = self.input_conv(self.input_norm(input))
-        total: rl.Tensor | None = None
+        total: Any = None  # the sum of at least one block
         for layer in self.conv_layers:
             residual, skip = layer(feature)
             if residual is not None:
                 feature = feature + residual
             total = skip if total is None else total + skip
-        assert total is not None  # there is a block at least
         masks = self.mask_activate(self.output_conv(self.output_prelu(total)))
         return masks.view(input.shape[0], self.num_sources, self.input_dim, -1)
 
