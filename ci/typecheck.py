@@ -25,7 +25,7 @@ CONFIGURATION = Path(__file__).with_name("mypy.ini")
 _STUBS = ROOT / "core" / "stubs" / "rushlight-stubs"
 _PROGRAMS = Path(__file__).with_name("typed_programs")
 # Folders of the packages in which mypy finds nothing with core's stubs alone (16 s of CPU).
-_AGAINST_STUBS = ("text", "audio", "lightning_lite")
+_AGAINST_STUBS = ("vision", "text", "audio", "lightning_lite")
 
 
 def check_stubs() -> int:

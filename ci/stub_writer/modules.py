@@ -32,12 +32,12 @@ _PLACES = {
         "collections.abc",
     ),
     **dict.fromkeys(
-        "Any BinaryIO Generic IO Literal NamedTuple NoReturn Self TextIO TypeAlias TypeVar "
-        "overload".split(),
+        "Any BinaryIO Generic IO Literal NamedTuple NoReturn Self TextIO Type TypeAlias "
+        "TypeVar overload".split(),
         "typing",
     ),
     **dict.fromkeys(
-        "_F _int _float _bool _complex _str _dtype _layout _device _memory_format DeviceLike "
+        "_F _T _int _float _bool _complex _str _dtype _layout _device _memory_format DeviceLike "
         "Number".split(),
         WORDS,
     ),
@@ -105,8 +105,10 @@ from rushlight.devices import device
 from rushlight.dtypes import dtype
 from rushlight.tensor.layout import layout
 from rushlight.tensor.memory_format import memory_format
+from rushlight.tensor.tensor import Tensor
 
 _F = TypeVar("_F", bound=Callable[..., Any])  # of decorators
+_T = TypeVar("_T", bound=Tensor)  # of what gives the class that it is given
 _int: TypeAlias = int
 _float: TypeAlias = float
 _bool: TypeAlias = bool
@@ -240,7 +242,11 @@ def _named(module, public, value, written) -> list[str]:
         inner = value.__name__ == f"{module.__name__}.{public}" and not public.startswith("_")
         if inner and getattr(value, "__file__", None) is None:
             return [f"{public}: Any"]  # made when the package is imported
-        return [f"from {module.__name__} import {public} as {public}"] if inner else []
+        return (
+            [f"from {module.__name__} import {public} as {public}"]
+            if inner
+            else _moved(module, public, value)
+        )
     if isinstance(value, typing.TypeVar):
         written.variables[public] = value
         return []
@@ -257,6 +263,14 @@ def _named(module, public, value, written) -> list[str]:
         gives = "Tensor" if _makes_tensors(module.__name__, value) else None
         return [functions.by_signature(public, value, written, gives=gives)]
     return [f"{public}: {written.text(type(value))}"]
+
+
+def _moved(module, public, value) -> list[str]:
+    """A module that another one lists under a name of its own, as `rushlight.safetensors`."""
+    home, _, name = value.__name__.rpartition(".")
+    if not home.startswith("rushlight") or public not in getattr(module, "__all__", ()):
+        return []
+    return [f"from {home} import {name} as {public}"]
 
 
 def _is_of_python(public, value) -> bool:

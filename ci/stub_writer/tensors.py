@@ -34,14 +34,23 @@ _OPERATORS = [
     "def __index__(self) -> int: ...",
     "def __array__(self, dtype: Any = ..., copy: bool | None = ...) -> Any: ...",
 ]
-# What `unique_consecutive` may be asked for beside the elements, and what it gives then.
-_ONE, _NONE = "Literal[True]", "Literal[False] = ..."
+# What `unique` and `unique_consecutive` may be asked for beside the elements, and what they give.
+_ONE, _NONE, _THREE = "Literal[True]", "Literal[False] = ...", "Tensor, Tensor, Tensor"
 _RUNS = [
     (f"return_inverse: {_NONE}, return_counts: {_NONE}", "Tensor"),
     (f"return_inverse: {_ONE}, return_counts: {_NONE}", "tuple[Tensor, Tensor]"),
     (f"return_inverse: {_NONE}, *, return_counts: {_ONE}", "tuple[Tensor, Tensor]"),
-    (f"return_inverse: {_ONE}, return_counts: {_ONE}", "tuple[Tensor, Tensor, Tensor]"),
+    (f"return_inverse: {_ONE}, return_counts: {_ONE}", f"tuple[{_THREE}]"),
     ("return_inverse: bool = ..., return_counts: bool = ...", "Any"),
+]
+_ANY_ORDER = "sorted: bool = ..., "
+_SORTED = [
+    (f"{_ANY_ORDER}return_inverse: {_NONE}, return_counts: {_NONE}", "Tensor"),
+    (f"{_ANY_ORDER}*, return_inverse: {_ONE}, return_counts: {_NONE}", "tuple[Tensor, Tensor]"),
+    (f"sorted: bool, return_inverse: {_ONE}, return_counts: {_NONE}", "tuple[Tensor, Tensor]"),
+    (f"{_ANY_ORDER}return_inverse: {_NONE}, *, return_counts: {_ONE}", "tuple[Tensor, Tensor]"),
+    (f"{_ANY_ORDER}*, return_inverse: {_ONE}, return_counts: {_ONE}", f"tuple[{_THREE}]"),
+    (f"{_ANY_ORDER}return_inverse: bool = ..., return_counts: bool = ...", "Any"),
 ]
 _BY_HAND = [
     "def __init__(self, *args: Any, **kwargs: Any) -> None: ...",
@@ -89,9 +98,11 @@ _BY_HAND = [
     "def cpu(self) -> Tensor: ...",
     "def cuda(self, device: DeviceLike | None = ..., non_blocking: bool = ...) -> Tensor: ...",
     *(
-        f"@overload\ndef unique_consecutive(self, {asked}, dim: int | None = ...) -> {gives}: ..."
-        for asked, gives in _RUNS
+        f"@overload\ndef {name}(self, {asked}, dim: int | None = ...) -> {gives}: ..."
+        for name, ways in {"unique": _SORTED, "unique_consecutive": _RUNS}.items()
+        for asked, gives in ways
     ),
+    "def as_subclass(self, cls: Type[_T]) -> _T: ...",
     "@overload\ndef view(self, dtype: _dtype) -> Tensor: ...",
     "@overload\ndef view(self, size: Sequence[int]) -> Tensor: ...",
     "@overload\ndef view(self, *size: int) -> Tensor: ...",

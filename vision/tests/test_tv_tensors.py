@@ -114,3 +114,10 @@ def test_shapes():
 def test_errors(make, error):
     with pytest.raises(error):
         make()
+
+
+def test_data_may_be_written():
+    image = tv.Image(rl.zeros(3, 2, 2))
+    image.data = tv.Image(rl.ones(3, 2, 2))
+    assert type(image) is tv.Image and type(image.data) is rl.Tensor
+    assert image.sum().item() == 12

@@ -8,8 +8,10 @@ from rushlight.devices import device
 from rushlight.dtypes import dtype
 from rushlight.tensor.layout import layout
 from rushlight.tensor.memory_format import memory_format
+from rushlight.tensor.tensor import Tensor
 
 _F = TypeVar("_F", bound=Callable[..., Any])  # of decorators
+_T = TypeVar("_T", bound=Tensor)  # of what gives the class that it is given
 _int: TypeAlias = int
 _float: TypeAlias = float
 _bool: TypeAlias = bool

@@ -255,7 +255,7 @@ def _kitti(dataset: Any, keys: Any) -> Wrapper:
         if things is None:
             return image, None
         columns = _columns(things)
-        found = {key: columns[key] for key in sorted(wanted & published)}
+        found: dict[str, Any] = {key: columns[key] for key in sorted(wanted & published)}
         if "boxes" in wanted:
             found["boxes"] = _boxes(columns["bbox"], image, "XYXY")
         if "labels" in wanted:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import rushlight as rl
-from rushlight.utils.data import DataLoader
+from rushlight.utils.data import DataLoader, Dataset
 from rushlight_vision.io.video import read_video, read_video_timestamps
 
 
@@ -45,7 +45,7 @@ def unfold(tensor: rl.Tensor, size: int, step: int, dilation: int = 1) -> rl.Ten
     return rl.as_strided(tensor, (windows, size), (step * stride, dilation * stride))
 
 
-class _Times:
+class _Times(Dataset):
     """The times of frames of each video, for a loader."""
 
     def __init__(self, video_paths: Sequence[str]) -> None:

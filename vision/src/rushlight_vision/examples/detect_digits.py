@@ -90,8 +90,8 @@ def bright_regions(picture: torch.Tensor, means: torch.Tensor) -> dict:
     while left.any():
         region, size = torch.zeros(SIZE, SIZE), 0
         region[tuple(left.nonzero()[0].tolist())] = 1
-        while region.sum() > size:
-            size = region.sum()
+        while (grown := int(region.sum())) > size:
+            size = grown
             region = F.max_pool2d(region[None], 3, 1, 1)[0] * left
         left = left & (region == 0)
         if size >= 20:

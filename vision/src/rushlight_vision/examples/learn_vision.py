@@ -77,7 +77,8 @@ varied = v2.Compose([
 
 def boxed(image: rl.Tensor, target: dict, names: list[str]) -> rl.Tensor:
     """The picture, twice as large, with its boxes and labels."""
-    boxes = BoundingBoxes(target["boxes"], format="XYXY", canvas_size=image.shape[-2:])
+    height, width = image.shape[-2:]
+    boxes = BoundingBoxes(target["boxes"], format="XYXY", canvas_size=(height, width))
     large, boxes = v2.Resize((192, 192), antialias=True)(image, boxes)
     words = [names[label] for label in target["labels"].tolist()]
     return draw_bounding_boxes(large, boxes, labels=words, colors="white", width=2)

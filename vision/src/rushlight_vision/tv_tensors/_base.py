@@ -128,10 +128,15 @@ class TVTensor(rl.Tensor):
         super().requires_grad_(requires_grad)
         return self
 
-    @property  # type: ignore[misc]
+    @property
     def data(self) -> rl.Tensor:
-        """The same memory without its history, as a plain tensor."""
+        """The same memory without its history, as a plain tensor; what is written to it becomes
+        the values."""
         return plain(self).detach()
+
+    @data.setter
+    def data(self, values: rl.Tensor) -> None:
+        vars(rl.Tensor)["data"].__set__(self, plain(values))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         copied = plain(self).detach().clone().requires_grad_(self.requires_grad)

@@ -99,11 +99,11 @@ def _with(image: rl.Tensor, things: dict[str, Any], classes: Any) -> rl.Tensor:
     return image
 
 
-def _tags(things: dict[str, Any], classes: Any) -> list[str] | None:
+def _tags(things: dict[str, Any], classes: Any) -> list[str | None] | None:
     """Words for each box."""
     if "labels" not in things:
         return None
-    tags = [_name(label, classes) for label in things["labels"].tolist()]
+    tags: list[str | None] = [_name(label, classes) for label in things["labels"].tolist()]
     scores = things.get("scores")
     if scores is None:
         return tags

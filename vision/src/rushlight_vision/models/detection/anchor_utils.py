@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import rushlight as rl
@@ -69,7 +70,7 @@ class AnchorGenerator(nn.Module):
         return [len(sizes) * len(ratios) for sizes, ratios in pairs]
 
     def grid_anchors(
-        self, grid_sizes: list[list[int]], strides: list[list[rl.Tensor]]
+        self, grid_sizes: list[list[int]], strides: list[list[rl.Tensor]] | list[list[int]]
     ) -> list[rl.Tensor]:
         """Anchors (positions * anchors, 4) of every map, of its height and width in `grid_sizes`
         and the pixels from one position to the next in `strides`.
@@ -81,7 +82,8 @@ class AnchorGenerator(nn.Module):
                 f"feature_maps: {len(grid_sizes)} for {len(self.cell_anchors)} tuples of sizes; "
                 "expected sizes and aspect_ratios to have a tuple for every map"
             )
-        triples = zip(grid_sizes, strides, self.cell_anchors, strict=True)
+        every: Sequence[Sequence[Any]] = strides
+        triples = zip(grid_sizes, every, self.cell_anchors, strict=True)
         return [_shifted(size, stride, cell) for size, stride, cell in triples]
 
     def forward(self, image_list: ImageList, feature_maps: list[rl.Tensor]) -> list[rl.Tensor]:
@@ -94,7 +96,7 @@ class AnchorGenerator(nn.Module):
         return [every for _ in image_list.image_sizes]
 
 
-def _shifted(size: list[int], stride: list[Any], cell: rl.Tensor) -> rl.Tensor:
+def _shifted(size: list[int], stride: Sequence[Any], cell: rl.Tensor) -> rl.Tensor:
     """The anchors `cell` (A, 4) at every position of a grid."""
     down, across = (
         rl.arange(0, count, dtype=rl.int32, device=cell.device) * step

@@ -181,12 +181,13 @@ def five_crop(
         raise ValueError(
             f"five_crop: the crop {(height, width)} is larger than the image {(rows, columns)}"
         )
-    corners = [
+    corners: list[Picture] = [
         crop(img, top, left, height, width)
         for top in (0, rows - height)
         for left in (0, columns - width)
     ]
-    return (*corners, center_crop(img, [height, width]))
+    first, second, third, fourth = corners
+    return first, second, third, fourth, center_crop(img, [height, width])
 
 
 def ten_crop(

@@ -147,7 +147,7 @@ class _Mixing(Transform):
             )
 
     def _mixed_labels(self, labels: rl.Tensor, share: float) -> rl.Tensor:
-        if labels.ndim == 1:
+        if labels.ndim == 1 and self.num_classes is not None:
             labels = rl.nn.functional.one_hot(labels, num_classes=self.num_classes)
         if not labels.is_floating_point():
             labels = labels.float()

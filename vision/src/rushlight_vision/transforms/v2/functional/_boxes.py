@@ -42,11 +42,12 @@ def convert_bounding_box_format(
     if new_format is None:
         raise TypeError("convert_bounding_box_format: new_format is missing")
     pure = is_pure_tensor(inpt)
-    if pure == (old_format is None):
+    known = inpt.format if isinstance(inpt, tv_tensors.BoundingBoxes) else old_format
+    if known is None or pure == (old_format is None):
         raise ValueError(
             "convert_bounding_box_format: plain tensors need old_format, BoundingBoxes know theirs"
         )
-    old = as_format(old_format or inpt.format)
+    old = as_format(known)
     new = as_format(new_format)
     values = inpt if pure else plain(inpt)
     result = converted(values, old, new)

@@ -34,14 +34,14 @@ def _pad(
     padding_mode: str = "constant",
 ) -> Picture:
     """`v1.pad`, and a colour of several channels around tensors."""
-    several = isinstance(fill, (list, tuple)) and len(fill) > 1
-    if not (several and isinstance(img, rl.Tensor) and padding_mode == "constant"):
+    color = list(fill) if isinstance(fill, (list, tuple)) else []
+    if not (len(color) > 1 and isinstance(img, rl.Tensor) and padding_mode == "constant"):
         return v1.pad(img, padding, 0 if fill is None else fill, padding_mode)
     left, top, right, bottom = border_widths(padding, "pad")
     height, width = img.shape[-2:]
     result = v1.pad(img, [left, top, right, bottom], 0)
-    color = rl.tensor(list(fill), dtype=rl.float32).to(img.dtype).reshape(-1, 1, 1)
-    result[...] = color.to(img.device)
+    values = rl.tensor(color, dtype=rl.float32).to(img.dtype).reshape(-1, 1, 1)
+    result[...] = values.to(img.device)
     inner = img[..., max(-top, 0) : height + min(bottom, 0), max(-left, 0) : width + min(right, 0)]
     top, left = max(top, 0), max(left, 0)
     result[..., top : top + inner.shape[-2], left : left + inner.shape[-1]] = inner
