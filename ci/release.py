@@ -24,6 +24,8 @@ KINDS = ("added", "changed", "fixed", "removed", "performance")
 FRAGMENT = re.compile(rf"^[a-z0-9][a-z0-9_-]*\.({'|'.join(KINDS)})\.md$")
 UNRELEASED = re.compile(r"^## Unreleased\n(.*?)(?=^## |\Z)", re.M | re.S)
 RELEASES = ROOT / "ci" / "releases.toml"
+AREAS = ROOT / "ci" / "changelog_areas.toml"
+MANY = 20  # changes of one kind, from which on a changelog has them by area
 
 
 def git(*arguments: str) -> str:
@@ -71,8 +73,14 @@ def fragments(package: Package) -> dict[str, list[Path]]:
 
 
 def lines_of(found: dict[str, list[Path]]) -> dict[str, list[str]]:
-    """What fragments say, by kind: one line each."""
-    return {kind: [" ".join(p.read_text().split()) for p in paths] for kind, paths in found.items()}
+    """What fragments say, by kind: one line each, or one for each item of a list."""
+    return {kind: [line for p in paths for line in items_of(p)] for kind, paths in found.items()}
+
+
+def items_of(path: Path) -> list[str]:
+    """What a fragment says: its text, or the items of the list that it is."""
+    items = re.split(r"^- ", path.read_text(), flags=re.M)
+    return [" ".join(item.split()) for item in items if item.strip()]
 
 
 def taken_out(changelog: str) -> tuple[str, dict[str, list[str]]]:
@@ -86,12 +94,30 @@ def taken_out(changelog: str) -> tuple[str, dict[str, list[str]]]:
     return changelog[: match.start()] + changelog[match.end() :], found
 
 
-def changelog_entry(title: str, lines: dict[str, list[str]]) -> str:
+def area_of(line: str, areas: dict[str, str]) -> str:
+    """The area whose words come first in a line; the one without words where none does."""
+    found = {area: re.search(words, line) for area, words in areas.items() if words}
+    starts = {area: match.start() for area, match in found.items() if match}
+    return min(starts, key=starts.get, default=next(a for a, words in areas.items() if not words))
+
+
+def by_area(lines: list[str], areas: dict[str, str]) -> list[str]:
+    """The list of changes of one kind, under the headings of their areas where they are many."""
+    if not areas or len(lines) < MANY:
+        return [*[f"- {line}" for line in lines], ""]
+    text: list[str] = []
+    for area in areas:
+        if own := [f"- {line}" for line in lines if area_of(line, areas) == area]:
+            text += [f"#### {area}", "", *own, ""]
+    return text
+
+
+def changelog_entry(title: str, lines: dict[str, list[str]], areas: dict[str, str]) -> str:
     """A section of the changelog."""
     text = [f"## {title}", ""]
     for kind, each in lines.items():
         if each:
-            text += [f"### {kind.capitalize()}", "", *[f"- {line}" for line in each], ""]
+            text += [f"### {kind.capitalize()}", "", *by_area(each, areas)]
     return "\n".join(text)
 
 
@@ -108,7 +134,8 @@ def rewritten(package: Package, title: str, found: dict[str, list[Path]]) -> str
     changelog, lines = taken_out((package.path / "CHANGELOG.md").read_text())
     for kind, each in lines_of(found).items():
         lines[kind] += each
-    return insert_entry(changelog, changelog_entry(title, lines))
+    areas = tomllib.loads(AREAS.read_text()).get(package.folder, {})
+    return insert_entry(changelog, changelog_entry(title, lines, areas))
 
 
 def collect(package: Package) -> None:

@@ -60,6 +60,39 @@ def test_a_release_takes_over_what_was_collected(release, tmp_path):
     assert new < text.index("### Performance\n\n- Quicker.") < old
 
 
+def test_a_fragment_may_be_a_list(release, tmp_path):
+    core = package(tmp_path / "a", one_fixed="- First\n  fault.\n- Second - and last.\n")
+    release.collect(core)
+    text = (core.path / "CHANGELOG.md").read_text()
+    assert text.endswith("### Fixed\n\n- First fault.\n- Second - and last.\n")
+
+
+def test_many_changes_of_a_kind_stand_by_area(release, tmp_path, monkeypatch):
+    areas = tmp_path / "areas.toml"
+    areas.write_text("[a]\n\"Graphs\" = 'fx'\n\"The rest\" = ''\n\"Files\" = 'save'\n")
+    monkeypatch.setattr(release, "AREAS", areas)
+    texts = ["`save` of graphs of fx.", "fx saves.", "A sum."]
+    core = package(tmp_path / "a", **{f"f{i}_fixed": text for i, text in enumerate(texts)})
+    monkeypatch.setattr(release, "MANY", 4)
+    assert "####" not in release.rewritten(core, "1", release.fragments(core))
+    monkeypatch.setattr(release, "MANY", 3)
+    release.collect(core)
+    (core.path / "changelog.d" / "late.fixed.md").write_text("fx again.")
+    text = release.rewritten(core, "1.0.0", release.fragments(core))
+    assert text == (
+        HEAD
+        + "\n## 1.0.0\n\n### Fixed\n\n#### Graphs\n\n- fx saves.\n- fx again.\n\n"
+        + "#### The rest\n\n- A sum.\n\n#### Files\n\n- `save` of graphs of fx.\n"
+    )
+
+
+def test_the_areas_of_packages_have_one_without_words(release):
+    import tomllib
+
+    for areas in tomllib.loads(release.AREAS.read_text()).values():
+        assert [words for words in areas.values()].count("") == 1
+
+
 def test_names_of_fragments_say_their_kind(release, tmp_path):
     core = package(tmp_path / "a")
     (core.path / "changelog.d" / "nameless.md").write_text("What?")
