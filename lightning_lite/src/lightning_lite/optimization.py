@@ -149,11 +149,13 @@ def plain_step(trainer: Any) -> Callable[[Any, int], dict[str, Any]]:
     tells = "on_train_batch_end" in hooks.used
     waits = trainer.strategy.root_device.type == "cuda"  # whose losses cost time to look at
 
+    def arguments(batch: Any, batch_idx: int) -> tuple[Any, ...]:
+        return signature.arguments(batch, batch_idx, 0, False)
+
     def train(batch: Any, batch_idx: int) -> dict[str, Any]:
-        arguments = (batch, batch_idx) if plain else signature.arguments(batch, batch_idx, 0, False)
         hooks.current = "training_step"
         try:
-            output = step(*arguments)
+            output = step(batch, batch_idx) if plain else step(*arguments(batch, batch_idx))
         finally:
             hooks.current = None
         loss, rest = (output, {}) if isinstance(output, rl.Tensor) else split_output(output)
@@ -164,7 +166,7 @@ def plain_step(trainer: Any) -> Callable[[Any, int], dict[str, Any]]:
             tell_skipped(trainer, batch_idx)
         else:
             if waits or not is_finite(loss):
-                watch_loss(trainer, loss, batch_idx, arguments)
+                watch_loss(trainer, loss, batch_idx, arguments(batch, batch_idx))
             loss.backward()
             if tells:
                 outputs = {"loss": loss.detach(), **rest}
