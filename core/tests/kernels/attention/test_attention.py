@@ -17,6 +17,11 @@ SHAPES = {
     "shared": (2, 6, 2, 33, 40, 24, 24),
     "wide values": (2, 2, 1, 30, 31, 17, 45),
     "more queries": (1, 2, 2, 100, 37, 40, 8),
+    "one query": (2, 4, 4, 1, 41, 32, 32),
+    "one query, long": (1, 2, 2, 1, 3000, 64, 50),
+    "one query, shared": (2, 8, 2, 1, 300, 24, 40),
+    "one query, shared by many": (1, 18, 2, 1, 50, 16, 16),
+    "few queries": (1, 4, 2, 3, 130, 33, 17),
     "strips": (1, 4, 2, 270, 140, 70, 66),
 }
 KINDS = ("plain", "causal", "mask", "row mask")
@@ -78,7 +83,7 @@ def test_against_float64(rng, units, name, strided, kind):
         assert np.allclose(got, right, atol=2e-5 * max(1, np.abs(right).max()))
 
 
-@pytest.mark.parametrize("name", ["blocks", "shared", "strips"])
+@pytest.mark.parametrize("name", ["blocks", "shared", "strips", "one query, long", "few queries"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_same_bits_for_any_number_of_threads(rng, units, name, causal):
     q, k, v, grad = problem(rng, name, True)

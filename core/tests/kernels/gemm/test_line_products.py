@@ -1,10 +1,11 @@
-"""Products of one row or column with a matrix against float64: layouts, sizes, and threads."""
+"""Products of few rows or one column with a matrix against float64: layouts, sizes, and threads."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from rushlight.kernels.gemm import plans
 from rushlight.kernels.gemm import products as matrix
 from rushlight.machine import threads
 
@@ -60,6 +61,39 @@ def test_rows_and_columns(rng, dtype, inner, layout, step):
         scale = np.abs(values).astype(np.float64) @ np.abs(vector) + np.abs(bias) + 1
         for result, added in results(weight, vector, bias):
             assert (np.abs(result - exact - added) <= bound * (scale + np.abs(added))).all()
+
+
+@pytest.mark.parametrize("rows", range(2, 9))
+@pytest.mark.parametrize("layout", ["dense", "transposed", "inside", "inside transposed"])
+@pytest.mark.parametrize("inner", [33, 64, 255, 256, 777, 4101])
+def test_few_rows(rng, dtype, inner, layout, rows, monkeypatch):
+    """Of all numbers of rows, whatever the processor takes that way; rows that lie apart, too."""
+    monkeypatch.setattr(plans, "SMALL_WORK", 0)
+    bound = 1e-6 if dtype == np.float32 else 2e-15
+    matrix.forget_plans()
+    for outputs in (2, 3, 15, 17, 130, 1025):
+        values = rng.standard_normal((outputs, inner)).astype(dtype)
+        weight = laid_out(values, layout)
+        given = laid_out(rng.standard_normal((rows, inner)).astype(dtype), "inside")
+        bias = rng.standard_normal(outputs).astype(dtype)
+        start = rng.standard_normal((rows, outputs)).astype(dtype)
+        exact = given.astype(np.float64) @ values.astype(np.float64).T
+        scale = np.abs(given).astype(np.float64) @ np.abs(values).T + np.abs(bias) + 2
+        out = np.full((rows, outputs), np.nan, dtype)
+        for result, added in (
+            (matrix.product_into(given, weight.T, out.copy(), bias), bias),
+            (matrix.product_into(given, weight.T, out), 0),
+            (matrix.product_into(given, weight.T, start.copy(), accumulate=True), start),
+        ):
+            assert (np.abs(result - exact - added) <= bound * (scale + np.abs(added))).all()
+    matrix.forget_plans()
+
+
+@pytest.mark.parametrize("by_dots", [True, False])
+def test_float32_of_few_rows_is_not_packed(by_dots):
+    assert plans.is_few_rows(2, 512, 128, by_dots) and plans.is_few_rows(3, 128, 1000, by_dots)
+    assert plans.is_few_rows(8, 512, 512, by_dots) == by_dots
+    assert not plans.is_few_rows(2, 64, 64, by_dots) and not plans.is_few_rows(9, 512, 512, by_dots)
 
 
 @pytest.mark.parametrize("layout", ["dense", "transposed"])

@@ -125,6 +125,14 @@ def test_named_results():
     assert x.mode().values == 3 and x.kthvalue(1).indices == 1 and x.median(0).values == 3
 
 
+def test_isin_of_elements_that_lie_apart():
+    ids = rushlight.arange(24).reshape(4, 6)
+    ends = rushlight.tensor([5, 17, 40, 2])[::2]
+    for _ in range(3):  # a call that is new, and the short ways of those that follow
+        assert rushlight.isin(ids[:, -1], ends).tolist() == [True, False, False, False]
+        assert rushlight.isin(ids.t(), ends[:1], invert=True).sum().item() == 23
+
+
 def test_isin():
     x = np.array([[1, 2], [3, 4]])
     both("isin", x, np.array([2, 3]))

@@ -13,6 +13,8 @@ Other dtypes are computed by the formulas of the reference.
 
 from __future__ import annotations
 
+import functools
+
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.launch.execution import FLOAT32, referenced_by
 from rushlight.machine import np, threads
@@ -23,6 +25,8 @@ __all__ = ["attention_backward", "attention_forward"]
 SCORE_BYTES = 256 * 1024  # of the scores of a block of query rows
 MIN_BLOCK = 14  # query rows
 SHARED_HEADS = 16  # below which threads share the rows of a head
+# Query rows of a head, and heads of one row, up to which keys and values are read where they are.
+FEW_ROWS, FEW_HEADS = 4, 8
 STRIP_BYTES = 1200 << 10  # of packed operands of a head for matrix units
 _plans: dict = {}
 
@@ -79,22 +83,38 @@ def _rows(array):
     return by_rows(array)
 
 
-def _full_mask(mask, query, key):
-    """A mask as an array of all heads and rows, by strides of 0 where it is the same."""
+def _mask_rows(mask, key):
+    """A mask (..., S) whose last dim is dense, or None."""
     if mask is None:
         return None
-    if mask.shape[-1] != key.shape[2]:
+    if mask.shape[-1:] != key.shape[2:3]:
         mask = np.broadcast_to(mask, (*mask.shape[:-1], key.shape[2]))
-    return np.broadcast_to(_rows(mask), (*query.shape[:3], key.shape[2]))
+    return _rows(mask)
+
+
+def _strides(array):
+    """Bytes between batches, heads and rows of an array: 0 where all have the same."""
+    if array is None:
+        return 0, 0, 0
+    own = [s if n > 1 else 0 for n, s in zip(array.shape[:-1], array.strides, strict=False)]
+    return (0,) * (3 - len(own)) + tuple(own)
 
 
 def _result(like, heads, width):
     """Memory (B, heads, L, width) for a result: its dims are laid out as those of ``like``."""
     batch, _, length, _ = like.shape
-    sizes = (batch, heads, length)
-    order = sorted(range(3), key=lambda dim: -like.strides[dim] if sizes[dim] > 1 else 0)
-    memory = empty((*(sizes[dim] for dim in order), width), FLOAT32)
-    return memory.transpose(*(order.index(dim) for dim in range(3)), 3)
+    sizes, dims = _order((batch, heads, length), like.strides)
+    memory = empty((*sizes, width), FLOAT32)
+    return memory if dims is None else memory.transpose(dims)
+
+
+@functools.lru_cache(512)
+def _order(sizes, strides):
+    """Sizes in the order in which memory of these strides has them, and how its dims are turned
+    back; None where they need not be."""
+    order = sorted(range(3), key=lambda dim: -strides[dim] if sizes[dim] > 1 else 0)
+    back = (*(order.index(dim) for dim in range(3)), 3)
+    return tuple(sizes[dim] for dim in order), None if back == (0, 1, 2, 3) else back
 
 
 class _Plan:
@@ -107,10 +127,14 @@ class _Plan:
         from rushlight.kernels.gemm import matrix_units
 
         setting = arrays, causal, backward, dropping
-        self.by_strips = None
+        self.by_strips = self.by_tiles = None
+        if not backward and _are_few_rows(*arrays[:2]):
+            self.by_tiles = _few_rows_job(arrays, causal, dropping)
+            return
         if matrix_units.available() and _strips_pay(*arrays[:3], causal, backward):
             self.by_strips = _strip_job(*setting)
-        self.by_tiles = None if self.by_strips is not None else _tile_job(*setting)
+        if self.by_strips is None:
+            self.by_tiles = _tile_job(*setting)
 
     def run(self, setting, *arguments, rest=()):
         """Compute; `rest` are the arguments that only the backward pass has."""
@@ -122,6 +146,12 @@ class _Plan:
             if self.by_tiles is None:
                 self.by_tiles = _tile_job(*setting)
         threads.run(self.by_tiles, *arguments, None, *rest)
+
+
+def _are_few_rows(query, key):
+    """Whether so few query rows share keys and values that these are not worth packing."""
+    (_, heads, length, _), shared = query.shape, key.shape[1]
+    return length <= FEW_ROWS and (length > 1 or heads // shared <= FEW_HEADS)
 
 
 def _strips_pay(query, key, value, causal, backward):
@@ -144,7 +174,7 @@ def _words(arrays, causal, blocks, tables):
     words += [heads, heads // shared, length, keys, width, value.shape[3], int(causal), blocks]
     words += tables
     for array in arrays:
-        words += (0, 0, 0) if array is None else array.strides[:3]
+        words += _strides(array)
     return words
 
 
@@ -172,6 +202,18 @@ def _tile_job(arrays, causal, backward, dropping):
     columns = max(arrays[0].shape[3], arrays[2].shape[3])
     tables = native.tiles_for(length, keys, causal, blocks, columns)
     return _job(code, arrays, backward, blocks, _words(arrays, causal, blocks, tables))
+
+
+def _few_rows_job(arrays, causal, dropping):
+    from rushlight.kernels.attention import few_rows as native
+    from rushlight.machine.language.functions import f32
+
+    (batch, _, length, width), (_, shared, keys, _) = arrays[0].shape, arrays[1].shape
+    biased = int(arrays[4] is not None)
+    code = native.forward_rows.address(real=f32, biased=biased, dropping=int(dropping))
+    items, work = batch * shared, batch * arrays[0].shape[1] * length * keys * width
+    grain = items if work < 100_000 else -(-items // threads.get_num_threads())
+    return threads.plan(code, items, grain, _words(arrays, causal, 1, (0, 0, 0)))
 
 
 def _strip_job(arrays, causal, backward, dropping):
@@ -214,7 +256,7 @@ def attention_forward(query, key, value, mask, causal, scale, kept=None):
     """
     if query.dtype != FLOAT32:
         return _forward_reference(query, key, value, mask, causal, scale, kept)
-    query, key, value, mask = _rows(query), _rows(key), _rows(value), _full_mask(mask, query, key)
+    query, key, value, mask = _rows(query), _rows(key), _rows(value), _mask_rows(mask, key)
     batch, heads, length, _ = query.shape
     if kept is None:
         out = _result(query, heads, value.shape[3])
@@ -236,7 +278,7 @@ def attention_backward(grad, query, key, value, mask, out, log_sums, causal, sca
     if query.dtype != FLOAT32:
         arrays = (grad, query, key, value, mask, out, log_sums)
         return _backward_reference(*arrays, causal, scale, kept)
-    query, key, value, mask = _rows(query), _rows(key), _rows(value), _full_mask(mask, query, key)
+    query, key, value, mask = _rows(query), _rows(key), _rows(value), _mask_rows(mask, key)
     grad, out = _rows(grad), _rows(out)
     (_, heads, _, width), (_, shared, keys, _) = query.shape, key.shape
     dq, dk = _result(query, heads, width), _result(key, shared, width)

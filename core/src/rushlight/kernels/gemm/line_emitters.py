@@ -1,7 +1,8 @@
-"""Pieces of a product of one row (or column) with a matrix, which is read once: float32 or float64.
+"""Pieces of a product of few rows (or one column) with a matrix, which is read once: float32 or
+float64.
 
-`dot_rows` multiplies rows of the matrix with the vector, ROWS of them at once, so that what is
-loaded of the vector serves them all; `add_rows` adds multiples of as many rows to the results;
+`dot_rows` multiplies rows of the matrix with a vector, ROWS of them at once, so that what is loaded
+of the vector serves them all, and `dot_pairs` with two vectors; `add_rows` adds multiples of as many rows to the results;
 `add_columns` does that for the last columns, which do not fill a vector. Addresses and distances
 are in bytes.
 """
@@ -15,6 +16,7 @@ from rushlight.machine.language.values import counted_loop
 from rushlight.machine.llvm import ir
 
 ROWS = 4  # of the matrix at once
+PAIR = 2  # vectors at once
 LINE_BYTES = 64  # of a cache
 CHAINS = 8  # sums side by side: multiply-adds begin every half cycle and take four
 
@@ -74,18 +76,20 @@ def lane_totals(builder, vectors, combined=None):
     return vectors[0]
 
 
-def _emit_dots(builder, values, kind, rows):
-    """sums[r] += dot(row r of the matrix, vector)."""
-    matrix, row, vector, count, sums = values
-    beside, width = CHAINS // rows, kind.count
-    slots = [slots_of(builder, kind, beside) for _ in range(rows)]
+def _emit_dots(builder, values, kind, rows, vectors=1):
+    """sums[v * rows + r] += dot(row r of the matrix, vector v)."""
+    matrix, row, first, across, count, sums = values
+    beside, width = CHAINS // (rows * vectors), kind.count
+    slots = [slots_of(builder, kind, beside) for _ in range(vectors * rows)]
     starts = [builder.add(matrix, builder.mul(row, I64(r))) for r in range(rows)]
+    begins = [builder.add(first, builder.mul(across, I64(v))) for v in range(vectors)]
 
     def products(offset, u, mask=None):
-        x = kind.load(builder, builder.add(vector, offset), mask)
+        given = [kind.load(builder, builder.add(begin, offset), mask) for begin in begins]
         for r in range(rows):
             y = kind.load(builder, builder.add(starts[r], offset), mask)
-            _add_product(builder, kind, slots[r][u], x, y)
+            for v, x in enumerate(given):
+                _add_product(builder, kind, slots[v * rows + r][u], x, y)
 
     size = kind.size
     blocks = builder.sdiv(count, I64(width * beside))
@@ -95,12 +99,12 @@ def _emit_dots(builder, values, kind, rows):
             products(builder.add(start, I64(size * width * u)), u)
     done = builder.mul(blocks, I64(width * beside))
     left = builder.sub(count, done)
-    vectors = builder.sdiv(builder.add(left, I64(width - 1)), I64(width))
-    with counted_loop(builder, vectors) as index:
-        first = builder.mul(index, I64(width))
-        mask = kind.below(builder, builder.sub(left, first))
-        products(builder.mul(builder.add(done, first), I64(size)), 0, mask)
-    totals = lane_totals(builder, [added(builder, of_row) for of_row in slots])
+    rest = builder.sdiv(builder.add(left, I64(width - 1)), I64(width))
+    with counted_loop(builder, rest) as index:
+        begun = builder.mul(index, I64(width))
+        mask = kind.below(builder, builder.sub(left, begun))
+        products(builder.mul(builder.add(done, begun), I64(size)), 0, mask)
+    totals = lane_totals(builder, [added(builder, each) for each in slots])
     where = builder.inttoptr(sums, totals.type.as_pointer())
     builder.store(builder.fadd(builder.load(where, align=size), totals), where, align=size)
 
@@ -171,9 +175,10 @@ def _of_both(name, arguments, emit, *more):
     return Chosen(real, {f32: piece(SINGLE), f64: piece(DOUBLE)})
 
 
-# (matrix, bytes between rows, vector, its length, address of the sums)
-dot_rows = _of_both("dot_rows", 5, _emit_dots, ROWS)
-dot_row = _of_both("dot_rows", 5, _emit_dots, 1)
+# (matrix, bytes between rows, vector, bytes to the next one, its length, address of the sums)
+dot_rows = _of_both("dot_rows", 6, _emit_dots, ROWS)
+dot_row = _of_both("dot_rows", 6, _emit_dots, 1)
+dot_pairs = _of_both("dot_pairs", 6, _emit_dots, ROWS, PAIR)
 # (matrix, bytes between rows, address of the factors, vectors of columns, results)
 add_rows = _of_both("add_rows", 5, _emit_add_rows, ROWS)
 add_row = _of_both("add_rows", 5, _emit_add_rows, 1)

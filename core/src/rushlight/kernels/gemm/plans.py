@@ -39,6 +39,9 @@ SPLIT_SIDES = 50  # m * n / (m + n) from which splitting (m + n) * k values pays
 # Columns of B from which, and bytes of a packed A up to which, parts pack what they need of B.
 HERE_COLUMNS, HERE_LIMIT = 768, 640 << 10
 SPLIT_WORK = 1_500_000  # multiply-adds from which two more launches pay
+# Rows of A up to which B is read where it is, once for all: of columns that are dense, of long ones
+# (from LONG values on) and of rows.
+FEW_BY_DOTS, FEW_BY_LONG_DOTS, FEW_BY_SUMS, LONG = 4, 8, 3, 256
 HALF_SIDES = 12  # the same where operands are bfloat16 already
 BLAS_TILE = 8  # rows or columns of a part that OpenBLAS computes are a multiple of this
 BLAS_BLOCK = 32  # rows and columns of a block of such a part
@@ -132,6 +135,15 @@ def fit_matrix_units(m, n, k):
     from rushlight.kernels.gemm import matrix_units
 
     return matrix_units.available()
+
+
+def is_few_rows(m, n, k, by_dots):
+    """Whether a float32 product has so few rows that packing B costs more than the product."""
+    if m * n * k < SMALL_WORK:
+        return False
+    if not by_dots:
+        return m <= FEW_BY_SUMS
+    return m <= (FEW_BY_DOTS if k < LONG else FEW_BY_LONG_DOTS)
 
 
 def bfloat16_plan(a_shape, a_strides, b_shape, b_strides):
@@ -229,6 +241,8 @@ class Product:
             self.split = SplitProduct(m, n, k, a, b, start, planes_of_float32())
         elif m == 1 or n == 1:
             self.words = self._line(words, dtype)
+        elif size == 4 and not by_rows and not a[1] and is_few_rows(m, n, k, b[1]):
+            self.words = self._few_rows(words, dtype)
         elif BLOCKED and n * size >= PANEL * 4 and m >= LOWEST[size] and m * n * k >= SMALL_WORK:
             from rushlight.kernels.gemm import blocked as blocked_products
 
@@ -267,7 +281,16 @@ class Product:
             outputs, row, by_dots = words[M], words[A_ROW], not words[TRANS_A]
         one_bias = bool(words[BY_ROWS]) == is_row
         return line_products.plan(outputs, words[K], row, not is_row, by_dots, words[ACCUMULATE],
-                                  one_bias, dtype, WORDS)  # fmt: skip
+                                  one_bias, dtype, WORDS, (1, 0))  # fmt: skip
+
+    @staticmethod
+    def _few_rows(words, dtype):
+        """A few dense rows of A times B, which is read where it is."""
+        from rushlight.kernels.gemm import lines as line_products
+
+        return line_products.plan(words[N], words[K], words[B_ROW], False, words[TRANS_B],
+                                  words[ACCUMULATE], False, dtype, WORDS,
+                                  (words[M], words[A_ROW]))  # fmt: skip
 
     @staticmethod
     def _blas(words, dtype):

@@ -168,8 +168,8 @@ def equal(first, second):
 
 
 def among(elements, tests, invert):
-    """``f(elements, tests)``: whether each element of a dense array is (or is not) one of a few
-    others of the same dtype."""
+    """``f(elements, tests)``: whether each element of an array is (or is not) one of a few others
+    of the same dtype, both dense."""
     kind = _TYPES.get(elements.dtype)
     if REFERENCE or kind is None or tests.dtype != elements.dtype or not elements.size:
         return None

@@ -17,6 +17,7 @@ from rushlight.ops._calls.direct import on_arrays, on_gpu, tensors_of, translate
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import floating_only
 from rushlight.ops.creation.tensors import ones, zeros
+from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.linalg.products import baddbmm, linear
 from rushlight.ops.neural.dropout import dropout
 from rushlight.ops.neural.padding import pad
@@ -34,18 +35,19 @@ def _check(query, key, value, attn_mask, is_causal, enable_gqa):
             f"{shape_text(value.shape)}"
         )
 
-    if min(query.dim(), key.dim(), value.dim()) < 2:
+    asks, keys, values = query.shape, key.shape, value.shape
+    if min(len(asks), len(keys), len(values)) < 2:
         raise RuntimeError(
             "scaled_dot_product_attention: Expected query, key, and value to all be at least 2 "
             f"dimensional, but got {shapes()}"
         )
-    if not query.dtype == key.dtype == value.dtype:
+    if not query._dtype is key._dtype is value._dtype:
         raise RuntimeError(
             "scaled_dot_product_attention: Expected query, key, and value to have the same dtype, "
             f"but got query.dtype: {query.dtype} key.dtype: {key.dtype} and value.dtype: "
             f"{value.dtype} instead."
         )
-    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+    if asks[-1] != keys[-1] or keys[-2] != values[-2]:
         raise RuntimeError(
             "scaled_dot_product_attention: query and key must agree in their last size, key and "
             f"value in the one before it, but got {shapes()}"
@@ -53,12 +55,12 @@ def _check(query, key, value, attn_mask, is_causal, enable_gqa):
     if attn_mask is not None:
         if is_causal:
             raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
-        if attn_mask._dtype.category != BOOL and attn_mask.dtype != query.dtype:
+        if attn_mask._dtype.category != BOOL and attn_mask._dtype is not query._dtype:
             raise RuntimeError(
                 "Expected attn_mask dtype to be bool or to match query dtype, but got attn_mask."
                 f"dtype: {attn_mask.dtype} and query.dtype: {query.dtype} instead."
             )
-    if enable_gqa and (query.shape[-3] % key.shape[-3] or query.shape[-3] % value.shape[-3]):
+    if enable_gqa and (asks[-3] % keys[-3] or asks[-3] % values[-3]):
         raise RuntimeError(
             "scaled_dot_product_attention: with enable_gqa the heads of key and value (dimension "
             f"-3) must divide those of query, but got {shapes()}"
@@ -167,21 +169,22 @@ def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
     low = query._dtype.category == FLOAT and query.element_size() == 2
     if not (query._dtype is float32 or low and query.is_cuda):
         return False
-    if not query.dim() == key.dim() == 4 or not query._dtype is key._dtype is value._dtype:
+    asks, keys, values = query.shape, key.shape, value.shape
+    if not len(asks) == len(keys) == 4 or not query._dtype is key._dtype is value._dtype:
         return False
-    if dropout_p > 0.0 and (stack.levels or query.is_meta or key.shape[2] == 0):
+    if dropout_p > 0.0 and (stack.levels or query.is_meta or keys[2] == 0):
         return False
     if type(query) not in EXACT or type(key) not in EXACT or type(value) not in EXACT:
         return False
-    if query.shape[0] != key.shape[0] or key.shape[:2] != value.shape[:2]:
+    if asks[0] != keys[0] or keys[:2] != values[:2]:
         return False
-    if not enable_gqa and query.shape[1] != key.shape[1]:
+    if not enable_gqa and asks[1] != keys[1]:
         return False
     if mask is None:
         return True
     if type(mask) not in EXACT or mask._node is not None or mask.dim() > 4:
         return False
-    whole = (*query.shape[:3], key.shape[2])
+    whole = (*asks[:3], keys[2])
     pairs = zip(mask.shape[::-1], whole[::-1], strict=False)
     return all(have in (1, want) for have, want in pairs)
 
@@ -236,9 +239,7 @@ def scaled_dot_product_attention(
         fits = _fits_kernel(query, key, value, attn_mask, dropout_p, enable_gqa)
     if fits:
         if attn_mask is not None and attn_mask._dtype.category == BOOL:
-            attn_mask = zeros(attn_mask.shape, device=query._device).masked_fill(
-                ~attn_mask, -math.inf
-            )
+            attn_mask = where(attn_mask, 0.0, -math.inf).to(float32)
         options = attn_mask, is_causal, float(scale)
         if dropout_p > 0.0 and query.is_cuda:
             from rushlight.ops.neural.attention_dropout import attention_with_dropout

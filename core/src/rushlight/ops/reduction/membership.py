@@ -7,6 +7,7 @@ import math
 from rushlight import dtypes
 from rushlight.dtypes import BOOL, COMPLEX
 from rushlight.errors import shape_text
+from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.gemm import vectors
 from rushlight.kernels.launch.prepared import by_layouts
 from rushlight.machine import memory, np
@@ -111,7 +112,9 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         and elements._dtype is test_elements._dtype
         and (on_cpu(elements) and on_cpu(test_elements))
     ):
-        return tensor_of(_among(elements._array, test_elements._array, bool(invert)))
+        return tensor_of(
+            _among(by_rows(elements._array), by_rows(test_elements._array), bool(invert))
+        )
     values = (elements, test_elements)
     tensors = [v for v in values if isinstance(v, Tensor)]
     if not all(map(readable, tensors)):
