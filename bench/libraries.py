@@ -44,7 +44,11 @@ def models():
     kinds = ids[:, 0] % 2
     image = {"pixel_values": torch.randn(ROWS, 3, 64, 64), "labels": kinds}
     sound = {"input_values": torch.randn(2, 8000), "labels": kinds[:2]}
-    convolutions = {"conv_dim": (64,) * 7, "num_conv_pos_embeddings": 16, "classifier_proj_size": 64}
+    convolutions = {
+        "conv_dim": (64,) * 7,
+        "num_conv_pos_embeddings": 16,
+        "classifier_proj_size": 64,
+    }
     return {
         "BERT": (
             t.BertForSequenceClassification(t.BertConfig(vocab_size=1000, **wide)),
@@ -132,7 +136,6 @@ def seconds_of_files():
             "safetensors: save 1 GiB": timed(lambda: flushed(save_file, tensors, file)),
             "plain file: write 1 GiB": timed(lambda: flushed(write, data, plain)),
         }
-        del tensors, data
         found["safetensors: load 1 GiB"] = timed(lambda: read_all(load_file(file)))
         found["plain file: read 1 GiB"] = timed(plain.read_bytes)
     return found
@@ -186,7 +189,9 @@ def page_of(best):
     text += ["| call | rushlight, ms | PyTorch, ms | ratio |", "| --- | --- | --- | --- |"]
     for name, row in best.items():
         ratio = row["theirs"] / row["ours"]
-        text.append(f"| {name} | {row['ours'] * 1e3:.2f} | {row['theirs'] * 1e3:.2f} | {ratio:.2f} |")
+        text.append(
+            f"| {name} | {row['ours'] * 1e3:.2f} | {row['theirs'] * 1e3:.2f} | {ratio:.2f} |"
+        )
     for words, end in (("steps of training", "training"), ("generation", "tokens")):
         ratios = [r["theirs"] / r["ours"] for n, r in best.items() if n.endswith(end)]
         text += ["", f"Geometric mean of {words}: {statistics.geometric_mean(ratios):.2f}"]

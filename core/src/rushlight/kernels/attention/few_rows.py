@@ -65,8 +65,9 @@ def forward_rows(args, lo, hi, tid):
             lines.dots(p, k, address(g, Q, SQ, batch, head), i64(0), limit)
             if length == 1:
                 for i in range(count):
-                    few_exponentials(g, batch, head + i, i64(0), i64(1), limit,
-                                     scores + 4 * pitch * i, pitch, scale, inverse_at + 4 * i)  # fmt: skip
+                    own = scores + 4 * pitch * i
+                    few_exponentials(g, batch, head + i, i64(0), i64(1), limit, own, pitch, scale,
+                                     inverse_at + 4 * i)  # fmt: skip
             else:
                 few_exponentials(g, batch, head, i64(0), count, limit, scores, pitch, scale,
                                  inverse_at)  # fmt: skip

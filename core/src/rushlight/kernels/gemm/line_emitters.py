@@ -2,9 +2,9 @@
 float64.
 
 `dot_rows` multiplies rows of the matrix with a vector, ROWS of them at once, so that what is loaded
-of the vector serves them all, and `dot_pairs` with two vectors; `add_rows` adds multiples of as many rows to the results;
-`add_columns` does that for the last columns, which do not fill a vector. Addresses and distances
-are in bytes.
+of the vector serves them all, and `dot_pairs` with two vectors; `add_rows` adds multiples of as
+many rows to the results; `add_columns` does that for the last columns, which do not fill a vector.
+Addresses and distances are in bytes.
 """
 
 from __future__ import annotations
