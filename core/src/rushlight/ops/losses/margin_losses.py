@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
+from rushlight.kernels.losses import margins as kernels
+from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import arrays_of, on_arrays, on_cpu, tensor_of
 from rushlight.ops._table.aten import RUNS, loss, loss_by_names
-from rushlight.ops._table.op import composite
+from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.second_order import with_history
 from rushlight.ops.creation.tensors import arange
 from rushlight.ops.elementwise.activation import logsigmoid
@@ -17,11 +20,108 @@ from rushlight.ops.losses.pointwise_losses import (
     pairwise_distance,
     reduction_of,
 )
-from rushlight.tensor.dispatch import readable
+from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 _NN = {"method": False, "oracle": "nn.functional"}
+
+
+def _served(input, target, weight=None):
+    """Whether one kernel takes the call: plain tensors of the CPU, whose gradients go to `input`
+    alone, and no transform of functions."""
+    if STATE.levels or weight is not None and (weight.requires_grad or not on_cpu(weight)):
+        return False
+    weights = None if weight is None else weight._array
+    plain = on_cpu(input) and on_cpu(target)
+    return plain and kernels.fits(input._array, target._array, weights)
+
+
+def _margin_meta(input, target, *attributes):
+    return target.shape[:1] if attributes[-1] == "none" else (), dtype_of(input)
+
+
+def _share(grad, shape, reduction):
+    """The gradient of a class in the loss of each sample: (N, 1), or one number."""
+    grad = grad.unsqueeze(1) if reduction == "none" else grad
+    return grad / (shape[1] * (shape[0] if reduction == "mean" else 1))
+
+
+# ----------------------------------------------------------------------- losses of (N, C) by kernels
+@op(
+    method=False,
+    node="MultiMarginLoss",
+    second_zero=("input",),
+    second_if=lambda input, target, weight, p, *rest: p == 1,
+    meta=_margin_meta,
+    samples=lambda make: [
+        ((make(3, 4), make.integers(0, 4, (3,)), None, 1, 1.0, "mean"), {}),
+        ((make(3, 4), make.integers(0, 4, (3,)), None, 2, 0.5, "sum"), {}),
+        ((make(3, 4), make.integers(0, 4, (3,)), make(4).detach(), 2, 0.5, "none"), {}),
+    ],
+    in_aten=False,
+)
+def _multi_margin(input: Tensor, target: Tensor, weight: Tensor | None, p, margin, reduction):
+    """:func:`multi_margin_loss` of dense scores (N, C)."""
+    return kernels.margins(input, target, weight, p, margin, reduction)
+
+
+def _multi_margin_gradient(grad, input, target, weight, p, margin, reduction):
+    if on_arrays(grad, input, target, weight):
+        arrays = arrays_of(grad, input, target, weight)
+        return tensor_of(kernels.margins_backward(*arrays, p, margin, reduction))
+    index = target.unsqueeze(1)
+    apart = margin - input.gather(1, index) + input
+    others = arange(input.shape[1], device=target._device) != index
+    slopes = where(others & (apart > 0), 1 if p == 1 else 2 * apart, 0.0)
+    if weight is not None:
+        slopes = slopes * weight[index]
+    slopes = slopes.to(input.dtype).scatter_add(1, index, -slopes.sum(1, True).to(input.dtype))
+    return slopes * _share(grad, input.shape, reduction)
+
+
+_multi_margin.gradient(input=_multi_margin_gradient)
+
+
+@op(
+    method=False,
+    node="MultilabelMarginLoss",
+    second_zero=("input",),
+    meta=_margin_meta,
+    samples=lambda make: [
+        ((make(3, 4), make.integers(0, 4, (3, 4), 1), "mean"), {}),
+        ((make(3, 4), make.integers(-1, 2, (3, 4)), "none"), {}),
+    ],
+    in_aten=False,
+)
+def _multilabel_margin(input: Tensor, target: Tensor, reduction):
+    """:func:`multilabel_margin_loss` of dense scores (N, C)."""
+    return kernels.label_margins(input, target, reduction)
+
+
+def _multilabel_margin_gradient(grad, input, target, reduction):
+    if on_arrays(grad, input, target):
+        return tensor_of(
+            kernels.label_margins_backward(grad._array, input._array, target._array, reduction)
+        )
+    index, _, pairs = _pairs(target)
+    found = input.gather(1, index)
+    apart = 1 - found.unsqueeze(2) + input.unsqueeze(1)
+    slopes = (pairs & (apart > 0)).to(input.dtype)
+    slopes = slopes.sum(1).scatter_add(1, index, -slopes.sum(2))
+    return slopes * _share(grad, input.shape, reduction)
+
+
+_multilabel_margin.gradient(input=_multilabel_margin_gradient)
+
+
+def _pairs(labels):
+    """Of labels (N, C) that end at the first -1: indices, which are meant (1 or 0), and the pairs
+    (N, C, C) of a label and a class that is none."""
+    valid = (labels >= 0).long().cumprod(1)
+    index = labels * valid
+    chosen = (labels * 0).scatter_add(1, index, valid)
+    return index, valid, (valid > 0).unsqueeze(2) & (chosen == 0).unsqueeze(1)
 
 
 def _check_range(name, target, lowest, classes):
@@ -85,6 +185,8 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
+    if target.dim() == 1 and _served(input, target, weight):
+        return _multi_margin(input, target, weight, p, margin, reduction)
     rows, classes = _check_classes("multi_margin_loss", input, target, weight)
     input = with_history(input) if p == 1 else input
     scores, index = input.reshape(rows, classes), target.reshape(rows, 1)
@@ -118,6 +220,8 @@ def multilabel_margin_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     name = "multilabel_margin_loss"
+    if target.dim() == 2 and _served(input, target):
+        return _multilabel_margin(input, target, reduction)
     if input.dim() > 2 or input.dim() and not input.shape[-1]:
         raise RuntimeError(
             f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
@@ -131,11 +235,7 @@ def multilabel_margin_loss(
     classes = max(input.shape[-1] if input.dim() else 1, 1)
     scores = with_history(input).reshape(-1, classes)
     _check_range(name, target, -1, classes)
-    labels = target.reshape(-1, classes).long()
-    valid = (labels >= 0).long().cumprod(1)  # up to the first -1
-    index = labels * valid
-    chosen = (labels * 0).scatter_add(1, index, valid)
-    pairs = (valid > 0).unsqueeze(2) & (chosen == 0).unsqueeze(1)
+    index, _, pairs = _pairs(target.reshape(-1, classes).long())
     found = scores.gather(1, index)
     apart = 1 - found.unsqueeze(2) + scores.unsqueeze(1)
     losses = where(pairs & (apart > 0), apart, 0.0).sum((1, 2)) / classes
