@@ -294,11 +294,14 @@ def _copy(array):
 
 def by_layout(prepare, general, count=None):
     """``f(array, *attributes)`` out of `prepare`, which gives a function of the array (or None) for
-    a layout and attributes, and `general`, which takes everything. `count`: see :class:`Short`."""
+    a layout and attributes, and `general`, which takes everything; a `dtype` to compute in is left
+    to that. `count`: see :class:`Short`."""
     short = Short(1, count)
     known = short.layouts
 
-    def call(input, *attributes):
+    def call(input, *attributes, dtype=None):
+        if dtype is not None:
+            return general(input, *attributes, dtype=dtype)
         key = input.shape, input.strides, input.dtype, attributes
         try:
             found = known[key]

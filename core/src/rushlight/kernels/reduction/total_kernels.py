@@ -17,6 +17,7 @@ from rushlight.kernels.reduction.row_sums import (
 )
 from rushlight.machine.language.functions import (
     Parameter,
+    absolute,
     array,
     bitcast,
     element,
@@ -29,6 +30,7 @@ from rushlight.machine.language.functions import (
     quiet_nan,
     range_kernel,
     scattered,
+    square_root,
     stack,
     u16,
     u32,
@@ -54,10 +56,31 @@ IN_VECTORS = -1
 gaps = Parameter("gaps")  # 1: the array is laid out as those words say
 spread = Parameter("spread")  # from element to element of a row, 0: as those words say
 half = Parameter("half")  # 1: what has 16 bits is float16, 0: bfloat16
+taken = Parameter("taken")  # what of an element is added up: itself, or
+SQUARES, SIZES, NUMBERS = range(1, 4)  # its square, its size, itself unless it is NaN
+rooted = Parameter("rooted")  # 1: the result is the root of a sum
+
+
+@function
+def part_of(value):
+    """What an element adds to a sum."""
+    if taken == SQUARES:
+        return value * value
+    if taken == SIZES:
+        return absolute(value)
+    if taken == NUMBERS:
+        return value if value == value else middle(0)
+    return value
 
 
 @function
 def widened(value):
+    """An element as a number of the arithmetic's type, and of it what is added up."""
+    return part_of(number_of(value))
+
+
+@function
+def number_of(value):
     """An element as a number of the arithmetic's type."""
     if element is u16:
         if half == 1:
@@ -130,6 +153,14 @@ def stored(value):
 
 
 @function
+def finished(total, divisor):
+    """The result from a sum."""
+    if rooted == 1:
+        return stored(square_root(total))
+    return stored(total / divisor)
+
+
+@function
 def accumulator():
     """Zero in the type in which runs are added up."""
     if middle is f32 or middle is f64:
@@ -183,7 +214,7 @@ def row_result(address, n, divisor, stride):
                 first = address + size * stride * start
                 count = min(i64(RUN), n - start)
                 part = apart_in_vectors(first, count) if spread else apart(first, count, stride)
-            elif element is middle and (element is f32 or element is f64):
+            elif taken == 0 and element is middle and (element is f32 or element is f64):
                 part = sum_of_run(address + element.bits // 8 * start, min(i64(RUN), n - start))
             else:
                 part = run_total(x, start, min(n, start + RUN))
@@ -192,7 +223,7 @@ def row_result(address, n, divisor, stride):
             else:
                 total += part
         if middle is f32 or middle is f64:
-            return stored(total / divisor)
+            return finished(total, divisor)
         return total
     if spread != 1:
         return stored(apart_in_vectors(address, n) if spread else apart(address, n, stride))
@@ -239,7 +270,7 @@ def total_rows(args, lo, hi, tid):
         for item in range(lo, hi):
             total = run_total(array(element, g[X] + size * narrow * item), 0, narrow)
             if middle is f32 or middle is f64:
-                out[item] = stored(f64(total) / divisor)
+                out[item] = finished(f64(total), divisor)
             else:
                 out[item] = total
     elif blocks == 1:  # no divisions: rows may be short
@@ -309,7 +340,7 @@ def total_columns(args, lo, hi, tid):
         place = both * inner + column
         for j in range(width):
             if kind == SUM and (middle is f32 or middle is f64):
-                out[place + j] = stored(f64(acc[j]) / divisor)
+                out[place + j] = finished(f64(acc[j]), divisor)
             else:
                 out[place + j] = stored(acc[j])
 

@@ -24,7 +24,8 @@ from rushlight.machine.arrays import bfloat16
 
 __all__ = ["selected", "totalled", "variance"]
 
-KINDS = {"sum": 0, "mean": 0, "max": 1, "min": 2}
+KINDS = {"sum": 0, "mean": 0, "norm": 0, "sizes": 0, "numbers": 0, "max": 1, "min": 2}
+TAKEN = {"norm": 1, "sizes": 2, "numbers": 3}  # of elements: squares, sizes, those that are not NaN
 ALONE = 1 << 17  # elements up to which rows are not divided
 TOGETHER = 1 << 15  # elements that one thread adds up as fast as two
 SELECTED = 1 << 13  # the same where it finds extremes and their positions
@@ -121,9 +122,9 @@ def _split(outer, n, inner, spaced):
     return -(-n // max(ROWS, BLOCK // min(inner, 1024))), fold
 
 
-def _stage(kind, view, blocks, fold, source, out, divisor, gaps=()):
+def _stage(kind, view, blocks, fold, source, out, divisor, gaps=(), taken=0, rooted=False):
     """A call of one pass; `out` is (shape, dtype) of its result. `gaps`: words for a source that
-    has some."""
+    has some. `taken`, `rooted`: what is added up of elements, and whether its root is taken."""
     from rushlight.kernels.reduction import total_kernels as native
     from rushlight.machine.language import functions as language
     from rushlight.machine.language import half_floats
@@ -135,19 +136,20 @@ def _stage(kind, view, blocks, fold, source, out, divisor, gaps=()):
     element, middle = _types(source.dtype, KINDS[kind] == 0)
     kernel, more = native.total_columns, {}
     if inner == 1:
-        kernel, few = native.total_rows, kind in ("sum", "mean") and blocks == 1
+        kernel, few = native.total_rows, KINDS[kind] == 0 and blocks == 1
         few = few and not (gaps and (gaps[0] != outer or gaps[4] != 1))
         more = {"narrow": n if few and n <= SHORT and not gaps else 0}
-        if few and source.dtype == out[1] in (FLOAT32, FLOAT64) and n <= VECTORED:
+        plain = source.dtype == out[1] in (FLOAT32, FLOAT64) and not taken and not rooted
+        if few and plain and n <= VECTORED:
             more = {"narrow": native.IN_VECTORS}
     if gaps:
-        if middle == "f32" and kind in ("sum", "mean") and 1 < inner < NARROW:
+        if middle == "f32" and KINDS[kind] == 0 and 1 < inner < NARROW:
             middle = "f64"  # where rows are not taken together, columns are long
         more |= {"gaps": 1, "spread": gaps[4] if gaps[4] in (1, 2) else 0}
     code = kernel.address(
         element=getattr(language, element), middle=getattr(language, middle),
         result=getattr(language, _types(out[1], True)[0]), half=half, kind=KINDS[kind],
-        largest=int(kind == "max"), **{"gaps": 0, "spread": 1, **more},
+        largest=int(kind == "max"), taken=taken, rooted=int(rooted), **{"gaps": 0, "spread": 1, **more},
     )  # fmt: skip
     items = outer * blocks * -(-inner * fold // native.SEGMENT)
     words = [n, inner, blocks, fold, word_of(divisor), source.dtype.itemsize, *gaps]
@@ -162,7 +164,8 @@ def _sources(shape, dtype):
 
 
 def totalled(kind, input, axes, keepdim, dtype, shape=None):
-    """``f(input)``: the reduction `kind` over `axes` in `dtype`, in the `shape` that follows unless
+    """``f(input)``: the reduction `kind` over `axes` in `dtype` ("norm", "sizes" and "numbers": the
+    root of the sum of squares, the sum of sizes, and of what is not NaN), in the `shape` that follows unless
     one is given; None where it is left to others (empty arrays, few elements or integers with gaps
     in memory, complex numbers, the reference mode)."""
     if REFERENCE or not input.size or len(input.shape) > 8:
@@ -209,7 +212,9 @@ def _passes(kind, source, runs, final, divisor, gaps=None):
             between = FLOAT32
         out = final if last else ((outer * blocks, inner), between)
         divided = divisor if last else 1.0
-        call = _stage(kind, (outer, n, inner), blocks, fold, source, out, divided, words)
+        taken, rooted = TAKEN.get(kind, 0) if not calls else 0, kind == "norm" and last
+        view = outer, n, inner
+        call = _stage(kind, view, blocks, fold, source, out, divided, words, taken, rooted)
         if call is None:
             return None
         calls.append(call)

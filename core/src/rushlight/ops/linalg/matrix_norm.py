@@ -6,6 +6,8 @@ import math
 
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import shape_text
+from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.kernels.reduction import totals
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE, cast, dtype_of
 from rushlight.ops._table.op import composite, op
@@ -159,6 +161,22 @@ def _vector_gradient(grad, input, out, ord, dim, keepdim):
 
 
 linalg_vector_norm.gradient(input=_vector_gradient)
+
+
+_SUMMED = {1: "sizes", 2: "norm"}
+
+
+def _prepared_vector_norm(input, ord=2, dim=None, keepdim=False):
+    """Orders 1 and 2 of real numbers by one call."""
+    if type(ord) not in (int, float) or ord not in _SUMMED or input.dtype.kind in "biuc":
+        return None
+    axes = wrap_dims(dim, input.ndim)
+    return totals.totalled(_SUMMED[ord], input, axes, keepdim, input.dtype)
+
+
+linalg_vector_norm.cpu(
+    by_layout(of_copies(_prepared_vector_norm), linalg_vector_norm.op.body, count=4)
+)
 
 
 def _two_dims(name, dim, ndim):

@@ -155,6 +155,16 @@ def _prepared_sum(input, dim=None, keepdim=False):
 sum.cpu(by_layout(of_copies(_prepared_sum), sum.op.body, count=3))
 
 
+def _need_real(name, array):
+    if dtype_of(array).category == COMPLEX:
+        raise RuntimeError(f"{name} does not support complex inputs; use isnan and where")
+
+
+def _meta_nansum(input, dim=None, keepdim=False, dtype=None):
+    _need_real("nansum", input)
+    return _meta_sum(input, dim, keepdim, dtype)
+
+
 def _need_float(name, array, dtype):
     kind = BY_CODE[dtype.code].kind if dtype is not None else array.dtype.kind
     if kind in "biu":
@@ -209,12 +219,40 @@ def _prepared_mean(input, dim=None, keepdim=False):
 mean.cpu(by_layout(of_copies(_prepared_mean), mean.op.body, count=3))
 
 
-@composite(samples=[(), (1,), ((0, 1), True)])
+@op(
+    aten_call=reduced("nansum"),
+    batching="dims",
+    samples=_sizes,
+    meta=_meta_nansum,
+    limited="unsigned eight",
+)
 def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim`, counting nan as zero; of real numbers."""
-    if input._dtype.category == COMPLEX:
-        raise RuntimeError("nansum does not support complex inputs; use isnan and where")
-    return where(isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
+    _need_real("nansum", input)
+    axes = wrap_dims(dim, input.ndim)
+    code = _sum_dtype(input, dtype)
+    target = input.dtype if code is None else BY_CODE[code]
+    with np.errstate(all="ignore"):
+        array = cast(input, code) if code is not None else input
+        if _is_float(array):
+            array = np.where(np.isnan(array), array.dtype.type(0), array)
+        return by_rows(np.asarray(_summed(array, axes, keepdim), target))
+
+
+nansum.gradient(
+    input=lambda grad, input, dim, keepdim: where(
+        isnan(input), 0, _sum_gradient(grad, input.shape, dim, keepdim)
+    )
+)
+
+
+def _prepared_nansum(input, dim=None, keepdim=False):
+    if input.dtype.kind in "biu":
+        return _prepared_sum(input, dim, keepdim)
+    return totals.totalled("numbers", input, wrap_dims(dim, input.ndim), keepdim, input.dtype)
+
+
+nansum.cpu(by_layout(of_copies(_prepared_nansum), nansum.op.body, count=3))
 
 
 @composite(limited=False, samples=[(), (1,), ((0, 1), True)], barred="unsigned complex")
@@ -260,18 +298,7 @@ def _prepared_prod(input, dim=None, keepdim=False):
     return folds.folded("product", input, axes, keepdim)
 
 
-_prod_by_layout = by_layout(of_copies(_prepared_prod), prod.op.body)
-
-
-def _prod_kernel(input, dim=None, keepdim=False, dtype=None):
-    """Floats by one call."""
-    if dtype is None:
-        return _prod_by_layout(input, dim, keepdim)
-    return _prod_by_layout.general(input, dim, keepdim, dtype=dtype)
-
-
-_prod_kernel.general = prod.op.body
-prod.cpu(_prod_kernel)
+prod.cpu(by_layout(of_copies(_prepared_prod), prod.op.body))
 
 
 def _prod_gradient(grad, input, dim, keepdim):
@@ -639,6 +666,11 @@ def _norm2_gradient(grad, input, out, dim, keepdim):
 
 
 def _prepared_norm(input, dim=None, keepdim=False):
+    if input.dtype.kind not in "biuc":
+        axes = wrap_dims(dim, input.ndim)
+        found = totals.totalled("norm", input, axes, keepdim, input.dtype)
+        if found is not None:
+            return found
     return folds.folded(folds.NORM, input, wrap_dims(dim, input.ndim), keepdim)
 
 
