@@ -149,7 +149,8 @@ def _stage(kind, view, blocks, fold, source, out, divisor, gaps=(), taken=0, roo
     code = kernel.address(
         element=getattr(language, element), middle=getattr(language, middle),
         result=getattr(language, _types(out[1], True)[0]), half=half, kind=KINDS[kind],
-        largest=int(kind == "max"), taken=taken, rooted=int(rooted), **{"gaps": 0, "spread": 1, **more},
+        largest=int(kind == "max"), taken=taken, rooted=int(rooted),
+        **{"gaps": 0, "spread": 1, **more},
     )  # fmt: skip
     items = outer * blocks * -(-inner * fold // native.SEGMENT)
     words = [n, inner, blocks, fold, word_of(divisor), source.dtype.itemsize, *gaps]
@@ -165,9 +166,9 @@ def _sources(shape, dtype):
 
 def totalled(kind, input, axes, keepdim, dtype, shape=None):
     """``f(input)``: the reduction `kind` over `axes` in `dtype` ("norm", "sizes" and "numbers": the
-    root of the sum of squares, the sum of sizes, and of what is not NaN), in the `shape` that follows unless
-    one is given; None where it is left to others (empty arrays, few elements or integers with gaps
-    in memory, complex numbers, the reference mode)."""
+    root of the sum of squares, the sum of sizes, and of what is not NaN), in the `shape` that
+    follows unless one is given; None where it is left to others (empty arrays, few elements or
+    integers with gaps in memory, complex numbers, the reference mode)."""
     if REFERENCE or not input.size or len(input.shape) > 8:
         return None
     if kind in ("max", "min") and dtype != input.dtype:

@@ -47,7 +47,7 @@ def _share(grad, shape, reduction):
     return grad / (shape[1] * (shape[0] if reduction == "mean" else 1))
 
 
-# ----------------------------------------------------------------------- losses of (N, C) by kernels
+# ---------------------------------------------------------------------- losses of (N, C) by kernels
 @op(
     method=False,
     node="MultiMarginLoss",
