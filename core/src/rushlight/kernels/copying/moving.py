@@ -110,8 +110,11 @@ def flipped(input, dims):
 
 
 def rolled(input, shift, dim):
-    """``f(input)``: the elements of a dense array moved along a dimension, in a circle."""
-    n, inner = input.shape[dim], math.prod(input.shape[dim + 1 :])
+    """``f(input)``: the elements of a dense array moved along a dimension, in a circle; without one
+    as a single row."""
+    n, inner = input.size, 1
+    if dim is not None:
+        n, inner = input.shape[dim], math.prod(input.shape[dim + 1 :])
     code = _kernel("roll_rows", input.dtype) if input.size else None
     if code is None:
         return None

@@ -8,13 +8,14 @@ from rushlight.kernels.launch.execution import ORDERED_TYPES, REFERENCE, chunk
 from rushlight.kernels.launch.prepared import Remembered, prepared
 from rushlight.machine import np
 
-__all__ = ["halved", "places"]
+__all__ = ["halved", "places", "prepare"]
 
 _INT64 = np.dtype(np.int64)
 _known = Remembered()
 
 
-def _prepare(sequence, values, right):
+def prepare(sequence, values, right):
+    """``f(sequence, values)`` for arrays of these layouts, see :func:`places`; or None."""
     name = sequence.dtype.str[1:]
     if REFERENCE or name not in ORDERED_TYPES or not sequence.dtype.isnative:
         return None
@@ -43,7 +44,7 @@ def places(sequence, values, right):
     try:
         call = _known[key]
     except KeyError:
-        call = _known.keep(key, _prepare(sequence, values, right))
+        call = _known.keep(key, prepare(sequence, values, right))
     found = NotImplemented if call is None else call(sequence, values)
     return None if found is NotImplemented else found
 

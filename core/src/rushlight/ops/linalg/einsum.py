@@ -188,6 +188,44 @@ def _pair(a, b, plan):
     return out if order is None else out.permute(order)
 
 
+@functools.lru_cache(maxsize=1024)
+def _pair_equations(equation, count):
+    """Products of two that make one of several operands, from left to right; None where the
+    equation leaves its output or dimensions open."""
+    terms, arrow, out = equation.replace(" ", "").partition("->")
+    terms = terms.split(",")
+    known = len(set(out)) == len(out) and set(out) <= set("".join(terms))
+    if not arrow or "." in equation or len(terms) != count or not known:
+        return None
+    current, steps = terms[0], []
+    for i, term in enumerate(terms[1:], 1):
+        later = set(out).union(*terms[i + 1 :])
+        kept = "".join(dict.fromkeys(n for n in current + term if n in later))
+        kept = out if i == count - 1 else kept
+        steps.append(f"{current},{term}->{kept}")
+        current = kept
+    return steps
+
+
+def _pairs(equation, operands):
+    """The product of several operands by the plans of two at a time, or None."""
+    equations = _pair_equations(equation, len(operands))
+    if equations is None:
+        return None
+    current, plans = tuple(operands[0].shape), []
+    for step, operand in zip(equations, operands[1:], strict=True):
+        plan = _pair_plan(step, current, tuple(operand.shape))
+        if plan is None:
+            return None
+        plans.append(plan)
+        *_, shape, order = plan
+        current = shape if order is None else tuple(shape[i] for i in order)
+    out = operands[0]
+    for operand, plan in zip(operands[1:], plans, strict=True):
+        out = _pair(out, operand, plan)
+    return out
+
+
 def _form(equation, *operands):
     if len(operands) == 1 and isinstance(operands[0], tuple | list):
         operands = operands[0]
@@ -212,6 +250,10 @@ def einsum(equation, *operands):
         plan = _pair_plan(equation, *(tuple(t.shape) for t in operands))
         if plan is not None:
             return _pair(*operands, plan)
+    elif len(operands) > 2 and isinstance(equation, str):
+        found = _pairs(equation, operands)
+        if found is not None:
+            return found
     labels, out = _split(equation, operands)
     parts = [_unrepeated(t, names) for t, names in zip(operands, labels, strict=True)]
     sizes = _sizes([t for t, _ in parts], [names for _, names in parts])

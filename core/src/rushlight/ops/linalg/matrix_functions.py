@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from rushlight.dtypes import FLOAT, bfloat16, bool_, float16
 from rushlight.errors import shape_text
+from rushlight.kernels.launch.prepared import by_layouts, of_copies
+from rushlight.kernels.linalg import cross as cross_kernels
 from rushlight.kernels.linalg import lapack
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
@@ -221,6 +224,7 @@ def matrix_exp(input: Tensor):
 
 
 # ----------------------------------------------------------------------------------------- chains
+@functools.lru_cache(maxsize=1024)
 def _chain_order(sizes):
     """Where to split each chain of products so that they cost least (dynamic programming)."""
     count = len(sizes) - 1
@@ -267,7 +271,7 @@ def linalg_multi_dot(tensors: TensorList):
                 f"{shape_text(tensors[i - 1].shape)} and {shape_text(tensor.shape)} cannot be "
                 "multiplied"
             )
-    split = _chain_order([t.shape[0] for t in tensors] + [tensors[-1].shape[1]])
+    split = _chain_order((*[t.shape[0] for t in tensors], tensors[-1].shape[1]))
 
     def product(i, j):
         if i == j:
@@ -597,6 +601,21 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim=-1):
     with np.errstate(all="ignore"):
         parts = _cross_parts(_three(input, axis), _three(other, axis))
     return np.asarray(np.stack(parts, axis), input.dtype)
+
+
+def _prepared_cross(input, other, dim):
+    return cross_kernels.cross(input, other, _check_cross(input, other, dim))
+
+
+def _cross_kernel(input, other, *, dim=-1):
+    return _cross_by_layout(input, other, dim)
+
+
+_cross_kernel.general = linalg_cross.op.body
+_cross_by_layout = by_layouts(
+    of_copies(_prepared_cross, 2), lambda a, b, dim: linalg_cross.op.body(a, b, dim=dim)
+)
+linalg_cross.cpu(_cross_kernel)
 
 
 def _three(array, axis):

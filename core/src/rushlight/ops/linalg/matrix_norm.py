@@ -209,7 +209,8 @@ def linalg_matrix_norm(input: Tensor, ord="fro", dim=(-2, -1), keepdim=False, *,
     rows, columns = _two_dims(name, dim, input.dim())
     if isinstance(ord, str):
         if ord == "fro":
-            return linalg_vector_norm(input, 2, (rows, columns), keepdim, dtype=dtype)
+            input = input if dtype is None else input.to(target)
+            return linalg_vector_norm(input, 2, (rows, columns), keepdim)
         if ord != "nuc":
             raise RuntimeError(f"{name}: Order {ord} not supported.")
     elif isinstance(ord, complex) or abs(float(ord)) not in (1.0, 2.0, math.inf):
@@ -248,9 +249,8 @@ def linalg_norm(input: Tensor, ord=None, dim=None, keepdim=False, *, dtype=None)
     `dim` has two numbers, or A two dimensions; else of vectors along `dim`."""
     count = None if dim is None else 1 if isinstance(dim, int) else len(tuple(dim))
     if ord is None:
-        if dim is None:
-            found = linalg_vector_norm(input.flatten(), 2, None, False, dtype=dtype)
-            return found.reshape((1,) * input.dim()) if keepdim else found
+        if dtype is None:  # by position: what machine code knows
+            return linalg_vector_norm(input, 2, dim, keepdim)
         return linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if count is None and input.dim() not in (1, 2):
         raise RuntimeError(

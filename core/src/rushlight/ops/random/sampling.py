@@ -452,24 +452,26 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     _check_multinomial(input, num_samples)
     if out is not None and out._dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out._dtype}")
-    rows = input._array.astype(np.float64).reshape(-1, input.shape[-1])
-    if type(rows) is np.ndarray:  # looking at them would wait for a GPU
-        drawn_indices.check(rows)
+    again = replacement and num_samples > 1
+    rows = input._array.reshape(-1, input.shape[-1])
+    if again and input._dtype.itemsize == 2:
+        rows = rows.astype(np.float32)  # in which running sums are rounded
+    sums = drawn_indices.running_sums(rows) if again else None
+    if sums is None:
+        rows = rows if again and type(rows) is np.ndarray else rows.astype(np.float64)
+        if type(rows) is np.ndarray:  # looking at them would wait for a GPU
+            drawn_indices.check(rows)
     if not replacement and num_samples > rows.shape[1]:
         raise RuntimeError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
     engine = _engine(generator, _place(input._device))
-    # the noise is in memory as a tensor like the input is
-    like, turned = input if input.is_contiguous() else empty_like(input), rows.shape[::-1]
-    rows_first = like.dim() == 1 or like.is_contiguous()
     with engine.lock:
-        if replacement and num_samples > 1:
-            found = drawn_indices.with_replacement(engine, rows, num_samples)
+        if again:
+            found = drawn_indices.with_replacement(engine, rows, num_samples, sums)
         else:
-            noise = engine.exponential(rows.size, 1.0)
-            rows = rows / (noise.reshape(rows.shape) if rows_first else noise.reshape(turned).T)
-            found = drawn_indices.largest(rows, num_samples)
+            noise = _noise_like(engine, input, rows.shape)
+            found = drawn_indices.largest(rows / noise, num_samples)
     shape = (num_samples,) if input.dim() == 1 else (rows.shape[0], num_samples)
     if type(found) is np.ndarray:
         found = np.ascontiguousarray(found, np.int64)
@@ -479,6 +481,14 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
 
         return _write(out, made)
     return made
+
+
+def _noise_like(engine, input, shape):
+    """Exponential samples for rows of this shape, in memory as a tensor like the input is."""
+    noise = engine.exponential(math.prod(shape), 1.0)
+    like = input if input.is_contiguous() else empty_like(input)
+    rows_first = like.dim() == 1 or like.is_contiguous()
+    return noise.reshape(shape) if rows_first else noise.reshape(shape[::-1]).T
 
 
 def _check_multinomial(input, num_samples):

@@ -10,7 +10,7 @@ from rushlight.errors import argument_error, shape_text
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.copying.conversion import cast
 from rushlight.kernels.launch.execution import FLOAT32, REFERENCE, is_low_precision
-from rushlight.kernels.launch.prepared import by_layout, of_copies
+from rushlight.kernels.launch.prepared import by_layout, by_layouts, of_copies
 from rushlight.kernels.scan_sort import lines as line
 from rushlight.kernels.scan_sort import ordering, search
 from rushlight.machine import np
@@ -558,6 +558,16 @@ def _searchsorted(
     return np.asarray(found, np.int32 if out_int32 else kind).reshape(input.shape)
 
 
+def _prepared_search(sorted_sequence, input, out_int32, right, side, sorter=None):
+    _check_sequence(sorted_sequence, input, side, right, sorter)
+    if sorter is not None or out_int32 or sorted_sequence.dtype.itemsize < 4:
+        return None
+    return search.prepare(sorted_sequence, input, right or side == "right")
+
+
+_searchsorted.cpu(by_layouts(of_copies(_prepared_search, 2), _searchsorted.op.body))
+
+
 def _beside_number(sequence, value):
     """A sequence and a number to look up, both of the dtype that they promote to; a whole number
     wraps around in it, a larger one of floats is infinite."""
@@ -565,6 +575,20 @@ def _beside_number(sequence, value):
 
     dtype = result_type([sequence], [value])
     return sequence.to(dtype), zeros((), dtype=dtype, device=sequence.device) + value
+
+
+def _searched(sorted_sequence, input, out_int32, right, side=None, sorter=None):
+    values = input
+    if not isinstance(input, Tensor):
+        sorted_sequence, values = _beside_number(sorted_sequence, input)
+    refuse_unordered("searchsorted", sorted_sequence._array)
+    if values._dtype is not sorted_sequence._dtype:
+        raise RuntimeError(
+            "searchsorted(): boundary tensor and input value tensor should have same dtype, "
+            f"but got boundary tensor dtype {sorted_sequence._dtype} and input value tensor dtype "
+            f"{values._dtype}"
+        )
+    return _searchsorted(sorted_sequence, values, out_int32, right, side, sorter)
 
 
 @composite(
@@ -592,17 +616,7 @@ def searchsorted(
     >>> rushlight.searchsorted(rushlight.tensor([1, 3, 5]), rushlight.tensor([3, 4]))
     tensor([1, 2])
     """
-    values = input
-    if not isinstance(input, Tensor):
-        sorted_sequence, values = _beside_number(sorted_sequence, input)
-    refuse_unordered("searchsorted", sorted_sequence._array)
-    if values._dtype is not sorted_sequence._dtype:
-        raise RuntimeError(
-            "searchsorted(): boundary tensor and input value tensor should have same dtype, "
-            f"but got boundary tensor dtype {sorted_sequence._dtype} and input value tensor dtype "
-            f"{values._dtype}"
-        )
-    return _searchsorted(sorted_sequence, values, out_int32, right, side, sorter)
+    return _searched(sorted_sequence, input, out_int32, right, side, sorter)
 
 
 @composite(
@@ -624,7 +638,7 @@ def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
         raise RuntimeError(
             f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})"
         )
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+    return _searched(boundaries, input, out_int32, right)
 
 
 def _bin_sizes(draw, input, weights=None, minlength=0):

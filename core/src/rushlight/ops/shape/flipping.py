@@ -87,12 +87,34 @@ def _as_rolled(input, found):
 
 
 def _prepared_roll(input, shifts, dims=()):
-    """One dimension of a dense array: two pieces of every row change places."""
-    if type(shifts) is tuple and type(dims) is tuple and len(shifts) == len(dims) == 1:
-        (shifts,), (dims,) = shifts, dims
-    if type(shifts) is not int or type(dims) is not int or not input.ndim:
+    """Two pieces of every row of a dense array change places, dimension by dimension."""
+    axes = _check_roll(input, shifts, dims)
+    shifts = shifts if type(shifts) is tuple else (shifts,)
+    if not input.ndim or not all(type(shift) is int for shift in shifts):
         return None
-    return _rolled(input, shifts, wrap_dim(dims, input.ndim)) if goes_by_rows(input) else None
+    if not axes:
+        return _rolled(input, *shifts, None)
+    if not goes_by_rows(input):
+        return None
+    steps = []
+    for shift, axis in zip(shifts, axes, strict=True):
+        step = _rolled(input, shift, axis)
+        if step is None:
+            return None
+        steps.append(step)
+        input = input if input.flags.c_contiguous else np.empty(input.shape, input.dtype)
+    return steps[0] if len(steps) == 1 else _one_by_one(steps)
+
+
+def _one_by_one(steps):
+    def call(array):
+        for step in steps:
+            array = step(array)
+            if array is NotImplemented:
+                return array
+        return array
+
+    return call
 
 
 _rolled = of_copies(

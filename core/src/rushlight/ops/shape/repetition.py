@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight import dtypes
 from rushlight.errors import shape_text
 from rushlight.kernels.copying import moving
 from rushlight.kernels.launch.prepared import by_layout
@@ -83,6 +84,7 @@ def _each_repeated(input, repeats, dim):
 
 @composite(
     schemas=(
+        "repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
         "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
         "output_size=None) -> Tensor",
         "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? "
@@ -92,10 +94,17 @@ def _each_repeated(input, repeats, dim):
     aten="Tensor self_Tensor self_int Tensor_out",
     value_sized=_repeated_sizes,
 )
-def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
-    """Each element (or slice along `dim`) repeated in place."""
+def repeat_interleave(input: Tensor, repeats=None, dim=None, *, output_size=None):
+    """Each element (or slice along `dim`) repeated in place. Of numbers of repeats alone: each
+    position that often.
+
+    >>> rushlight.repeat_interleave(rushlight.tensor([1, 0, 2]))
+    tensor([0, 2, 2])
+    """
     from rushlight.ops.creation.tensors import arange, beside
 
+    if repeats is None:
+        return _positions_repeated(input, dim, output_size)
     if dim is None:
         input, dim = input.flatten(), 0
     if type(repeats) is int and repeats > 1:
@@ -107,9 +116,29 @@ def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
                 "same for all examples of vmap: the result's shape depends on them"
             )
         repeats = repeats.cpu()._array
+        if repeats.size and repeats.min() < 0:
+            raise RuntimeError("repeats can not be negative")
     try:
         index = np.repeat(np.arange(input.shape[dim]), repeats)
     except MemoryError as error:
         raise memory.refused(error) from None
     index = beside(input, index) if index.size else arange(0, device=input._device)
     return input.index_select(dim, index)
+
+
+def _positions_repeated(repeats, dim, output_size):
+    """Each position of a vector as often as its element says."""
+    from rushlight.ops.creation.tensors import arange
+
+    if dim is not None:
+        raise TypeError("repeat_interleave() missing required argument: 'repeats' (pos 2)")
+    if repeats.dim() != 1:
+        raise RuntimeError(
+            f"repeat_interleave only accept 1D vector as repeat, got {repeats.dim()} dimensions"
+        )
+    if repeats._dtype not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError(
+            f"repeat_interleave: not implemented for repeats of {repeats._dtype}; use int64"
+        )
+    positions = arange(repeats.shape[0], dtype=repeats._dtype, device=repeats._device)
+    return repeat_interleave(positions, repeats, 0, output_size=output_size)
