@@ -1,4 +1,4 @@
-"""grid_sample of images: kernels, their gradients and derivatives of these."""
+"""grid_sample of images and volumes: kernels, their gradients and derivatives of these."""
 
 import itertools
 
@@ -22,6 +22,17 @@ SHAPES = [
     ((2, 17, 9, 8), (2, 13, 20, 2)),  # several blocks of positions, a last one, parts of channels
     ((1, 2, 1, 6), (1, 1, 5, 2)),
 ]
+VOLUMES = [
+    ((2, 3, 4, 5, 7), (2, 3, 4, 6, 3)),
+    ((1, 1, 1, 1, 1), (1, 2, 3, 3, 3)),
+    ((2, 17, 3, 9, 8), (2, 3, 13, 8, 3)),
+    ((1, 2, 3, 1, 6), (1, 1, 1, 5, 3)),
+]
+
+
+def shapes_of(mode):
+    """Shapes of images, and of volumes where the mode knows them."""
+    return SHAPES if mode == "bicubic" else SHAPES + VOLUMES
 
 
 def drawn(shapes, dtype, seed=0):
@@ -37,7 +48,7 @@ def drawn(shapes, dtype, seed=0):
 def test_values_and_gradients_agree_with_torch(mode, padding, aligned, dtype):
     torch = pytest.importorskip("torch")
     settings = mode, padding, aligned
-    for shapes in SHAPES:
+    for shapes in shapes_of(mode):
         found = []
         for library in (rushlight, torch):
             x, grid = (library.tensor(a, requires_grad=True) for a in drawn(shapes, dtype))
@@ -64,6 +75,35 @@ def test_derivatives_of_derivatives(mode, padding, aligned):
     x, grid = x * 1.0, grid * 1.0  # inputs with a history of their own
     assert gradgradcheck(lambda w: call(x.detach() * w, grid.detach() + w), (x.sum().detach()
                          .requires_grad_(),))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "mode, padding, aligned",
+    [("bilinear", "reflection", True), ("bilinear", "zeros", False), ("nearest", "border", False)],
+)
+def test_derivatives_of_derivatives_of_volumes(mode, padding, aligned):
+    arrays = drawn(((1, 1, 2, 3, 2), (1, 1, 1, 2, 3)), np.float64, 3)
+    pair = [rushlight.tensor(a, requires_grad=True) for a in arrays]
+
+    def call(x, grid):
+        return F.grid_sample(x, grid, mode, padding, aligned)
+
+    assert gradcheck(call, pair)
+    assert gradgradcheck(call, pair)
+
+
+@pytest.mark.skipif(REFERENCE, reason="there is no kernel then")
+@pytest.mark.parametrize("mode, padding, aligned", [s for s in SETTINGS if s[0] != "bicubic"])
+def test_volumes_with_unusual_values(mode, padding, aligned):
+    x, grid = drawn(((1, 2, 3, 4, 5), (1, 3, 8, 2, 3)), np.float64)
+    x[0, 0, 0, 0, 0], x[0, 1, 2, 3, 4], x[0, 1, 1, 1, 2] = np.nan, np.inf, -np.inf
+    special = [np.nan, np.inf, -np.inf, -1.0, 1.0, 0.0, -0.75, 5.5]
+    grid[0, 0, :, 0, 0], grid[0, 1, :, 0, 1], grid[0, 2, :, 1, 2] = special, special, special
+    x, grid = rushlight.tensor(x), rushlight.tensor(grid)
+    with np.errstate(invalid="ignore"):
+        expected = _composed(x, grid, mode, padding, aligned).numpy()
+    found = F.grid_sample(x, grid, mode, padding, aligned).numpy()
+    np.testing.assert_allclose(found, expected, 1e-11, 1e-11)
 
 
 @pytest.mark.skipif(REFERENCE, reason="there is no kernel then")

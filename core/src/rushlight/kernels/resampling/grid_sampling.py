@@ -1,4 +1,4 @@
-"""Values of images at given positions, and both gradients: dense float32 and float64 arrays.
+"""Values of images and volumes at given positions, and both gradients: dense float32 and float64 arrays.
 
 Positions of an image are worked on in blocks, whose positions and weights all channels share. The
 gradient of the input is added up plane by plane, in the order of the positions, so results do not
@@ -24,9 +24,9 @@ _SPREAD = 8  # channels of an item of the input's gradient, where there are many
 
 
 def is_compiled(input, grid):
-    """Whether the kernels take images (N, C, H, W) and positions (N, H', W', 2)."""
-    fits = not REFERENCE and input.ndim == 4 and input.dtype in COMPILED_DTYPES
-    return fits and input.shape[2] * input.shape[3] < _LARGEST
+    """Whether the kernels take images (N, C, H, W) and positions (N, H', W', 2), or volumes."""
+    fits = not REFERENCE and input.ndim in (4, 5) and input.dtype in COMPILED_DTYPES
+    return fits and math.prod(input.shape[2:]) < _LARGEST
 
 
 def _result(name, shape, grid_shape):
@@ -39,19 +39,20 @@ def _prepare(name, shape, grid_shape, dtype, mode, padding, aligned):
     """``f(*arrays)`` of one kernel for these shapes."""
     from rushlight.kernels.resampling import grid_sampling_kernels as native
 
-    (n, c, h, w), positions = shape, math.prod(grid_shape[1:-1])
+    (n, c, *slices, h, w), positions = shape, math.prod(grid_shape[1:-1])
+    corners = _TAPS[mode] ** grid_shape[-1]
     code = getattr(native, name).address(
         real=language_type(dtype), taps=_TAPS[mode], padding=_PADDINGS.index(padding),
-        align=int(bool(aligned)),
+        align=int(bool(aligned)), dims=grid_shape[-1], corners=corners,
     )  # fmt: skip
     image, out = np.empty(shape, dtype), np.empty((n, c, *grid_shape[1:-1]), dtype)
-    grid, taps = np.empty(grid_shape, dtype), _TAPS[mode] ** 2
+    grid = np.empty(grid_shape, dtype)
     per = max(1, min(_SPREAD, n * c // 8))
     arrays = {"sample": [image, grid], "spread_back": [out, grid]}.get(name, [out, image, grid])
     result = _result(name, shape, grid_shape)
     parts = -(-c // per) if name == "spread_back" else -(-positions // native.BLOCK)
-    work = (positions * per if name == "spread_back" else native.BLOCK * c) * taps * 2
-    words = [c, h, w, positions, parts, per]
+    work = (positions * per if name == "spread_back" else native.BLOCK * c) * corners * 2
+    words = [c, h, w, positions, parts, per, *(slices or [1])]
     grain = chunk(n * parts, work)
     return prepared(code, n * parts, grain, arrays, [(result, dtype)], words, scratch=True)
 

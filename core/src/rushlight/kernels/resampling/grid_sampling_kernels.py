@@ -1,7 +1,7 @@
 """Compiled loops behind :mod:`rushlight.kernels.resampling.grid_sampling`. Import at first need.
 
-Positions come in blocks: tables hold, for one tap after the other, the place in a plane (int32, -1
-outside) and the weight of every position of a block; all channels use them. Words follow
+Positions come in blocks: tables hold, for one tap after the other, the index in a plane or volume
+(int32, -1 outside) and the weight of every position of a block; all channels use them. Words follow
 :mod:`rushlight.kernels.launch.prepared`.
 """
 
@@ -29,6 +29,8 @@ TAPS = 16  # of the widest mode
 TABLES = 8192 + 4 * 8 * BLOCK * TAPS  # bytes: positions, then weights and their derivatives
 
 taps = Parameter("taps")  # along a dimension: 1 nearest, 2 bilinear, 4 bicubic
+dims = Parameter("dims")  # of what is sampled: 2 or, but for bicubic, 3
+corners = Parameter("corners")  # taps of a position: taps ** dims
 padding = Parameter("padding")
 align = Parameter("align")
 ZEROS, BORDER, REFLECTION = range(3)
@@ -179,29 +181,74 @@ def fill_tables(room, grid, count, height, width, sloped):
 
 
 # Constants of all kernels, after the arrays: channels, rows and columns of the input, positions of
-# an image, parts that an image is divided into, channels of a part.
-CHANNELS, H, W, POSITIONS, PARTS, PER = range(6)
+# an image, parts that an image is divided into, channels of a part, slices of the input.
+CHANNELS, H, W, POSITIONS, PARTS, PER, DEPTH = range(7)
+# Rows of the tables of a volume's eight corners, which images leave free.
+BY_Z, THROUGH = TAPS * 3 + 2, TAPS * 3 + 3
+
+
+@function
+def fill_volume_tables(room, grid, count, depth, height, width, sloped):
+    """:func:`fill_tables` of a volume; with `sloped` also the derivatives by z."""
+    size = 4 if real is f32 else 8
+    points, places, weights = array(real, grid), array(i32, room), array(real, room + 8192)
+    across = array(real, room + 8192 + size * BLOCK * TAPS)
+    down = array(real, room + 8192 + size * BLOCK * TAPS * 2)
+    through = array(real, room + 8192 + size * BLOCK * THROUGH)
+    x_scale = real(0.5) * real(width - 1 if align == 1 else width)
+    y_scale = real(0.5) * real(height - 1 if align == 1 else height)
+    z_scale = real(0.5) * real(depth - 1 if align == 1 else depth)
+    for j in independent(count):
+        x, x_slope = padded(source_of(points[3 * j], width), width)
+        y, y_slope = padded(source_of(points[3 * j + 1], height), height)
+        z, z_slope = padded(source_of(points[3 * j + 2], depth), depth)
+        left, top, front = floor(x), floor(y), floor(z)
+        for h in static(taps):
+            slice_, z_weight, z_change = tap(h, z, front, depth)
+            for i in static(taps):
+                row, y_weight, y_change = tap(i, y, top, height)
+                for k in static(taps):
+                    column, x_weight, x_change = tap(k, x, left, width)
+                    at = ((h * taps + i) * taps + k) * BLOCK + j
+                    place = (i64(slice_) * height + i64(row)) * width + i64(column)
+                    fits = slice_ >= 0 and row >= 0 and column >= 0
+                    places[at] = i32(place if fits else i64(-1))
+                    weights[at] = z_weight * y_weight * x_weight
+                    if sloped == 1:
+                        across[at] = z_weight * y_weight * x_change * x_slope * x_scale
+                        down[at] = z_weight * y_change * x_weight * y_slope * y_scale
+                        through[at] = z_change * y_weight * x_weight * z_slope * z_scale
+
+
+@function
+def fill(room, grid, count, words, sloped):
+    """The tables of a block of positions."""
+    if dims == 3:
+        fill_volume_tables(room, grid, count, words[DEPTH], words[H], words[W], sloped)
+    else:
+        fill_tables(room, grid, count, words[H], words[W], sloped)
 
 
 @range_kernel(wide=True)
 def sample(args, lo, hi, tid):
     """OUT, X, GRID. Items are blocks of positions of an image."""
     g, words, size = array(i64, args), array(i64, args + 8 * 4), 4 if real is f32 else 8
-    channels, height, width, positions = words[CHANNELS], words[H], words[W], words[POSITIONS]
+    channels, positions = words[CHANNELS], words[POSITIONS]
+    elements = words[DEPTH] * words[H] * words[W]  # of a channel
     room = scratch(tid, TABLES)
     places, weights = array(i32, room), array(real, room + 8192)
     for item in range(lo, hi):
         image, first = item // words[PARTS], item % words[PARTS] * BLOCK
         count = min(BLOCK, positions - first)
-        grid = g[3] + size * 2 * (image * positions + first)
-        fill_tables(room, grid, count, height, width, 0)
+        grid = g[3] + size * dims * (image * positions + first)
+        fill(room, grid, count, words, 0)
         for c in range(channels):
             plane = image * channels + c
-            x = array(real, g[2] + size * plane * height * width)
+            x = array(real, g[2] + size * plane * elements)
             out = array(real, g[1] + size * (plane * positions + first))
             for j in independent(count):
                 total = real(0)
-                for k in static(taps * taps):
+                for k in static(corners):
                     place = i64(places[k * BLOCK + j])
                     value = x[max(place, i64(0))]
                     inside = value if place >= 0 else real(0)
@@ -213,26 +260,27 @@ def sample(args, lo, hi, tid):
 def spread_back(args, lo, hi, tid):
     """OUT, GRAD, GRID: the gradient of the input. Items are channels of an image, some together."""
     g, words, size = array(i64, args), array(i64, args + 8 * 4), 4 if real is f32 else 8
-    channels, height, width, positions = words[CHANNELS], words[H], words[W], words[POSITIONS]
+    channels, positions = words[CHANNELS], words[POSITIONS]
+    elements = words[DEPTH] * words[H] * words[W]  # of a channel
     room = scratch(tid, TABLES)
     places, weights = array(i32, room), array(real, room + 8192)
     for item in range(lo, hi):
         image, begin = item // words[PARTS], item % words[PARTS] * words[PER]
         end = min(channels, begin + words[PER])
-        whole = array(real, g[1] + size * (image * channels + begin) * height * width)
-        for i in range((end - begin) * height * width):
+        whole = array(real, g[1] + size * (image * channels + begin) * elements)
+        for i in range((end - begin) * elements):
             whole[i] = 0
         for first in range(0, positions, BLOCK):
             count = min(BLOCK, positions - first)
-            grid = g[3] + size * 2 * (image * positions + first)
-            fill_tables(room, grid, count, height, width, 0)
+            grid = g[3] + size * dims * (image * positions + first)
+            fill(room, grid, count, words, 0)
             for c in range(begin, end):
                 plane = image * channels + c
-                out = array(real, g[1] + size * plane * height * width)
+                out = array(real, g[1] + size * plane * elements)
                 grad = array(real, g[2] + size * (plane * positions + first))
                 for j in range(count):
                     share = grad[j]
-                    for k in static(taps * taps):
+                    for k in static(corners):
                         place = i64(places[k * BLOCK + j])
                         if place >= 0:
                             out[place] += share * weights[k * BLOCK + j]
@@ -242,36 +290,47 @@ def spread_back(args, lo, hi, tid):
 def position_gradient(args, lo, hi, tid):
     """OUT, GRAD, X, GRID: the gradient of the grid. Items are blocks of positions of an image."""
     g, words, size = array(i64, args), array(i64, args + 8 * 5), 4 if real is f32 else 8
-    channels, height, width, positions = words[CHANNELS], words[H], words[W], words[POSITIONS]
+    channels, positions = words[CHANNELS], words[POSITIONS]
+    elements = words[DEPTH] * words[H] * words[W]  # of a channel
     room = scratch(tid, TABLES)
     places = array(i32, room)
     across = array(real, room + 8192 + size * BLOCK * TAPS)
     down = array(real, room + 8192 + size * BLOCK * TAPS * 2)
     by_x = array(real, room + 8192 + size * BLOCK * TAPS * 3)
     by_y = array(real, room + 8192 + size * BLOCK * (TAPS * 3 + 1))
+    by_z = array(real, room + 8192 + size * BLOCK * BY_Z)
+    through = array(real, room + 8192 + size * BLOCK * THROUGH)
     for item in range(lo, hi):
         image, first = item // words[PARTS], item % words[PARTS] * BLOCK
         count = min(BLOCK, positions - first)
-        at = size * 2 * (image * positions + first)
-        fill_tables(room, g[4] + at, count, height, width, 1)
+        at = size * dims * (image * positions + first)
+        fill(room, g[4] + at, count, words, 1)
         for j in independent(count):
             by_x[j] = 0
             by_y[j] = 0
+            if dims == 3:
+                by_z[j] = 0
         for c in range(channels):
             plane = image * channels + c
             grad = array(real, g[2] + size * (plane * positions + first))
-            x = array(real, g[3] + size * plane * height * width)
+            x = array(real, g[3] + size * plane * elements)
             for j in independent(count):
-                x_sum, y_sum = real(0), real(0)
-                for k in static(taps * taps):
+                x_sum, y_sum, z_sum = real(0), real(0), real(0)
+                for k in static(corners):
                     place = i64(places[k * BLOCK + j])
                     value = x[max(place, i64(0))]
                     inside = value if place >= 0 else real(0)
                     x_sum += inside * across[k * BLOCK + j]
                     y_sum += inside * down[k * BLOCK + j]
+                    if dims == 3:
+                        z_sum += inside * through[k * BLOCK + j]
                 by_x[j] += grad[j] * x_sum
                 by_y[j] += grad[j] * y_sum
+                if dims == 3:
+                    by_z[j] += grad[j] * z_sum
         out = array(real, g[1] + at)
         for j in range(count):
-            out[2 * j] = by_x[j]
-            out[2 * j + 1] = by_y[j]
+            out[dims * j] = by_x[j]
+            out[dims * j + 1] = by_y[j]
+            if dims == 3:
+                out[dims * j + 2] = by_z[j]

@@ -207,7 +207,20 @@ def _grid_sample_2d(input: Tensor, grid: Tensor, mode, padding_mode, align_corne
     return kernels.sampled(input, grid, mode, padding_mode, align_corners)
 
 
+@op(
+    meta=_sampled_shape,
+    method=False,
+    samples=lambda make: [],
+    tested_by="tests/nn/test_grid_sampling.py",
+    node="GridSampler3D",
+)
+def _grid_sample_3d(input: Tensor, grid: Tensor, mode, padding_mode, align_corners):
+    """:func:`grid_sample` of plain volumes by one kernel."""
+    return kernels.sampled(input, grid, mode, padding_mode, align_corners)
+
+
 @_grid_sample_2d.gradients("input", "grid")
+@_grid_sample_3d.gradients("input", "grid")
 def _grid_sample_gradients(grad, input, grid, mode, padding_mode, align_corners, needs):
     settings = mode, padding_mode, align_corners
     if recording_mode.recording or type(grad._array) is not _ndarray:
@@ -254,7 +267,8 @@ def grid_sample(
         align_corners = _default_alignment("grid_sample")
     _check(input, grid, mode, padding_mode)
     if _is_plain(input, grid):
-        return _grid_sample_2d(input, grid, mode, padding_mode, align_corners)
+        sample = _grid_sample_2d if len(input._array.shape) == 4 else _grid_sample_3d
+        return sample(input, grid, mode, padding_mode, align_corners)
     if input.element_size() < 4:  # positions and weights need float32; rounded once, at the end
         settings = mode, padding_mode, align_corners
         return grid_sample(input.float(), grid.float(), *settings).to(input.dtype)

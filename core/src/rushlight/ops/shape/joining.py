@@ -12,6 +12,7 @@ from rushlight.ops._table.op import TensorList, composite, op
 from rushlight.ops._table.rules import same
 from rushlight.ops._table.shape_rules import joined, stacked
 from rushlight.ops.indexing.slicing import split
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import channels_last, channels_last_3d, suggests
 from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.shape import wrap_dim
@@ -360,6 +361,42 @@ def meshgrid(*tensors, indexing=None):
     return tuple(grids)
 
 
+def _block_meta(tensors):
+    """The shape, and the dtype that all promote to."""
+    _, dtype = joined(tensors)
+    return (sum(a.shape[0] for a in tensors), sum(a.shape[1] for a in tensors)), dtype
+
+
+@op(
+    linear="+tensors",
+    meta=_block_meta,
+    rule=same,
+    samples=lambda make: [(([make(2, 3), make(1, 1)],), {})],
+    method=False,
+    in_aten=False,
+    limited="unsigned complex eight",
+)
+def _block_diag(tensors: TensorList):
+    """Matrices one after the other on the diagonal of one of zeros."""
+    shape, _ = _block_meta(tensors)
+    found, row, column = np.zeros(shape, tensors[0].dtype), 0, 0
+    for block in tensors:
+        rows, columns = block.shape
+        found[row : row + rows, column : column + columns] = block
+        row, column = row + rows, column + columns
+    return found
+
+
+@_block_diag.gradients("tensors")
+def _blocks(grad, tensors_shape, needs):
+    """Each matrix gets its block of the gradient."""
+    found, row, column = [], 0, 0
+    for rows, columns in tensors_shape:
+        found.append(grad[row : row + rows, column : column + columns])
+        row, column = row + rows, column + columns
+    return (found,)
+
+
 @overridable
 def block_diag(*tensors):
     """A block-diagonal matrix of 2-D (or smaller) tensors.
@@ -378,6 +415,8 @@ def block_diag(*tensors):
             )
     if not tensors:
         return zeros(1, 0)
+    if not (STATE.modes or STATE.levels):
+        return _block_diag([t if t.dim() == 2 else at_least(2)(t) for t in tensors])
     dtype = tensors[0].dtype
     for tensor in tensors[1:]:
         dtype = promote_types(dtype, tensor.dtype)
