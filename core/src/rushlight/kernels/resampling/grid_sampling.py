@@ -1,4 +1,4 @@
-"""Values of images and volumes at given positions, and both gradients: dense float32 and float64 arrays.
+"""Values of images and volumes at given positions, and both gradients: dense float32 and float64.
 
 Positions of an image are worked on in blocks, whose positions and weights all channels share. The
 gradient of the input is added up plane by plane, in the order of the positions, so results do not
