@@ -7,6 +7,7 @@ import math
 
 from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.launch.prepared import prepared
+from rushlight.kernels.linalg import cross_kernels as native
 
 __all__ = ["cross"]
 
@@ -18,8 +19,6 @@ def cross(a, b, dim):
         return None
     if a.shape != b.shape or not (a.flags.c_contiguous and b.flags.c_contiguous):
         return None
-    from rushlight.kernels.linalg import cross_kernels as native
-
     inner = math.prod(a.shape[dim + 1 :])
     items = a.size // (3 * inner)
     code, outputs = native.cross_rows.address(real=language_type(a.dtype)), [(a.shape, a.dtype)]

@@ -1,8 +1,8 @@
-"""Compiled loop behind :mod:`rushlight.kernels.linalg.cross`; import at first need."""
+"""Compiled loop behind :mod:`rushlight.kernels.linalg.cross`."""
 
 from __future__ import annotations
 
-from rushlight.machine.language.functions import array, i64, range_kernel, real
+from rushlight.machine.language.functions import array, f32, i64, range_kernel, real
 
 __all__ = ["cross_rows"]
 
@@ -12,7 +12,7 @@ OUT, A, B, INNER = range(1, 5)
 @range_kernel
 def cross_rows(args, lo, hi, tid):
     """Items are blocks of three rows of INNER elements. Words: a number, OUT, A, B, INNER."""
-    g, size = array(i64, args), real.bits // 8
+    g, size = array(i64, args), 4 if real is f32 else 8
     inner = g[INNER]
     if inner == 1:
         a, b, out = array(real, g[A]), array(real, g[B]), array(real, g[OUT])

@@ -1,4 +1,4 @@
-"""Compiled loops behind :mod:`rushlight.kernels.losses.margins`; import at first need.
+"""Compiled loops behind :mod:`rushlight.kernels.losses.margins`.
 
 Items are samples: rows of dense scores (N, C). A class counts where ``margin - x[y] + x[j]`` is
 above zero, so that NaN counts as nothing. The labels themselves are left out by splitting the loop

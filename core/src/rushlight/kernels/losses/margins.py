@@ -16,6 +16,7 @@ from rushlight.kernels.launch.execution import (
     referenced_by,
 )
 from rushlight.kernels.launch.prepared import Remembered, word_of
+from rushlight.kernels.losses import margin_kernels as native
 from rushlight.machine import np, threads
 
 __all__ = [
@@ -42,8 +43,6 @@ def _plan(name, input, share, margin, **parameters):
     key = name, input.shape, input.dtype, share, margin, *parameters.values()
     plan = _plans.get(key)
     if plan is None:
-        from rushlight.kernels.losses import margin_kernels as native
-
         rows, classes = input.shape
         kernel = getattr(native, name)
         code = kernel.address(real=language_type(input.dtype), **parameters)

@@ -7,6 +7,7 @@ import ctypes
 from rushlight.kernels.indexing.indices import failures
 from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.launch.prepared import Remembered
+from rushlight.kernels.random import sampled_kernels as native
 from rushlight.machine import np, threads
 
 __all__ = ["check", "largest", "running_sums", "with_replacement"]
@@ -48,8 +49,6 @@ def running_sums(rows):
     key = rows.shape, rows.dtype
     plan = _plans.get(key)
     if plan is None:
-        from rushlight.kernels.random import sampled_kernels as native
-
         (count, n), code = rows.shape, native.running_sums.address(real=language_type(rows.dtype))
         words = [0, 0, n, ctypes.addressof(failures)]
         plan = _plans.keep(key, threads.plan(code, count, chunk(count, 4 * n), words))
@@ -63,8 +62,6 @@ def _searched(sums, draws):
     key = sums.shape, draws.shape, sums.dtype
     plan = _plans.get(key)
     if plan is None:
-        from rushlight.kernels.random import sampled_kernels as native
-
         (rows, n), count = sums.shape, draws.shape[1]
         grain = chunk(rows, 16 * count * n.bit_length())
         code = native.search_sums.address(real=language_type(sums.dtype))

@@ -1,10 +1,11 @@
-"""Compiled loops behind :mod:`rushlight.kernels.random.sampled_indices`; import at first need."""
+"""Compiled loops behind :mod:`rushlight.kernels.random.sampled_indices`."""
 
 from __future__ import annotations
 
 from rushlight.machine.language.functions import (
     array,
     atomic_add,
+    f32,
     f64,
     i64,
     infinity,
@@ -23,7 +24,7 @@ def running_sums(args, lo, hi, tid):
     """Items are rows: their running sums in their own dtype, one element after the other. Rows with
     NaN, negative elements, or a sum that is zero or infinite are counted. Words: OUT, X, N,
     FAILED."""
-    g, size = array(i64, args), real.bits // 8
+    g, size = array(i64, args), 4 if real is f32 else 8
     n = g[N]
     for row in range(lo, hi):
         x, out = array(real, g[X] + size * n * row), array(real, g[OUT] + size * n * row)
@@ -41,7 +42,7 @@ def running_sums(args, lo, hi, tid):
 def search_sums(args, lo, hi, tid):
     """Items are rows: for each draw how many running sums, as shares of the last, are below it.
     Words: OUT, SUMS, DRAWS, COLUMNS, COUNT."""
-    g, size = array(i64, args), real.bits // 8
+    g, size = array(i64, args), 4 if real is f32 else 8
     n, count = g[COLUMNS], g[COUNT]
     for row in range(lo, hi):
         sums = array(real, g[SUMS] + size * n * row)

@@ -1,10 +1,11 @@
-"""Compiled loop behind :mod:`rushlight.kernels.reduction.segments`; import at first need."""
+"""Compiled loop behind :mod:`rushlight.kernels.reduction.segments`."""
 
 from __future__ import annotations
 
 from rushlight.machine.language.functions import (
     Parameter,
     array,
+    f32,
     f64,
     function,
     i64,
@@ -47,7 +48,7 @@ def row_of(x, n, start):
 def reduce_segments(args, lo, hi, tid):
     """Items are segments. Words: OUT (outer, SEGMENTS, INNER), DATA (outer, N, INNER), ENDS (outer,
     SEGMENTS), what they begin with, and what the mean of no elements is."""
-    g, size = array(i64, args), real.bits // 8
+    g, size = array(i64, args), 4 if real is f32 else 8
     ends, inner, segments = array(i64, g[ENDS]), g[INNER], g[SEGMENTS]
     start, empty = real(array(f64, args)[START]), real(array(f64, args)[EMPTY])
     for item in range(lo, hi):

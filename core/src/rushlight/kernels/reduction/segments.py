@@ -11,6 +11,7 @@ from rushlight.kernels.launch.execution import (
     referenced_by,
 )
 from rushlight.kernels.launch.prepared import Remembered, word_of
+from rushlight.kernels.reduction import segment_kernels as native
 from rushlight.machine import np, threads
 
 __all__ = ["WAYS", "fits", "reduced"]
@@ -49,8 +50,6 @@ def reduced(data, counts, way, start, empty):
     key = data.shape, data.dtype, counts.shape, way, start, str(empty)
     plan = _plans.get(key)
     if plan is None:
-        from rushlight.kernels.reduction import segment_kernels as native
-
         code = native.reduce_segments.address(real=language_type(data.dtype), way=WAYS.index(way))
         n, inner = data.shape[axis], math.prod(data.shape[axis + 1 :])
         words = [0, 0, 0, n, inner, counts.shape[-1], word_of(start), word_of(empty)]

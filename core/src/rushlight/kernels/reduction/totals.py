@@ -24,8 +24,14 @@ from rushlight.machine.arrays import bfloat16
 
 __all__ = ["selected", "totalled", "variance"]
 
-KINDS = {"sum": 0, "mean": 0, "norm": 0, "sizes": 0, "numbers": 0, "max": 1, "min": 2}
-TAKEN = {"norm": 1, "sizes": 2, "numbers": 3}  # of elements: squares, sizes, those that are not NaN
+KINDS = {"sum": 0, "mean": 0, "root": 0, "sizes": 0, "numbers": 0, "max": 1, "min": 2}
+KINDS |= {"squares": 0, "rooted": 0}  # a first and a last pass of "root"
+TAKEN = {
+    "root": 1,
+    "squares": 1,
+    "sizes": 2,
+    "numbers": 3,
+}  # of elements: squares, sizes, those that are not NaN
 ALONE = 1 << 17  # elements up to which rows are not divided
 TOGETHER = 1 << 15  # elements that one thread adds up as fast as two
 SELECTED = 1 << 13  # the same where it finds extremes and their positions
@@ -122,9 +128,9 @@ def _split(outer, n, inner, spaced):
     return -(-n // max(ROWS, BLOCK // min(inner, 1024))), fold
 
 
-def _stage(kind, view, blocks, fold, source, out, divisor, gaps=(), taken=0, rooted=False):
+def _stage(kind, view, blocks, fold, source, out, divisor, gaps=()):
     """A call of one pass; `out` is (shape, dtype) of its result. `gaps`: words for a source that
-    has some. `taken`, `rooted`: what is added up of elements, and whether its root is taken."""
+    has some."""
     from rushlight.kernels.reduction import total_kernels as native
     from rushlight.machine.language import functions as language
     from rushlight.machine.language import half_floats
@@ -134,6 +140,7 @@ def _stage(kind, view, blocks, fold, source, out, divisor, gaps=(), taken=0, roo
     if half and not half_floats.is_fast():
         return None
     element, middle = _types(source.dtype, KINDS[kind] == 0)
+    taken, rooted = TAKEN.get(kind, 0), kind in ("root", "rooted")
     kernel, more = native.total_columns, {}
     if inner == 1:
         kernel, few = native.total_rows, KINDS[kind] == 0 and blocks == 1
@@ -165,7 +172,7 @@ def _sources(shape, dtype):
 
 
 def totalled(kind, input, axes, keepdim, dtype, shape=None):
-    """``f(input)``: the reduction `kind` over `axes` in `dtype` ("norm", "sizes" and "numbers": the
+    """``f(input)``: the reduction `kind` over `axes` in `dtype` ("root", "sizes" and "numbers": the
     root of the sum of squares, the sum of sizes, and of what is not NaN), in the `shape` that
     follows unless one is given; None where it is left to others (empty arrays, few elements or
     integers with gaps in memory, complex numbers, the reference mode)."""
@@ -191,6 +198,15 @@ def totalled(kind, input, axes, keepdim, dtype, shape=None):
     return None if calls is None else _chain(calls)
 
 
+def _step(kind, first, last):
+    """What a pass does: elements are only seen by the first, a root is taken by the last."""
+    if kind not in TAKEN or first and last:
+        return kind
+    if kind == "root":
+        return "squares" if first else "rooted" if last else "sum"
+    return kind if first else "sum"
+
+
 def _passes(kind, source, runs, final, divisor, gaps=None):
     """The calls for runs of dimensions, the longest reduced one first but where there are gaps."""
     is_sum, calls = KINDS[kind] == 0, []
@@ -213,9 +229,8 @@ def _passes(kind, source, runs, final, divisor, gaps=None):
             between = FLOAT32
         out = final if last else ((outer * blocks, inner), between)
         divided = divisor if last else 1.0
-        taken, rooted = TAKEN.get(kind, 0) if not calls else 0, kind == "norm" and last
-        view = outer, n, inner
-        call = _stage(kind, view, blocks, fold, source, out, divided, words, taken, rooted)
+        step, view = _step(kind, not calls, last), (outer, n, inner)
+        call = _stage(step, view, blocks, fold, source, out, divided, words)
         if call is None:
             return None
         calls.append(call)

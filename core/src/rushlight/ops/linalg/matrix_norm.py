@@ -163,7 +163,7 @@ def _vector_gradient(grad, input, out, ord, dim, keepdim):
 linalg_vector_norm.gradient(input=_vector_gradient)
 
 
-_SUMMED = {1: "sizes", 2: "norm"}
+_SUMMED = {1: "sizes", 2: "root"}
 
 
 def _prepared_vector_norm(input, ord=2, dim=None, keepdim=False):

@@ -581,7 +581,7 @@ def _searched(sorted_sequence, input, out_int32, right, side=None, sorter=None):
     values = input
     if not isinstance(input, Tensor):
         sorted_sequence, values = _beside_number(sorted_sequence, input)
-    refuse_unordered("searchsorted", sorted_sequence._array)
+    refuse_unordered(searchsorted.op.name, sorted_sequence._array)
     if values._dtype is not sorted_sequence._dtype:
         raise RuntimeError(
             "searchsorted(): boundary tensor and input value tensor should have same dtype, "

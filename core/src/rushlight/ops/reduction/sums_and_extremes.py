@@ -155,13 +155,13 @@ def _prepared_sum(input, dim=None, keepdim=False):
 sum.cpu(by_layout(of_copies(_prepared_sum), sum.op.body, count=3))
 
 
-def _need_real(name, array):
+def _need_real(array):
     if dtype_of(array).category == COMPLEX:
-        raise RuntimeError(f"{name} does not support complex inputs; use isnan and where")
+        raise RuntimeError("nansum does not support complex inputs; use isnan and where")
 
 
 def _meta_nansum(input, dim=None, keepdim=False, dtype=None):
-    _need_real("nansum", input)
+    _need_real(input)
     return _meta_sum(input, dim, keepdim, dtype)
 
 
@@ -228,7 +228,7 @@ mean.cpu(by_layout(of_copies(_prepared_mean), mean.op.body, count=3))
 )
 def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim`, counting nan as zero; of real numbers."""
-    _need_real("nansum", input)
+    _need_real(input)
     axes = wrap_dims(dim, input.ndim)
     code = _sum_dtype(input, dtype)
     target = input.dtype if code is None else BY_CODE[code]
@@ -668,7 +668,7 @@ def _norm2_gradient(grad, input, out, dim, keepdim):
 def _prepared_norm(input, dim=None, keepdim=False):
     if input.dtype.kind not in "biuc":
         axes = wrap_dims(dim, input.ndim)
-        found = totals.totalled("norm", input, axes, keepdim, input.dtype)
+        found = totals.totalled("root", input, axes, keepdim, input.dtype)
         if found is not None:
             return found
     return folds.folded(folds.NORM, input, wrap_dims(dim, input.ndim), keepdim)

@@ -104,7 +104,9 @@ def repeat_interleave(input: Tensor, repeats=None, dim=None, *, output_size=None
     from rushlight.ops.creation.tensors import arange, beside
 
     if repeats is None:
-        return _positions_repeated(input, dim, output_size)
+        _check_positions(input, dim)
+        repeats, dim = input, 0
+        input = arange(repeats.shape[0], dtype=repeats._dtype, device=repeats._device)
     if dim is None:
         input, dim = input.flatten(), 0
     if type(repeats) is int and repeats > 1:
@@ -126,10 +128,8 @@ def repeat_interleave(input: Tensor, repeats=None, dim=None, *, output_size=None
     return input.index_select(dim, index)
 
 
-def _positions_repeated(repeats, dim, output_size):
-    """Each position of a vector as often as its element says."""
-    from rushlight.ops.creation.tensors import arange
-
+def _check_positions(repeats, dim):
+    """Repeats without an input are a vector of whole numbers."""
     if dim is not None:
         raise TypeError("repeat_interleave() missing required argument: 'repeats' (pos 2)")
     if repeats.dim() != 1:
@@ -140,5 +140,3 @@ def _positions_repeated(repeats, dim, output_size):
         raise NotImplementedError(
             f"repeat_interleave: not implemented for repeats of {repeats._dtype}; use int64"
         )
-    positions = arange(repeats.shape[0], dtype=repeats._dtype, device=repeats._device)
-    return repeat_interleave(positions, repeats, 0, output_size=output_size)
