@@ -62,6 +62,7 @@ class Node:
     """
 
     attrs_for_lowering: dict  # set by passes.param_fetch alone
+    tag: str  # the part that a node goes to, set by those who divide a graph
 
     def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
         if op not in LEGAL_OPS:

@@ -55,12 +55,20 @@ class FxGraphDrawer:
                 continue
             lines.append(
                 f'"{node.name}" [shape={self.shape}, style="filled,rounded", '
-                f'fillcolor={_COLORS[node.op]}, label="{self._label(name, node)}"];'
+                f'fillcolor={self._color(node)}, label="{self._label(name, node)}"];'
             )
         for node in self._modules[name].graph.nodes:
             lines += [f'"{n.name}" -> "{node.name}";' for n in node.all_input_nodes
                       if n not in skipped]  # fmt: skip
         return "\n".join([*lines, "}"]) + "\n"
+
+    def get_all_dot_texts(self) -> dict[str, str]:
+        """The texts of all drawings by name."""
+        own = len(self._name) + 1
+        return {
+            name: self.get_dot_text(name[own:] if name != self._name else None)
+            for name in self._modules
+        }
 
     def get_dot_graph(self, submod_name: str | None = None):
         """The drawing as an object of pydot; NotImplementedError without pydot."""
@@ -76,11 +84,10 @@ class FxGraphDrawer:
 
     def get_all_dot_graphs(self) -> dict:
         """All drawings by name."""
-        own = len(self._name) + 1
-        return {
-            name: self.get_dot_graph(name[own:] if name != self._name else None)
-            for name in self._modules
-        }
+        return {name: _pydot_of(text) for name, text in self.get_all_dot_texts().items()}
+
+    def _color(self, node):
+        return _COLORS[node.op]
 
     def _label(self, owner, node):
         parts = [f"name=%{node.name}", f"op_code={node.op}"]

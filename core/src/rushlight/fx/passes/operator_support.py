@@ -19,8 +19,9 @@ class OperatorSupportBase(abc.ABC):
 
 class OperatorSupport(OperatorSupportBase):
     """Supports calls by a table: from :func:`get_node_target` names to the dtypes of their inputs,
-    None for any, or ``(dtypes of the inputs in order, dtypes of named ones)``. Needs the
-    ``tensor_meta`` that :class:`ShapeProp` writes."""
+    None for any, or ``(dtypes of the inputs in order, dtypes of named ones)``, with None for an
+    input of any dtype. Needs the ``tensor_meta`` that :class:`ShapeProp` writes; an input that is
+    no tensor has its type for a dtype."""
 
     def __init__(self, support_dict: dict | None = None):
         self._support_dict = support_dict or {}
@@ -36,10 +37,9 @@ class OperatorSupport(OperatorSupportBase):
         if wanted is None:
             return True
         in_order, by_name = wanted
-        for i, dtypes in enumerate(in_order):
-            if i < len(node.args) and isinstance(node.args[i], Node):
-                if _dtype(node.args[i]) not in dtypes:
-                    return False
+        for given, dtypes in zip(node.args, in_order, strict=False):
+            if dtypes is not None and isinstance(given, Node) and _dtype(given) not in dtypes:
+                return False
         named = ((name, node.kwargs.get(name)) for name in by_name)
         return all(_dtype(v) in by_name[name] for name, v in named if isinstance(v, Node))
 
@@ -84,4 +84,4 @@ class OpSupports:
 
 def _dtype(node):
     meta = node.meta.get("tensor_meta")
-    return meta.dtype if isinstance(meta, TensorMetadata) else None
+    return meta.dtype if isinstance(meta, TensorMetadata) else node.meta.get("type")
