@@ -34,7 +34,6 @@ ADVICE = {
     "fx": "use fx.symbolic_trace, fx.Interpreter and the passes that are there",
     "fx.experimental.proxy_tensor": "use make_fx, or fx.symbolic_trace",
     "fx.experimental.symbolic_shapes": "sizes are Python's numbers here",
-    "fx.passes.fake_tensor_prop": "use fx.passes.shape_prop on tensors with device='meta'",
     "compiler.load_compiled_function": "use export.save and export.load, whose module() "
     "computes the same, and compiler.load_cache_artifacts for its kernels",
     "export": "use export.export, whose program runs by ExportedProgram.module()",
@@ -119,7 +118,6 @@ ADVICE = {
 ABSENT = frozenset(
     "ao "
     "fx.passes.backends "
-    "fx.passes.fake_tensor_prop fx.passes.splitter_base "
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
     "quantization utils.bottleneck utils.cpp_extension "
     "utils.mobile_optimizer _export _functorch "
