@@ -361,6 +361,10 @@ def cond(
         if recorder is not None:
             return _control_flow().record_cond(recorder, pred, true_fn, false_fn, operands)
         _refuse_gradients("cond", values)
+    elif not isinstance(pred, Tensor):
+        recorder = _choosing_recorder(pred, tree_flatten(tuple(operands))[0])
+        if recorder is not None:
+            return _control_flow().record_cond(recorder, pred, true_fn, false_fn, operands)
     if getattr(pred, "_level", None) is None or readable(pred):
         return (true_fn if bool(pred) else false_fn)(*operands)
     (ours, spec), (theirs, other) = (
@@ -372,6 +376,16 @@ def cond(
             f"cond: true_fn and false_fn must give results of one structure; got {spec} and {other}"
         )
     return tree_unflatten([where(pred, a, b) for a, b in zip(ours, theirs, strict=True)], spec)
+
+
+def _choosing_recorder(pred, operands):
+    """What writes down a choice by a comparison of sizes; None for a choice that is made now."""
+    level = innermost_capture()
+    tracking = None if level is None else level.recorder.tracking
+    if tracking is None or any(v._level.kind != "capture" for v in _captured(operands)):
+        return None
+    tracking.ask()  # the captures are made again with comparisons instead of bools
+    return level.recorder if hasattr(pred, "made_by") else None
 
 
 def while_loop(

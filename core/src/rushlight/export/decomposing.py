@@ -20,6 +20,7 @@ from rushlight.export.verifier import schema_of
 from rushlight.fx.experimental.decompositions import implicit
 from rushlight.fx.experimental.inner_graphs import HigherOrder, holding
 from rushlight.fx.experimental.recorder import Recorder
+from rushlight.fx.experimental.tracked_sizes import TrackedSize, Tracking
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.interpreter import Interpreter
 from rushlight.library.operators import Operator, lookup
@@ -40,6 +41,8 @@ def decomposed(program, table=None, shapes=None, draws=None):
     number those of `shapes`; `draws` gives numbers for what depends on values."""
     table = implicit() if table is None else dict(table)
     recorder = Recorder(True, table, _no_constant, draws=draws)
+    if shapes and recorder.tracking is None:  # one of several sizes: choices by them stay choices
+        recorder.tracking = Tracking(True, on=True)
     with recorder.level, no_grad(), FunctionalLevel() as level:
         sizes, inputs = shapes or {}, enumerate(_placeholders(program))
         given = [_input(recorder, level, node, sizes.get(place)) for place, node in inputs]
@@ -108,10 +111,16 @@ class _Run(Interpreter):
             return self._operator(target, args, kwargs)
         aten = lookup("aten")
         if target is aten.sym_size.int:
-            return _below(args[0], self.level).shape[args[1]]
+            return self._size(_below(args[0], self.level).shape[args[1]])
         if target is aten.item.default:
             return _below(args[0], self.level).item()
         return super().call_function(target, args, kwargs)
+
+    def _size(self, size):
+        """A size, which knows its way to a choice by sizes where captures ask for that."""
+        tracking = self.recorder.tracking
+        tracked = tracking is not None and tracking.on and type(size) is int
+        return TrackedSize(size) if tracked else size
 
     def _operator(self, target, args, kwargs):
         """A call of an operator of a namespace, whose results share no memory with others."""

@@ -6,6 +6,7 @@ import inspect
 import operator
 
 import rushlight
+from rushlight.export.dynamic.expressions import COMPARISONS
 from rushlight.export.graph_signature import InputKind, OutputKind
 from rushlight.fx.experimental.inner_graphs import HigherOrder
 from rushlight.fx.graph_module import GraphModule
@@ -13,7 +14,7 @@ from rushlight.fx.node import Node, map_aggregate
 from rushlight.onnx._assembling import described, initializer, needed, read_by
 from rushlight.onnx._branches import translated as with_graphs
 from rushlight.onnx._builder import Builder, Complex, Value, is_complex
-from rushlight.onnx._numbers import computed, is_check, is_float, read, reads_number
+from rushlight.onnx._numbers import compared, computed, is_check, is_float, read, reads_number
 from rushlight.onnx._opening import opened
 from rushlight.onnx._registry import called, translation
 from rushlight.onnx.errors import UnsupportedOperatorError
@@ -107,6 +108,10 @@ class Exporter:
             self.values[node] = self._with_graphs(node)
         elif is_check(node):
             return
+        elif node.target in COMPARISONS:
+            self.builder.origin = node.name
+            values = [self.value(a) for a in node.args]
+            self.values[node] = compared(self.builder, node, values)
         elif reads_number(node) or is_float(node):
             self.values[node] = self._number(node)
         elif node.target in _SIZES:
@@ -126,7 +131,8 @@ class Exporter:
 
     def _size(self, node):
         values = [self.value(a) for a in node.args]
-        if not any(isinstance(v, Value) for v in values):
+        # what a choice compares is computed by the model, where it differs from size to size
+        if not any(isinstance(v, Value) for v in values) and not node.meta.get("of_sizes"):
             return node.target(*values)
         values = [self.builder.constant(v, rushlight.int64) for v in values]
         if node.target is operator.floordiv:  # Div rounds towards zero, and Mod as Python does

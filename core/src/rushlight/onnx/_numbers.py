@@ -18,7 +18,31 @@ _UNARY = {operator.neg: "Neg", rushlight.sym_sqrt: "Sqrt"}
 
 def is_check(node) -> bool:
     """Whether a node says something of numbers, which is not checked in ONNX."""
-    return node.target in COMPARISONS or node.target is lookup("aten")._assert_scalar.default
+    check = lookup("aten")._assert_scalar.default
+    if node.target in COMPARISONS:
+        return all(user.target is check for user in node.users)
+    return node.target is check
+
+
+_COMPARING = {
+    operator.gt: "Greater", operator.lt: "Less", operator.eq: "Equal", operator.ne: "Equal",
+    operator.ge: "GreaterOrEqual", operator.le: "LessOrEqual",
+}  # fmt: skip
+
+
+def compared(builder, node, values):
+    """A comparison of numbers that a choice reads: an operator also where both are known at these
+    sizes, since they differ at others."""
+    floats = any(isinstance(v, float) or getattr(v, "dtype", None) is rushlight.float64
+                 for v in values)  # fmt: skip
+    dtype = rushlight.float64 if floats else rushlight.int64
+    operands = [
+        builder.cast(v, dtype) if isinstance(v, Value) else builder.constant(v, dtype)
+        for v in values
+    ]
+    found = builder.op(_COMPARING[node.target], *operands)
+    found = builder.op("Not", found) if node.target is operator.ne else found
+    return Value(found.name, rushlight.bool, ())
 
 
 def is_float(node) -> bool:

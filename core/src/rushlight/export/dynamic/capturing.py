@@ -17,6 +17,7 @@ from rushlight.fx.experimental.symbolic_shapes import (
     ConstraintViolationError,
     GuardOnDataDependentSymNode,
 )
+from rushlight.fx.experimental.tracked_sizes import Tracking
 from rushlight.tensor.tensor import Tensor
 
 MOST_SAMPLES = 24
@@ -34,14 +35,22 @@ class Captures:
         self.rows = (sampling.wide, sampling.near, *more)
         self.values, self._draws = Values(declaration.free), {}
         self.lengths: frozenset[int] = frozenset()
+        self.tracking = Tracking(bool(declaration.free))
 
     def at(self, sizes, sample, turn=0):
         """The capture at a sample; where the program reads numbers, with others in each turn."""
         key = turn, *sorted((place, e.value(sample)) for place, e in sizes.items())
         if key not in self.known:
-            found, draws = self.values.captured(lambda draws: self.trace(sizes, sample, draws))
+            found, draws = self.values.captured(lambda draws: self._traced(sizes, sample, draws))
+            if self.tracking.begins():
+                traced = lambda draws: self._traced(sizes, sample, draws)  # noqa: E731
+                found, draws = self.values.captured(traced)
             self.known[key], self._draws[id(found)] = found, draws
         return self.known[key]
+
+    def _traced(self, sizes, sample, draws):
+        draws.tracking = self.tracking
+        return self.trace(sizes, sample, draws)
 
     def draws(self, capture):
         """The numbers that the program reads in a capture."""

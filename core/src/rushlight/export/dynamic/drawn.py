@@ -132,6 +132,11 @@ class Condition:
         """Whether it holds in this capture."""
         return bool(self.kind(int(self.left), int(self.right)))
 
+    @property
+    def made_by(self) -> tuple:
+        """The comparison and its operands, for the node that it becomes."""
+        return self.kind, self.left, self.right
+
     def known(self) -> bool | None:
         """Whether it holds always, by what the program has said; None where that is not said."""
         return self.draws.decided(self)
@@ -178,6 +183,7 @@ class Draws:
         self.floats: dict[str, float] = {}
         self.facts: dict = {}  # conditions of floats by kind and sides
         self.recorder: Any = None  # of the capture
+        self.tracking: Any = None  # of sizes, the same for all captures
 
     @property
     def numbers(self) -> dict:

@@ -16,6 +16,7 @@ from rushlight.export.dynamic.fitting import DifferentProgramsError, Quantities
 from rushlight.export.dynamic.size_nodes import SizeNodes
 from rushlight.fx.experimental.inner_graphs import HigherOrder, with_input
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from rushlight.fx.experimental.tracked_sizes import described
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.tensor.tensor import Tensor
 
@@ -101,6 +102,8 @@ class _Nodes:
                 node.kwargs = writer.written(kwargs, node)
             if self.inner[i]:
                 _write_inner(node, self.inner[i], writer)
+            if node.meta.get("of_sizes"):
+                described(node)
 
     def write_inner(self, sample):
         """The same of a graph that a node is called with: sizes are those of its inputs."""
@@ -134,6 +137,8 @@ def _write_inner(node, inner, writer):
     first = inner[0]
     known = {name for e in _told(first.graph, first.sizes).values() for name in e.symbols()}
     for name in sorted(set().union(*(each.symbols() for each in inner)) - known):
+        if name in known:
+            continue  # a tensor that has another size tells this one, too
         tensor = writer.with_size(name, node)
         if tensor is None:
             lines = (node.stack_trace or "").strip().splitlines()
@@ -146,6 +151,8 @@ def _write_inner(node, inner, writer):
             each.changed.insert(at, None)
             each.sizes.insert(at, tensor.meta["sizes"])
             each.inner.insert(at, [])
+        told = _told(first.graph, first.sizes).values()
+        known.update(symbol for e in told for symbol in e.symbols())
     for each in inner:
         each.write_inner(writer.sample)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.export.serialization import calls
+from rushlight.export.serialization import calls, sizes
 from rushlight.export.serialization.values import FormatError, identifier
 from rushlight.fx.experimental import control_flow
 from rushlight.fx.experimental.inner_graphs import HigherOrder
@@ -12,7 +12,7 @@ from rushlight.fx.node import Node
 DEEPEST = 32  # graphs inside of graphs
 # Of the arguments the kinds: a graph, a list of tensors, one value.
 _FORMS = {
-    control_flow.cond: (Node, GraphModule, GraphModule, tuple),
+    control_flow.cond: (Node | bool, GraphModule, GraphModule, tuple),
     control_flow.while_loop: (GraphModule, GraphModule, tuple, tuple),
     control_flow.scan: (GraphModule, tuple, tuple, tuple),
     control_flow.map_impl: (GraphModule, tuple, tuple),
@@ -42,8 +42,12 @@ def call(node, model, written, results) -> dict:
 
 
 def _argument(value, modules, model, written):
+    if isinstance(value, bool):
+        return {"as_bool": value}
     if not isinstance(value, Node):
         return {"as_tensors": [{"name": item.name} for item in value]}
+    if sizes.is_number(value):
+        return sizes.argument(value)
     if value.op != "get_attr":
         return {"as_tensor": {"name": value.name}}
     graph = next(modules).graph
@@ -73,12 +77,17 @@ def arguments(op, found, graph, modules, read, read_module) -> tuple:
     )
 
 
+def _name(form):
+    return "Node or bool" if form == Node | bool else form.__name__
+
+
 def _check(op, given):
     """Raise FormatError unless the arguments are those of an operator."""
     forms = _FORMS[op]
     if len(given) != len(forms) or not all(map(isinstance, given, forms)):
         kinds = [type(value).__name__ for value in given]
-        raise FormatError(f"{op}: arguments are {kinds}, expected {[f.__name__ for f in forms]}")
+        wanted = [*map(_name, forms)]
+        raise FormatError(f"{op}: arguments are {kinds}, expected {wanted}")
     tensors = [value for value in given if isinstance(value, tuple)]
     count = sum(map(len, tensors))
     for module in (value for value in given if isinstance(value, GraphModule)):

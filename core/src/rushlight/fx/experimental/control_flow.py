@@ -12,6 +12,7 @@ from rushlight.fx.experimental.inner_graphs import (
     with_same_inputs,
 )
 from rushlight.fx.experimental.slice_loops import map_impl, scan
+from rushlight.fx.experimental.tracked_sizes import written
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 
@@ -20,6 +21,9 @@ __all__ = ["cond", "map_impl", "scan", "while_loop"]  # the names of rushlight.o
 
 def record_cond(recorder, pred, true_fn, false_fn, operands):
     """:func:`rushlight.cond` in a captured program."""
+    if isinstance(pred, bool) and recorder.tracking is not None:
+        recorder.tracking.ask()
+    pred = written(recorder, pred)  # a comparison of sizes as a node
     flat, spec = pytree.tree_flatten(tuple(operands))
     tensors = {key_of(value): value for value in flat if isinstance(value, Tensor)}
 

@@ -74,6 +74,7 @@ def _behind_inputs(graph):
 def _placeholder(graph, tensor):
     with _behind_inputs(graph):
         made = graph.create_node("placeholder", tensor.name, (), {})
+    made.target = made.name  # which is another one where an input has that name
     made.meta |= {key: tensor.meta[key] for key in _DESCRIBED if key in tensor.meta}
     return made
 
@@ -102,7 +103,7 @@ def traced(outer, name, function, operands, carried=False, differentiable=False)
     input too. Tensors that are `carried` through a loop are others inside than those outside; a
     function that is to be `differentiable` reads none that ask for gradients."""
     part = Recorder(True, outer.decompositions)
-    part.scope = outer.scope
+    part.scope, part.tracking = outer.scope, outer.tracking
     reader = part.constant = _Reader(part, name, differentiable)
     with part.level:
         pairs = [part.placeholder(f"arg{i}_1", t) for i, t in enumerate(operands)]

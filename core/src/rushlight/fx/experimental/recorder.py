@@ -42,6 +42,7 @@ class Recorder(ValueSizes):
         self.decompositions = decompositions or {}
         self.constant, self.stacks = constant, stacks
         self.draws = draws
+        self.tracking = getattr(draws, "tracking", None)  # of sizes, where captures are several
         if draws is not None:
             draws.recorder = self
         self.pending: list = []

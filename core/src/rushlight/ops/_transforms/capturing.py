@@ -9,6 +9,7 @@ body, so that its parts reach the level in their turn.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from rushlight import devices
@@ -81,15 +82,24 @@ class Captured(Wrapped):
     @property
     def shape(self):
         """The extent of every dimension; some may be numbers that depend on values."""
-        drawn = self.__dict__.get("_drawn_sizes")
-        found = sized(self)
-        return found if drawn is None else Size(drawn.get(d, n) for d, n in enumerate(found))
+        return self._seen(sys._getframe(1))
 
     def size(self, dim=None):
         """The shape, or the extent of one dimension."""
-        if "_drawn_sizes" not in self.__dict__:
-            return Tensor.size(self, dim)
-        return self.shape if dim is None else self.shape[wrap_dim(dim, self.dim())]
+        found = self._seen(sys._getframe(1))
+        if dim is None:
+            return found
+        plain = Tensor.size(self, dim)  # checks the number of the dimension
+        return found[wrap_dim(dim, self.dim())] if found else plain
+
+    def _seen(self, frame):
+        """The shape as the code of a frame gets it."""
+        drawn = self.__dict__.get("_drawn_sizes")
+        found = sized(self)
+        if drawn is not None:
+            found = Size(drawn.get(d, n) for d, n in enumerate(found))
+        tracking = self._level.recorder.tracking
+        return found if tracking is None else tracking.seen(found, frame)
 
     def item(self):
         """The one element: a number that the program reads when it runs."""
