@@ -108,11 +108,25 @@ class Captures:
         return None
 
     def _at_all(self, declaration, samples):
-        captures, samples = self.all(declaration.sizes, samples)
-        _check_constants(captures)
+        captures, samples = self._of_constants(declaration, samples)
         _check_calls(captures)
         draws = [self.draws(capture) for capture in captures]
         return Unified([capture.graph for capture in captures], samples, draws, self.lengths)
+
+    def _of_constants(self, declaration, samples):
+        """:meth:`all`; where the program makes tensors of numbers that differ, captures in which
+        these are computed."""
+        found = self.all(declaration.sizes, samples)
+        try:
+            _check_constants(found[0])
+        except DifferentProgramsError:
+            if self.tracking.numbers:
+                raise
+            self.tracking.numbers = True
+            self.known.clear()
+            found = self.all(declaration.sizes, samples)
+            _check_constants(found[0])
+        return found
 
     def settled(self) -> tuple[Declaration, Unified]:
         """The declaration that the program keeps to, and the program."""

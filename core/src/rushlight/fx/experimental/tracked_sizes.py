@@ -30,6 +30,7 @@ class Tracking:
     def __init__(self, possible: bool, on: bool = False):
         self.possible = possible  # whether some sizes may differ
         self.asked = self.on = on
+        self.numbers = False  # whether tensors of Python's numbers are computed, not constants
 
     def ask(self) -> None:
         """Note a choice by a bool, which may be a comparison of sizes."""

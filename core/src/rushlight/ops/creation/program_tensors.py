@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight.ops._table.aten import in_aten
 from rushlight.ops.creation import aten_forms as forms
 from rushlight.tensor.dispatch import captured, innermost_capture
@@ -50,7 +52,25 @@ def constant(tensor, data, dtype, device):
         return None
     with level.outside():
         made = tensor(data, dtype=dtype, device=device)
+    tracking = getattr(level.recorder, "tracking", None)
+    if tracking is not None and tracking.numbers and made.numel() and _of_numbers(data):
+        return _computed(data, {"dtype": made.dtype, "device": device})
     return captured(lift_fresh_copy, (made,), {})
+
+
+def _of_numbers(data):
+    """Whether data is of Python's numbers alone."""
+    if isinstance(data, list | tuple):
+        return all(map(_of_numbers, data))
+    return isinstance(data, int | float) and not isinstance(data, bool)
+
+
+def _computed(data, options):
+    """The calls that make a tensor of numbers which differ from capture to capture."""
+    functions = importlib.import_module("rushlight")
+    if isinstance(data, list | tuple):
+        return functions.stack([_computed(item, options) for item in data])
+    return functions.full((), data, **options)
 
 
 @in_aten(forms.like("full_like", "Scalar fill_value, "), call=forms.full_like)
