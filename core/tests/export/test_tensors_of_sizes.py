@@ -78,6 +78,27 @@ def test_constants_stay_constants():
     assert [t.tolist() for t in fixed.constants.values()] == [[1.0, 2.0, 3.0]]
 
 
+def test_histograms_of_any_number_of_elements():
+    class Counting(rushlight.nn.Module):
+        def forward(self, x):
+            edges = rushlight.tensor([0.0, 0.3, 0.5, 1.0])
+            return *x.histogram(4, range=(0.0, 1.0)), *x.histogram(edges, weight=x)
+
+    program = export(Counting(), (rushlight.rand(5),), dynamic_shapes=({0: Dim("n")},))
+    assert sum("histogram" in str(n.target) for n in program.graph.nodes) == 2
+    file = io.BytesIO()
+    save(program, file)
+    theirs = torch.export.load(io.BytesIO(file.getvalue())).module()
+    for count in (5, 8, 40):
+        x = rushlight.arange(float(count)) / count
+        runs = program.module()(x), load(io.BytesIO(file.getvalue())).module()(x)
+        for found in (*runs, theirs(torch.from_numpy(x.numpy()))):
+            for one, other in zip(found, Counting()(x), strict=True):
+                same(one, other)
+    with pytest.raises(RuntimeError, match="bins must be > 0"):
+        rushlight.empty(3, device="meta").histogram(0)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_onnx_computes_them(name):
     pytest.importorskip("onnx")

@@ -115,6 +115,20 @@ def test_bins(bounds):
     assert_written(lambda x: x.histc(4, *bounds), rushlight.ones(3))
 
 
+def test_bins_with_their_edges():
+    assert_written(lambda x: tuple(x.histogram(5, range=(-2.0, 3.0))), whole(6, 7))
+    for options in ({}, {"range": (0.0, 1.0), "density": True}):
+        with pytest.raises(rushlight.onnx.OnnxExporterError, match="histogram"):
+            rushlight.onnx.export(Called(lambda x: x.histogram(4, **options)), (whole(5),))  # noqa: B023
+
+
+@pytest.mark.parametrize("name", ["lu", "lu_factor", "inv", "qr", "cholesky", "svdvals", "pinv"])
+def test_factorizations_are_refused_with_a_reason(name):
+    matrix = (rushlight.eye(3) + 0.1,)
+    with pytest.raises(rushlight.onnx.OnnxExporterError, match="ONNX has no factorization"):
+        rushlight.onnx.export(Called(getattr(rushlight.linalg, name)), matrix)
+
+
 def test_bins_need_a_reduction_at_positions():
     with pytest.raises(rushlight.onnx.OnnxExporterError, match="opset_version=16"):
         rushlight.onnx.export(Called(lambda x: x.histc(4)), (whole(5),), opset_version=15)

@@ -167,6 +167,13 @@ def vad(
         ``[..., T']`` with the end of the waveform, on its device; empty where nothing triggers.
     """
     require_waveform("vad", waveform)
+    if rl.compiler.is_exporting():
+        raise NotImplementedError(
+            "vad(): whether a waveform is trimmed, and where, follows from measurements that wait "
+            "for each other, so that the length of the result depends on values: no exported "
+            "program has that. Trim before the exported model is called, or export a network that "
+            "finds speech, such as those of rushlight_audio.models"
+        )
     if waveform.dim() > 2:
         warnings.warn(
             f"vad(): expected a waveform [channels, T], got {list(waveform.shape)}; leading "

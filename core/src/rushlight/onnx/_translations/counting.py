@@ -32,6 +32,18 @@ def histc(g, self, bins=100, min=0, max=0):
     return g.cast(g.op("ScatterElements", none, place, ones, axis=0, reduction="add"), g.dtype)
 
 
+@aten("histogram.bin_ct")
+def histogram(g, self, bins=100, range=None, weight=None, density=False):
+    """Counts of equal bins, and their edges where the range is one of the program's."""
+    if weight is not None or density:
+        raise NotImplementedError("histogram() counts elements alone: no weight, no density")
+    low, high = (0, 0) if range is None else range
+    if low == high:
+        raise NotImplementedError("histogram() needs a range, for the edges that it gives")
+    edges = rushlight.linspace(low, high, bins + 1, dtype=self.dtype)
+    return histc(g, self, bins, low, high), g.constant(edges.numpy())
+
+
 def _bounds(g, x, low, high):
     """The range asked for, or that of the elements, one wider on each side where it is empty."""
     if low != high:

@@ -55,3 +55,20 @@ def lstsq(g, input, b, rcond=None, driver=None):
     inverse = g.constant(np.linalg.pinv(wide, cut))
     found = g.cast(g.op("MatMul", inverse, g.cast(columns, rushlight.float64)), b.dtype)
     return (g.squeeze(found, -1) if vector else found), None, None, None
+
+
+@aten(
+    "_lu_parts", "linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_lu_solve",
+    "_linalg_svd", "linalg_svd", "_linalg_eigh", "linalg_eigh", "linalg_eig", "linalg_eigvals",
+    "linalg_qr", "linalg_cholesky_ex", "linalg_cholesky", "cholesky", "linalg_ldl_factor_ex",
+    "linalg_inv_ex", "linalg_solve_ex", "_linalg_solve_ex", "linalg_solve_triangular", "geqrf",
+    "linalg_householder_product", "_linalg_eigvals", "_linalg_eig", "_pinv", "cholesky_solve",
+    "cholesky_inverse", "linalg_slogdet", "_linalg_slogdet",
+)  # fmt: skip
+def factored(g, *args, **kwargs):
+    """Refused: of linear algebra ONNX has products and determinants alone."""
+    raise NotImplementedError(
+        "ONNX has no factorization of matrices, and no solver: factor before the model is called "
+        "and give it the factors, or keep a matrix that is always the same as a buffer that holds "
+        "its factors"
+    )
