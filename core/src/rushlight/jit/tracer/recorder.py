@@ -26,6 +26,10 @@ _CONSTANTS = (bool, int, float, complex, str, type(None), dtypes.dtype, devices.
               memory_format)  # fmt: skip
 
 
+class OutsideWriteError(NotImplementedError):
+    """A traced tensor is written into one that is no part of the program."""
+
+
 class Recorder:
     """One function that is traced. `known` are expressions of tensors and modules by their ids."""
 
@@ -131,7 +135,7 @@ class Recorder:
             return self.inside(function, args, kwargs)
         made = self.call(function, args, kwargs)
         if self.writes and _writes_outside(function, args, self.known):
-            raise NotImplementedError(_OUTSIDE)
+            raise OutsideWriteError(_OUTSIDE)
         return self.keep(made, self.run(function, args, kwargs))
 
     def inside(self, function, args, kwargs):
@@ -155,7 +159,7 @@ class Recorder:
         """``x[index] = values`` at an advanced index."""
         target, index, values, accumulate = args
         if not isinstance(target, Traced):
-            raise NotImplementedError(_OUTSIDE)
+            raise OutsideWriteError(_OUTSIDE)
         if accumulate:
             items = [self.expr(i) for i in index]
             held = tree.Sequence("list", items, type=kinds.list_of(TENSOR), at=_AT)

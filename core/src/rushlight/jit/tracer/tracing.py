@@ -11,9 +11,10 @@ from rushlight.jit.kinds import INT, TENSOR
 from rushlight.jit.modules import ScriptModule
 from rushlight.jit.scripting import script
 from rushlight.jit.source import Source
+from rushlight.jit.tracer import written_buffers
 from rushlight.jit.tracer.checking import check
 from rushlight.jit.tracer.creations import recorded_creations
-from rushlight.jit.tracer.recorder import Recorder
+from rushlight.jit.tracer.recorder import OutsideWriteError, Recorder
 from rushlight.jit.tracer.trace_state import ACTIVE
 from rushlight.jit.tracer.traced_modules import _copied, _is_leaf, _leaves, _paths
 from rushlight.nn.module import Module
@@ -115,9 +116,9 @@ def trace_module(
         names = ["self", *_names(method, len(values))]
         known = _paths(mod, tree.Name("self", type=kind, at=_AT), kind)
         run = mod if name == "forward" else method
+        rest = f"{kind}.{name}", kind, strict
         with _leaves(mod, kind):
-            kind.methods[name] = _recorded(run, names, values, known, f"{kind}.{name}", kind,
-                                           strict)  # fmt: skip
+            kind.methods[name] = _with_buffers(mod, run, names, values, known, rest)
         if check_trace:
             again = functools.partial(_method_again, mod, name, strict)
             check(getattr(made, name), again, run, check_inputs or [values], check_tolerance)
@@ -165,8 +166,8 @@ def _function_name(func):
     return f"__torch__.{name}" if name.isidentifier() else "__torch__.function"
 
 
-def _recorded(func, names, inputs, known, name, owner, strict):
-    """A function of the calls that `func` makes."""
+def _recorded(func, names, inputs, known, name, owner, strict, buffers=()):
+    """A function of the calls that `func` makes, of those with `buffers`, too."""
     recorder = Recorder(known)
     own = names[1:] if owner is not None else names
     params = [] if owner is None else [tree.Param("self", owner)]
@@ -177,7 +178,8 @@ def _recorded(func, names, inputs, known, name, owner, strict):
         given.append(_traced(recorder, value, tree.Name(label, type=kind, at=_AT)))
     ACTIVE.append(recorder)
     try:
-        with recorder.level, recorded_creations(recorder):
+        written = written_buffers.traced(recorder, buffers)
+        with recorder.level, recorded_creations(recorder), written:
             found = func(*given)
     finally:
         ACTIVE.pop()
@@ -185,6 +187,22 @@ def _recorded(func, names, inputs, known, name, owner, strict):
     body = [*recorder.body(), tree.Return(result, at=_AT)]
     source = Source("", f"<trace of {name}>", 1, name)
     return tree.Function(name, params, result.type, body, source)
+
+
+def _with_buffers(mod, run, names, values, known, rest):
+    """:func:`_recorded` of a method of `mod`, with the buffers that it writes."""
+    buffers = written_buffers.Buffers(mod)
+    try:
+        made = _recorded(run, names, values, dict(known), *rest)
+        written = buffers.written()
+    except OutsideWriteError:
+        written = buffers.all()
+        if not written:
+            raise
+    if not written:
+        return made
+    buffers.rewind()
+    return _recorded(run, names, values, known, *rest, written)
 
 
 def _input_type(value):
