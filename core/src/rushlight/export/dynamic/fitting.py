@@ -261,7 +261,37 @@ def _differences(row, near):
         for kind, limit in ((min, max(row)), (max, min(row))):
             if all(v == kind(k, limit) for k, v in zip(other, row, strict=True)):
                 found.append((Expression(kind, (expression, number(limit))), None))
-        for divisor in DIVISORS:
-            if all(v == k % divisor for k, v in zip(other, row, strict=True)):
-                found.append((Expression(operator.mod, (expression, number(divisor))), None))
+    return found or _remainders(row, near)
+
+
+def _multiples(row, near):
+    """The multiple of a number that is next to ``known``, below or above."""
+    found = []
+    for divisor in DIVISORS:
+        if any(value % divisor for value in row):
+            continue
+        for other, expression in near:
+            for offset in (0, divisor - 1):
+                pairs = zip(other, row, strict=True)
+                if all(v == (k + offset) // divisor * divisor for k, v in pairs):
+                    found.append(times(divisor, over(add(expression, offset), divisor)))
     return found
+
+
+def _remainders(row, near):
+    """``(known + b) % d``, and what is missing to a multiple, ``(b - known) % d`` as
+    ``((d - 1) * known + b) % d``, which nowhere divides a negative number."""
+    found = []
+    for divisor in DIVISORS:
+        if min(row) < 0 or max(row) >= divisor:
+            continue
+        for other, expression in near:
+            for factor in (1, divisor - 1):
+                offset = (row[0] - factor * other[0]) % divisor
+                pairs = zip(other, row, strict=True)
+                if all(v == (factor * k + offset) % divisor for k, v in pairs):
+                    whole = add(times(factor, expression), offset)
+                    found.append(Expression(operator.mod, (whole, number(divisor))))
+    found = found or _multiples(row, near)
+    # another divisor may give the same at these sizes
+    return [(found[0], found[1] if len(found) > 1 else None)] if found else []

@@ -21,7 +21,7 @@ from rushlight.machine.arrays import dtype_of
 from rushlight.ops._calls.direct import tensor_of
 from rushlight.ops._table.domains import unit
 from rushlight.ops._table.op import composite, op
-from rushlight.ops.creation.tensors import from_numpy
+from rushlight.ops.creation.tensors import tensor
 from rushlight.ops.elementwise.comparison import where
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
@@ -321,7 +321,7 @@ def affine_grid(theta: Tensor, size, align_corners=None):
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
     wide = np.float32 if theta.element_size() == 4 else np.float64
-    base = from_numpy(_base_positions(size[2:], bool(align_corners), wide))
+    base = tensor(_base_positions(size[2:], bool(align_corners), wide))  # a step where captured
     base = base.to(theta.device, theta.dtype)
     grid = base.unsqueeze(0).expand(theta.shape[0], *base.shape).bmm(theta.transpose(1, 2))
     return grid.reshape(size[0], *size[2:], dims)
