@@ -41,8 +41,7 @@ def decomposed(program, table=None, shapes=None, draws=None):
     number those of `shapes`; `draws` gives numbers for what depends on values."""
     table = implicit() if table is None else dict(table)
     recorder = Recorder(True, table, _no_constant, draws=draws)
-    if shapes and recorder.tracking is None:  # one of several sizes: choices by them stay choices
-        recorder.tracking = Tracking(True, on=True)
+    _track(recorder, shapes)
     with recorder.level, no_grad(), FunctionalLevel() as level:
         sizes, inputs = shapes or {}, enumerate(_placeholders(program))
         given = [_input(recorder, level, node, sizes.get(place)) for place, node in inputs]
@@ -66,6 +65,12 @@ def decomposed(program, table=None, shapes=None, draws=None):
         graph_module, graph_module.graph, signature, dict(program.state_dict),
         {}, calls, program.example_inputs, dict(program.constants),
     )  # fmt: skip
+
+
+def _track(recorder, shapes):
+    """Let choices by sizes stay choices where the program is run at one of several."""
+    if shapes and recorder.tracking is None:
+        recorder.tracking = Tracking(True, on=True)
 
 
 def _holding_needed(modules):

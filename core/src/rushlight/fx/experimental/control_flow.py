@@ -21,9 +21,7 @@ __all__ = ["cond", "map_impl", "scan", "while_loop"]  # the names of rushlight.o
 
 def record_cond(recorder, pred, true_fn, false_fn, operands):
     """:func:`rushlight.cond` in a captured program."""
-    if isinstance(pred, bool) and recorder.tracking is not None:
-        recorder.tracking.ask()
-    pred = written(recorder, pred)  # a comparison of sizes as a node
+    pred = _condition(recorder, pred)
     flat, spec = pytree.tree_flatten(tuple(operands))
     tensors = {key_of(value): value for value in flat if isinstance(value, Tensor)}
 
@@ -50,6 +48,13 @@ def record_cond(recorder, pred, true_fn, false_fn, operands):
         lambda *graphs: (pred, *graphs, inputs), parts[0].results,
     )  # fmt: skip
     return pytree.tree_unflatten(found, parts[0].spec)
+
+
+def _condition(recorder, pred):
+    """What a choice reads: a comparison of sizes is a node."""
+    if isinstance(pred, bool) and recorder.tracking is not None:
+        recorder.tracking.ask()
+    return written(recorder, pred)
 
 
 def record_while_loop(recorder, cond_fn, body_fn, carried):

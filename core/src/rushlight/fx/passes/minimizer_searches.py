@@ -89,15 +89,19 @@ class _Searches:
                 self._end(report, f"Found culprit {nodes[0]}")
                 return set(nodes)
             self._end(report, "The halves are looked at one by one.")
-            middle = start_idx + (end_idx - start_idx) // 2
-            culprits = self._binary_search(all_nodes, start_idx, middle)
-            if not culprits or self.settings.find_all:
-                culprits |= self._binary_search(all_nodes, middle, end_idx)
+            culprits = self._halves(all_nodes, start_idx, end_idx)
             if not culprits:
                 self._end(report, f"Neither half of {nodes} disagrees alone.")
             return culprits
         self._end(report, "No discrepancy found.")
         return set()
+
+    def _halves(self, all_nodes, start_idx, end_idx):
+        middle = start_idx + (end_idx - start_idx) // 2
+        culprits = self._binary_search(all_nodes, start_idx, middle)
+        if not culprits or self.settings.find_all:
+            culprits |= self._binary_search(all_nodes, middle, end_idx)
+        return culprits
 
     def _accumulate_traverse(self, nodes: NodeList) -> NodeSet:
         """Add calls until the results differ; the last one is the culprit."""
