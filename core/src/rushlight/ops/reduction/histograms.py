@@ -154,10 +154,10 @@ def histogram(input: Tensor, bins=100, *, range=None, weight=None, density=False
     >>> rushlight.histogram(rushlight.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
     tensor([0., 2., 1., 0.])
     """
-    if input._device.type == "meta":
-        return _without_values(input, bins, weight)
-    _check_device("histogram", input)
     _check_values("histogram", input, weight, input.numel())
+    if input._device.type == "meta":
+        return _without_values(input, bins)
+    _check_device("histogram", input)
     values = input._array.reshape(-1)
     if isinstance(bins, Tensor):
         edges = _check_edges("histogram", input, bins)
@@ -168,9 +168,8 @@ def histogram(input: Tensor, bins=100, *, range=None, weight=None, density=False
     return results_of(histogram, make_tensor(found, input._dtype), make_tensor(edges, input._dtype))
 
 
-def _without_values(input, bins, weight):
+def _without_values(input, bins):
     """The results of a histogram of a tensor without values."""
-    _check_values("histogram", input, weight, input.numel())
     count = bins.numel() if isinstance(bins, Tensor) else bins + 1
     if count < 1 or count < 2 and not isinstance(bins, Tensor):
         raise RuntimeError(f"histogram(): bins must be > 0, but got {bins}")
