@@ -33,7 +33,11 @@ RECORDED = TESTS / "recorded"
 NETWORKS = RECORDED / "networks.npz"
 BUILDERS = RECORDED / "builders.json"
 INNER = RECORDED / "inner.json"
-PARTS = ("audio_decoder.py", "audio_pipelines.py")  # what else is recorded in the same environment
+PARTS = (
+    "audio_decoder.py",
+    "audio_draws.py",
+    "audio_pipelines.py",
+)  # what else is recorded in the same environment
 # What the builders that want an argument are given.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "emformer_rnnt_base": (4097,),

@@ -119,14 +119,18 @@ def dither(
 
 
 def _dither_noise(rows: rl.Tensor, density: str) -> rl.Tensor:
-    """Noise in steps of the last bit: a number, or one a sample for ``"TPDF"``."""
+    """Noise in steps of the last bit: a number, or one a sample for ``"TPDF"``, which has no use
+    for the random place that is drawn: the same seed leaves the generator where torchaudio does."""
+    first = _any_place(rows)
     if density == "TPDF":
         return _triangle(rows.shape[-1], rows.dtype, str(rows.device))
-    noise: Any = _any_sample(rows)
+    noise: Any = rows[first]
     if density == "RPDF":
         return noise - 0.5
     for _ in range(_GAUSSIAN_TERMS):
-        noise = noise + _any_sample(rows)
+        place = _any_place(rows)
+        # torchaudio adds up in the first sample itself: drawn again, it counts as the sum so far.
+        noise = noise + (noise if place == first else rows[place])
     return noise
 
 
@@ -137,7 +141,7 @@ def _triangle(length: int, dtype: rl.dtype, device: str) -> rl.Tensor:
         return rl.bartlett_window(length, dtype=dtype, device=device)
 
 
-def _any_sample(rows: rl.Tensor) -> rl.Tensor:
-    """A sample of a random row, the last row and the last sample left out where there are more."""
-    places = [int(rl.randint(size - 1, (1,))) if size > 1 else 0 for size in rows.shape]
-    return rows[places[0], places[1]]
+def _any_place(rows: rl.Tensor) -> tuple[int, ...]:
+    """The index of a random sample, which is neither in the last row nor the last of its row where
+    there are more."""
+    return tuple(int(rl.randint(size - 1, (1,))) if size > 1 else 0 for size in rows.shape)
