@@ -12,6 +12,8 @@ SHAPES = {
     "rows of several blocks": ((2, 8_000, 41), 300),
     "many short rows": ((90, 200, 40), 50),
     "windows as long as the sound": ((1, 60_000, 9), 60_000),
+    "an odd window that leaves a few frames": ((2, 30_000, 10), 29_997),
+    "an odd window": ((27_000, 20), 601),
     "a window of one frame": ((40_000, 14), 1),
 }
 

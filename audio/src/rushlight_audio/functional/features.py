@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import itertools
 
 import rushlight as rl
 import rushlight.nn.functional as F
@@ -11,6 +12,8 @@ from rushlight_audio.functional.pieces import PIECE, in_one_piece
 from rushlight_audio.functional.spectrogram import spectrogram
 
 __all__ = ["compute_deltas", "sliding_window_cmn", "spectral_centroid"]
+
+Windows = int | tuple[rl.Tensor, rl.Tensor]
 
 
 def spectral_centroid(
@@ -101,28 +104,86 @@ def sliding_window_cmn(
 
 
 def _normalized_in_blocks(
-    specgram: rl.Tensor, norm_vars: bool, cmn_window: int, *options: Any
+    specgram: rl.Tensor, norm_vars: bool, cmn_window: int, least: int, center: bool
 ) -> rl.Tensor:
     """Block by block of frames, rows and features, with the frames that the windows of a block
     reach. Blocks are four windows long where features are few enough: little is summed twice."""
     rows = in_rows(specgram, 2)
     count, frames, features = rows.shape
-    width = min(max(PIECE // (4 * max(cmn_window, 1)), 1), features)
-    length = min(PIECE // width, frames)
-    together = max(PIECE // (width * length), 1)
+    width = _even(features, PIECE // (4 * max(cmn_window, 1)))
+    length = min(max(PIECE // width, 1), frames)
+    together = _even(count, PIECE // (width * length))
     found = rl.empty_like(rows)
-    for first in range(0, frames, length):
-        last = min(first + length, frames)
-        start, stop = _windows(first, last, frames, cmn_window, *options)
-        inside, reached = slice(first, last), slice(int(start[0]), int(stop[-1]))
-        start, stop = start - start[0], stop - start[0]
+    low, high = _inner(frames, cmn_window, least, center)
+    if together > 1:
+        low = high = frames  # rows that a block has several of are better left whole
+    for first, last in _spans((0, low, high, frames), length):
+        start, stop = _windows(first, last, frames, cmn_window, least, center)
+        inner = low <= first < high
+        reached = slice(int(start[0]) - inner, int(stop[-1]))
+        windows = int(stop[0] - start[0]) if inner else (start - start[0], stop - start[0])
         for row in range(0, count, together):
             for column in range(0, features, width):
                 block = slice(row, row + together), slice(None), slice(column, column + width)
-                part = rows[block]
-                given = part[:, inside], part[:, reached]
-                found[block][:, inside] = _normalized(*given, start, stop, norm_vars)
+                part, result = rows[block], found[block][:, first:last]
+                _normalize(part[:, first:last], part[:, reached], windows, norm_vars, result)
     return from_rows(found, specgram.shape[:-2])
+
+
+def _inner(frames: int, size: int, least: int, center: bool) -> tuple[int, int]:
+    """The frames, from one to another, whose windows are whole and have a frame before them."""
+    first = size // 2 + 1 if center else max(size + 1, least - 1)
+    last = frames - size + size // 2 + 1 if center else frames
+    first = min(max(first, 0), frames)
+    return first, min(max(last, first), frames)
+
+
+def _spans(edges: tuple[int, ...], length: int) -> list[tuple[int, int]]:
+    """From one edge to the next in even steps of `length` at most."""
+    found = []
+    for begin, end in itertools.pairwise(edges):
+        step = _even(end - begin, length)
+        found += [(first, min(first + step, end)) for first in range(begin, end, step)]
+    return found
+
+
+def _even(count: int, most: int) -> int:
+    """The size of the parts of `count`, of at most `most` each: a small rest costs as much time."""
+    most = max(most, 1)
+    return max(-(-count // max(-(-count // most), 1)), 1)
+
+
+def _normalize(
+    specgram: rl.Tensor, reached: rl.Tensor, windows: Windows, norm_vars: bool, out: rl.Tensor
+) -> None:
+    """Write :func:`_normalized` of a block.
+
+    `windows` is the first frame of each window and the one behind its last, of the frames
+    `reached`; or a number of frames, where each window has as many and begins a frame after the one
+    before. The first one then begins at the second frame of `reached`.
+    """
+    if isinstance(windows, int):
+        sums, count = functools.partial(_moving, size=windows), rl.tensor(float(windows))
+    else:
+        sums = functools.partial(_sums, start=windows[0], stop=windows[1])
+        count = (windows[1] - windows[0]).unsqueeze(-1)
+    count, total = count.to(specgram.device), sums(reached)
+    if not norm_vars:
+        if isinstance(windows, int):
+            rl.sub(specgram, total, alpha=1 / windows, out=out)
+        else:
+            rl.sub(specgram, total.div_(count), out=out)
+        return
+    average = total.div_(count)
+    spread = sums(reached.double().square()).div_(count).addcmul_(average, average, value=-1)
+    out.copy_(average.neg_().add_(specgram).mul_(spread.rsqrt_()))
+    out.masked_fill_(count == 1, 0.0)
+
+
+def _moving(values: rl.Tensor, size: int) -> rl.Tensor:
+    """The sum in float64 over `size` frames from the second one on, the third, and so on."""
+    sums = values.cumsum(-2, dtype=rl.float64)
+    return sums[..., size:, :] - sums[..., :-size, :]
 
 
 def _normalized(
