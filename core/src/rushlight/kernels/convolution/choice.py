@@ -164,6 +164,10 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
                 n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes,
                 build_direct,
             )  # fmt: skip
+        if not flipped:
+            found = _in_spans(n, c, image, o, size, *windows, planes)
+            if found is not None:
+                return found
     parted = dilated.Forward
     if not direct and _is_parted(parted, n, c, o, size, kernel, stride, padding, dilation, groups):
         return parted(n, c, image, o, size, padding, dilation[0], lambda n, image, padding: (
@@ -194,6 +198,22 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
 
     return Forward(n, c // groups, image, o // groups, kernel, stride, padding, dilation, flipped,
                    c, o)  # fmt: skip
+
+
+def _in_spans(n, c, image, o, size, kernel, stride, padding, dilation, planes):
+    """The plan of a forward convolution span by span of its row, or None where others are
+    faster."""
+    from rushlight.kernels.convolution import spans
+
+    if max(stride) == 1 or dilation != (1, 1):
+        return None
+    length = spans.length_of_spans(n, c, image, o, size, kernel, stride, padding, planes)
+    if not length:
+        return None
+    windows = kernel, stride, padding, dilation
+    return spans.Forward(n, o, size, *windows, length, lambda image, size: (
+        _build_forward(n, c, image, o, kernel, stride, (0, 0), dilation, 1, False, planes)
+    ))  # fmt: skip
 
 
 def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, groups, planes=3):

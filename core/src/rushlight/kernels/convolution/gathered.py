@@ -181,7 +181,7 @@ def _padded_slowly(x, padding):
 _with_zeros = by_layout(_prepared_padding, _padded_slowly)
 
 
-def _padded(x, padding):
+def padded(x, padding):
     """A copy with zeros around, or x itself."""
     return _with_zeros(x, padding) if any(padding) else x
 
@@ -296,7 +296,7 @@ class Forward:
 
     def run(self, x, w, y, bias):
         """Write the convolution of x and w, plus bias (or None), into y; all dense."""
-        wide, refused = _padded(x, self.padding), np.zeros(1, np.int64)
+        wide, refused = padded(x, self.padding), np.zeros(1, np.int64)
         parts = [
             (self.plans[count], w, wide[first : first + count], y[first : first + count], bias)
             for first, count in self.groups
@@ -338,7 +338,7 @@ class WeightGradient:
 
     def run(self, x, dy, dw):
         """Write the gradient into dw; all dense."""
-        wide, refused = _padded(x, self.padding), np.zeros(1, np.int64)
+        wide, refused = padded(x, self.padding), np.zeros(1, np.int64)
         _run_all([(p, dy[part], wide[part], dw, None) for part, p in self.parts], refused)
         if refused[0]:
             self.otherwise().run(x, dy, dw)
