@@ -65,8 +65,10 @@ def test_values_that_cannot_be_split(rng):
 
 
 def test_what_stays_whole():
-    sizes = 1, 512, (1, 2401), 512, (1, 1200), (1, 2), (1, 2), (0, 0), 3
-    assert spans.length_of_spans(*sizes) == 600
-    short, planes, few = list(sizes), list(sizes), list(sizes)
-    short[4], planes[2], few[3] = (1, 1024), (2, 2401), 96
-    assert [spans.length_of_spans(*each) for each in (short, planes, few)] == [0, 0, 0]
+    long, windows = (1, 512, (1, 2401), 512, (1, 1200)), ((1, 2), (1, 2), (0, 0), (1, 1))
+    assert spans.length_of_spans(long, windows, 3) == 600
+    short, plane, few = list(long), list(long), list(long)
+    short[4], plane[2], few[3] = (1, 1024), (2, 2401), 96
+    assert [spans.length_of_spans(each, windows, 3) for each in (short, plane, few)] == [0, 0, 0]
+    dense = ((1, 2), (1, 1), (0, 0), (1, 1))
+    assert spans.length_of_spans(long, dense, 3) == 0

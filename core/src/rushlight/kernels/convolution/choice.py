@@ -155,7 +155,7 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
 
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
     if groups == 1 and not direct:
-        from rushlight.kernels.convolution import gathered
+        from rushlight.kernels.convolution import gathered, spans
 
         if gathered.suits_forward(
             n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes
@@ -164,10 +164,12 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
                 n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes,
                 build_direct,
             )  # fmt: skip
-        if not flipped:
-            found = _in_spans(n, c, image, o, size, *windows, planes)
-            if found is not None:
-                return found
+        sizes = n, c, image, o, size
+        length = 0 if flipped else spans.length_of_spans(sizes, windows, planes)
+        if length:
+            return spans.Forward(sizes, windows, length, lambda image: (
+                _build_forward(n, c, image, o, kernel, stride, (0, 0), dilation, 1, False, planes)
+            ))  # fmt: skip
     parted = dilated.Forward
     if not direct and _is_parted(parted, n, c, o, size, kernel, stride, padding, dilation, groups):
         return parted(n, c, image, o, size, padding, dilation[0], lambda n, image, padding: (
@@ -198,22 +200,6 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
 
     return Forward(n, c // groups, image, o // groups, kernel, stride, padding, dilation, flipped,
                    c, o)  # fmt: skip
-
-
-def _in_spans(n, c, image, o, size, kernel, stride, padding, dilation, planes):
-    """The plan of a forward convolution span by span of its row, or None where others are
-    faster."""
-    from rushlight.kernels.convolution import spans
-
-    if max(stride) == 1 or dilation != (1, 1):
-        return None
-    length = spans.length_of_spans(n, c, image, o, size, kernel, stride, padding, planes)
-    if not length:
-        return None
-    windows = kernel, stride, padding, dilation
-    return spans.Forward(n, o, size, *windows, length, lambda image, size: (
-        _build_forward(n, c, image, o, kernel, stride, (0, 0), dilation, 1, False, planes)
-    ))  # fmt: skip
 
 
 def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, groups, planes=3):

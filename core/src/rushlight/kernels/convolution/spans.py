@@ -16,39 +16,44 @@ __all__ = ["Forward", "length_of_spans"]
 FEWEST = 250_000  # weights: below, all fit the second cache and the direct way is as quick
 
 
-def length_of_spans(n, c, image, o, size, kernel, stride, padding, planes):
-    """Outputs of a span where this way is quicker than the others, else 0. One dim is the second of
-    two."""
+def length_of_spans(sizes, windows, planes):
+    """Outputs of a span where this way is quicker than the others, else 0.
+
+    `sizes`: images, channels, their size, channels and size of the result, one dim being the second
+    of two; `windows`: kernel, stride, padding and dilation; `planes` as of :mod:`gathered`.
+    """
+    (n, c, image, o, size), (kernel, stride, padding, dilation) = sizes, windows
     if size[0] > 1 or image[0] > 1 or padding[0] > 0 or size[1] <= gathered.STRIDED_PIXELS:
         return 0
-    if o * c * kernel[0] * kernel[1] < FEWEST:
+    if max(stride) == 1 or dilation != (1, 1) or o * c * kernel[0] * kernel[1] < FEWEST:
         return 0
     count = -(-size[1] // gathered.STRIDED_PIXELS)
     length = -(-size[1] // count)
     reach = 1, (length - 1) * stride[1] + kernel[1]
-    sizes = (n, c, reach, o, (1, length), kernel, stride, (0, 0))
-    return length if gathered.suits_forward(*sizes, False, False, planes) else 0
+    part = (n, c, reach, o, (1, length), kernel, stride, (0, 0))
+    return length if gathered.suits_forward(*part, False, False, planes) else 0
 
 
 class Forward:
-    """A forward convolution of spans of `length` outputs; ``build(image, size)``: the plan of one
-    without padding."""
+    """A forward convolution by spans of `length` outputs; sizes and windows as of
+    :func:`length_of_spans`; ``build(image)``: the plan of one without padding."""
 
-    def __init__(self, n, o, size, kernel, stride, padding, dilation, length, build):
-        self.padding, self.spans, plans = padding, [], {}
+    def __init__(self, sizes, windows, length, build):
+        (n, _, _, o, size), (kernel, stride, self.padding, _) = sizes, windows
+        self.spans, plans = [], {}
         for first in range(0, size[1], length):
             count = min(length, size[1] - first)
-            reach = (count - 1) * stride[1] + dilation[1] * (kernel[1] - 1) + 1
+            reach = (count - 1) * stride[1] + kernel[1]
             if count not in plans:
-                plans[count] = build((1, reach), (1, count))
+                plans[count] = build((1, reach))
             begin = first * stride[1]
-            windows, outputs = slice(begin, begin + reach), slice(first, first + count)
-            self.spans.append((plans[count], windows, outputs, (n, o, 1, count)))
+            inputs, outputs = slice(begin, begin + reach), slice(first, first + count)
+            self.spans.append((plans[count], inputs, outputs, (n, o, 1, count)))
 
     def run(self, x, w, y, bias):
         """Write the convolution of x and w, plus bias (or None), into y; all dense."""
         wide = gathered.padded(x, self.padding)
-        for plan, windows, outputs, shape in self.spans:
-            part, found = np.ascontiguousarray(wide[..., windows]), empty(shape, gathered.FLOAT32)
+        for plan, inputs, outputs, shape in self.spans:
+            part, found = np.ascontiguousarray(wide[..., inputs]), empty(shape, gathered.FLOAT32)
             plan.run(part, w, found, bias)
             y[..., outputs] = found
