@@ -213,6 +213,14 @@ def audio_family(session: nox.Session) -> None:
 
 
 @nox.session
+def audio_recipes(session: nox.Session) -> None:
+    """The zoo's speakers, languages and recogniser trained by Rushlight and by PyTorch, by the same
+    scripts; `-- DATA` names a folder of Debian's prompts. Hours; `--share 4` a quarter of them."""
+    install(session, folders=("core", "audio"))
+    session.run("python", "ci/audio_recipes.py", "both", *session.posargs)
+
+
+@nox.session
 def onnx_files(session: nox.Session) -> None:
     """Real ONNX models of other packages, downloaded: the numbers of ONNX Runtime."""
     install(session, "onnx", "onnxruntime", folders=("core",))
