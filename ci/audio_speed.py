@@ -1,23 +1,42 @@
-"""How long functions and transforms of rushlight_audio take beside torchaudio's, one thread each.
+"""How long functions, transforms and networks of rushlight_audio take beside torchaudio's, one
+thread each.
 
 Both run in processes of their own, in turn; what counts is the time of the processor, the least of
 several rounds. Prints a table in Markdown.
 
 Usage: python ci/audio_speed.py PYTHON [NAME ...]     PYTHON: of an environment with torchaudio
+       python ci/audio_speed.py PYTHON --targets      the calls that have a target, and a file:
+                                                      bench/results/audio_speed.md
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from alternating import least_seconds
 
+RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results" / "audio_speed.md"
+# Twice torchaudio's speed in the geometric mean of these, none of them slower.
+TARGETS = (
+    *("Spectrogram", "MelSpectrogram", "MFCC", "Resample, 44.1 to 16 kHz, 60 s", "lfilter"),
+    *("lfilter with gradients", "rnnt_loss with gradient, (4, 200, 41, 100)"),
+    *("ctc_loss with gradient, (200, 4, 30)", "forced_align, 400 labels, 3,000 frames"),
+    *("wav2vec2_base, 2 s", "wav2vec2_base, 10 s", "Conformer, 4 layers, (4, 200, 80)"),
+)
+HEADING = """# rushlight_audio beside torchaudio 2.9.1
+
+Milliseconds of the processor of one call, one thread, the least of {} rounds of both libraries in
+turn in processes of their own, on {} (`python ci/audio_speed.py PYTHON --targets`). {}
+
+"""
 ROUNDS = 2  # of both libraries in turn
 SECONDS = 0.15  # for each call and round
 
@@ -120,6 +139,34 @@ def labelling(torch: Any, audio: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
+def networks(torch: Any, audio: Any) -> dict[str, Callable[[], Any]]:
+    """A loss of networks' outputs, and the networks."""
+    outputs = torch.randn(200, 4, 30, requires_grad=True)
+    labels, lengths = torch.randint(1, 30, (4, 40)), torch.full((4,), 40)
+    frames, ctc_loss = torch.full((4,), 200), torch.nn.functional.ctc_loss
+
+    def heard() -> None:
+        ctc_loss(outputs.log_softmax(-1), labels, frames, lengths).backward()
+        outputs.grad = None
+
+    def forward(network: Any, *inputs: Any) -> Callable[[], Any]:
+        def call() -> Any:
+            with torch.no_grad():
+                return network(*inputs)
+
+        return call
+
+    base = audio.models.wav2vec2_base().eval()
+    conformer = audio.models.Conformer(80, 4, 256, 4, 31).eval()
+    features = torch.randn(4, 200, 80), torch.full((4,), 200)
+    return {
+        "ctc_loss with gradient, (200, 4, 30)": heard,
+        "wav2vec2_base, 2 s": forward(base, torch.randn(1, 32000)),
+        "wav2vec2_base, 10 s": forward(base, torch.randn(1, 160000)),
+        "Conformer, 4 layers, (4, 200, 80)": forward(conformer, *features),
+    }
+
+
 def measure(theirs: bool, names: list[str]) -> int:
     """Print the seconds of each call."""
     warnings.simplefilter("ignore")
@@ -132,9 +179,9 @@ def measure(theirs: bool, names: list[str]) -> int:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     found = {}
-    for part in (spectral, filtering, labelling):
+    for part in (spectral, filtering, labelling, networks):
         for name, call in part(torch, audio).items():
-            if not names or any(word in name for word in names):
+            if not names or name in names or any(word in name for word in set(names) - {*TARGETS}):
                 found[name] = _seconds(call)
     print(json.dumps(found))
     return 0
@@ -157,16 +204,33 @@ def _seconds(call: Callable[[], Any]) -> float:
 def main() -> int:
     if sys.argv[1] in ("ours", "theirs"):
         return measure(sys.argv[1] == "theirs", sys.argv[2:])
-    names = sys.argv[2:]
+    names = [*TARGETS] if sys.argv[2:] == ["--targets"] else sys.argv[2:]
     best = least_seconds(sys.argv[1], lambda which: [__file__, which, *names], ROUNDS)
-    print("| call | torchaudio, ms | Rushlight, ms | ratio |\n| --- | --- | --- | --- |")
+    text = table(best)
+    print(text)
+    if sys.argv[2:] == ["--targets"]:
+        busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+        note = "Other work ran on the machine meanwhile." if busy > 0.6 else ""
+        RESULTS.write_text(HEADING.format(ROUNDS, processor(), note).replace(" \n", "\n") + text)
+    return 0
+
+
+def table(best: dict[str, dict[str, float]]) -> str:
+    """Rows of all calls, and the geometric mean of ratios, in Markdown."""
+    lines = ["| call | torchaudio, ms | Rushlight, ms | ratio |", "| --- | --- | --- | --- |"]
     ratios = []
     for name, ours in best["ours"].items():
         ratios.append(best["theirs"][name] / ours)
         row = best["theirs"][name] * 1000, ours * 1000, ratios[-1]
-        print("| {} | {:.3g} | {:.3g} | {:.2g} |".format(name, *row))
-    print(f"\nGeometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}.")
-    return 0
+        lines.append("| {} | {:.3g} | {:.3g} | {:.2f} |".format(name, *row))
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    return "\n".join([*lines, "", f"Geometric mean {mean:.2f}, least {min(ratios):.2f}.", ""])
+
+
+def processor() -> str:
+    """What the processor calls itself."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next(line.split(": ", 1)[1] for line in lines if line.startswith("model name"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+"""How long searches over a lexicon take beside flashlight's (through torchaudio's `ctc_decoder`).
+
+Both run in processes of their own, in turn, one thread; what counts is the time of the processor,
+the least of several rounds. The best words of both must be the same. Writes a table:
+bench/results/audio_search.md.
+
+Usage: python ci/audio_search_speed.py PYTHON [ROUNDS]   PYTHON: where torchaudio 2.9.1 is
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import math
+import random
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from alternating import least_seconds
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "audio" / "zoo"))
+
+from ngrams import write_arpa  # noqa: E402
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz'"
+WORDS, FRAMES, SECONDS = 5000, 200, 0.5
+RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results" / "audio_search.md"
+HEADING = f"""# Lexicon search beside flashlight-text 0.0.7
+
+{FRAMES} frames of drawn scores, {WORDS:,} drawn words, one thread, the least of several rounds in
+turn (`python ci/audio_search_speed.py PYTHON`). Both find the same words.
+
+| search | flashlight, ms | Rushlight, ms | ratio |
+| --- | --- | --- | --- |
+"""
+
+
+def files(folder: Path) -> tuple[str, str]:
+    """A lexicon of drawn words, and trigrams of sentences of them."""
+    draw = random.Random(3)
+    words = sorted({"".join(draw.choices(LETTERS, k=draw.randint(2, 9))) for _ in range(WORDS)})
+    lexicon, model = folder / "lexicon.txt", folder / "words.arpa"
+    lexicon.write_text("".join(f"{word} {' '.join(word)} |\n" for word in words))
+    common = [words[int(len(words) * draw.random() ** 3)] for _ in range(30000)]
+    write_arpa(model, (common[at : at + 10] for at in range(0, len(common), 10)), 3)
+    return str(lexicon), str(model)
+
+
+def measure(theirs: bool) -> int:
+    """Print the seconds of each search, and a digest of the words found."""
+    warnings.simplefilter("ignore")
+    if theirs:
+        import torch
+        from torchaudio.models.decoder import ctc_decoder
+    else:
+        import rushlight as torch
+        from rushlight_audio.models.decoder import ctc_decoder
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    scores = (3 * torch.randn(1, FRAMES, len(LETTERS) + 2)).log_softmax(-1)
+    tokens, found = ["-", *LETTERS, "|"], {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+        lexicon, model = files(Path(folder))
+        for title, lm in (("", None), (", trigrams", model)):
+            for beams in (50, 200):
+                decoder = ctc_decoder(lexicon, tokens, lm, beam_size=beams, lm_weight=1.0)
+                digest = _digest(decoder(scores))
+                found[f"{beams} beams{title} [{digest}]"] = _seconds(decoder, scores)
+    print(json.dumps(found))
+    return 0
+
+
+def _digest(hypotheses: Any) -> str:
+    words = " ".join(hypotheses[0][0].words)
+    return hashlib.sha256(words.encode()).hexdigest()[:6]
+
+
+def _seconds(decoder: Any, scores: Any) -> float:
+    decoder(scores)
+    least, begin = math.inf, time.process_time()
+    while time.process_time() - begin < SECONDS:
+        first = time.process_time()
+        decoder(scores)
+        least = min(least, time.process_time() - first)
+    return least
+
+
+def main() -> int:
+    if sys.argv[1] in ("ours", "theirs"):
+        return measure(sys.argv[1] == "theirs")
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    best = least_seconds(sys.argv[1], lambda which: [__file__, which], rounds)
+    if best["ours"].keys() != best["theirs"].keys():
+        print(f"other words: {sorted(best['ours'])}, flashlight {sorted(best['theirs'])}")
+        return 1
+    text = HEADING
+    for name, ours in best["ours"].items():
+        theirs = best["theirs"][name]
+        row = name.split(" [")[0], theirs * 1000, ours * 1000, theirs / ours
+        text += "| {} | {:.3g} | {:.3g} | {:.2f} |\n".format(*row)
+    RESULTS.write_text(text)
+    print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
