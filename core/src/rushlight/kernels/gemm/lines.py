@@ -46,37 +46,49 @@ MOST_VECTORS = 8
 
 
 @function
+def begin_dots(g, totals, first, rows):
+    """What some outputs of each vector begin with."""
+    total, bias = array(real, totals), array(real, g[BIAS])
+    for v in range(g[COUNT]):
+        c = array(real, g[C] + v * g[C_ACROSS])
+        for r in range(rows):
+            value = c[first + r] if g[ACCUMULATE] != 0 else real(0)
+            if g[BIAS] != 0:
+                value += bias[0 if g[ONE_BIAS] != 0 else first + r]
+            total[v * ROWS + r] = value
+
+
+@function
+def add_dots(matrix, row, vector, across, count, inner, totals):
+    """totals[v * ROWS + r] += dot(row r of the matrix, vector v), of ROWS rows."""
+    size, v = real.bits // 8, i64(0)
+    while v + PAIR <= count:
+        dot_pairs(matrix, row, vector + v * across, across, inner, totals + size * ROWS * v)
+        v += PAIR
+    if v < count:
+        dot_rows(matrix, row, vector + v * across, across, inner, totals + size * ROWS * v)
+
+
+@function
 def dots(g, matrix, vector, lo, hi):
     """Outputs lo..hi-1: each is the inner product of a row of the matrix with a vector."""
     size = real.bits // 8
-    row, inner, across, sums = g[ROW], g[INNER], g[ACROSS], stack(MOST_VECTORS * ROWS)
-    total, bias = array(real, sums), array(real, g[BIAS])
+    row, inner, across, totals = g[ROW], g[INNER], g[ACROSS], stack(MOST_VECTORS * ROWS)
+    total = array(real, totals)
     for first in range(lo, hi, ROWS):
         rows = min(i64(ROWS), hi - first)
-        for v in range(g[COUNT]):
-            c = array(real, g[C] + v * g[C_ACROSS])
-            for r in range(rows):
-                value = c[first + r] if g[ACCUMULATE] != 0 else real(0)
-                if g[BIAS] != 0:
-                    value += bias[0 if g[ONE_BIAS] != 0 else first + r]
-                total[v * ROWS + r] = value
+        begin_dots(g, totals, first, rows)
         for k in range(0, inner, RUN):
             count = min(i64(RUN), inner - k)
             here, part = matrix + first * row + size * k, vector + size * k
-            v = i64(0)
             if rows == ROWS:
-                while v + PAIR <= g[COUNT]:
-                    dot_pairs(here, row, part + v * across, across, count, sums + size * ROWS * v)
-                    v += PAIR
-            while v < g[COUNT]:
-                own = sums + size * ROWS * v
-                if rows == ROWS:
-                    dot_rows(here, row, part + v * across, across, count, own)
-                else:
+                add_dots(here, row, part, across, g[COUNT], count, totals)
+            else:
+                for v in range(g[COUNT]):
+                    own = totals + size * ROWS * v
                     for r in range(rows):
                         beside = here + r * row
                         dot_row(beside, row, part + v * across, across, count, own + size * r)
-                v += 1
         for v in range(g[COUNT]):
             c = array(real, g[C] + v * g[C_ACROSS])
             for r in range(rows):

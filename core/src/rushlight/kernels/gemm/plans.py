@@ -12,6 +12,7 @@ This module imports the compiler: import it at first need.
 from __future__ import annotations
 
 from rushlight.kernels.copying import assignment
+from rushlight.kernels.gemm import lines
 from rushlight.kernels.gemm import microkernel as mk
 from rushlight.kernels.gemm.microkernel import PANEL, START_BIAS, START_C
 from rushlight.kernels.gemm.precision import planes_of_float32
@@ -269,8 +270,6 @@ class Product:
     def _line(self, words, dtype):
         """One row or one column of outputs: a vector, which is copied where it is not dense, times
         a matrix."""
-        from rushlight.kernels.gemm import lines as line_products
-
         size, is_row = dtype.itemsize, words[M] == 1
         if is_row:
             self.copy_a |= bool(words[TRANS_A]) and words[A_ROW] != size
@@ -280,15 +279,13 @@ class Product:
             self.copy_b |= not words[TRANS_B] and words[B_ROW] != size
             outputs, row, by_dots = words[M], words[A_ROW], not words[TRANS_A]
         one_bias = bool(words[BY_ROWS]) == is_row
-        return line_products.plan(outputs, words[K], row, not is_row, by_dots, words[ACCUMULATE],
+        return lines.plan(outputs, words[K], row, not is_row, by_dots, words[ACCUMULATE],
                                   one_bias, dtype, WORDS, (1, 0))  # fmt: skip
 
     @staticmethod
     def _few_rows(words, dtype):
         """A few dense rows of A times B, which is read where it is."""
-        from rushlight.kernels.gemm import lines as line_products
-
-        return line_products.plan(words[N], words[K], words[B_ROW], False, words[TRANS_B],
+        return lines.plan(words[N], words[K], words[B_ROW], False, words[TRANS_B],
                                   words[ACCUMULATE], False, dtype, WORDS,
                                   (words[M], words[A_ROW]))  # fmt: skip
 
@@ -374,8 +371,6 @@ class BatchProduct:
         grain = max(1, min(items, INLINE_WORK // 2 // (m * n * k)))
         kind = language_type(dtype)
         if are_lines:
-            from rushlight.kernels.gemm import lines
-
             row, by_dots = (b[0], b[1]) if m == 1 else (a[0], not a[1])
             by_dots |= m == n and row == size  # a column that is like a row
             words = lines.batch_words(max(m, n), k, row, m > 1, by_dots, tables, WORDS)
