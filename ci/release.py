@@ -209,7 +209,7 @@ def write_release(package: Package, version: str, found: dict[str, list[Path]]) 
     git("tag", "--annotate", f"{package.folder}-v{version}", "-m", name)
     record_commit(package, version, commit)
     git("add", str(RELEASES))
-    git("commit", "--quiet", "-m", f"Record the commit of {name}, which satellites are tested with")
+    git("commit", "--quiet", "-m", f"ci: record the commit of {name}")
 
 
 def main() -> int:
