@@ -381,7 +381,7 @@ def cond(
 def _choosing_recorder(pred, operands):
     """What writes down a choice by a comparison of sizes; None for a choice that is made now."""
     level = innermost_capture()
-    tracking = None if level is None else level.recorder.tracking
+    tracking = None if level is None else level.tracking
     if tracking is None or any(v._level.kind != "capture" for v in _captured(operands)):
         return None
     tracking.ask()  # the captures are made again with comparisons instead of bools

@@ -37,10 +37,11 @@ LOOSE = {
 passed: dict[str, set] = {}
 waiting: set[str] = set()  # ops whose forward asked the device for something and waited
 # Those that may: their results' sizes depend on data, they look at numbers that choose a method
-# (rare special functions), or no public function calls them with tensors of a device (`_nll_mean`).
+# (rare special functions), or no public function calls them with tensors of a device (`_nll_mean`
+# and those that follow).
 MAY_WAIT = frozenset(
     "_nonzero masked_select masked_scatter bincount histc _pinv linalg_matrix_exp igamma igammac "
-    "_derivative_of_digamma _zeta_pair _nll_mean".split()
+    "_derivative_of_digamma _zeta_pair _nll_mean _multi_margin _multilabel_margin _segments".split()
 )
 POLYNOMIAL = "_polynomial_"
 

@@ -104,7 +104,6 @@ NEEDED = {
     "a whole number": (lambda s, x: x * int(s), "int.. of zuf0 needs its value"),
     "a remainder": (lambda s, x: x * (s % 2), "mod.. of zuf0 needs its value"),
     "a rounded number": (lambda s, x: x * round(s * 2), r"round.. of zuf0\*2.0 needs"),
-    "a tensor": (lambda s, x: x * rushlight.tensor([s, 1.0, 1.0]), "the constant lifted_tensor_"),
     "an argument that is made another": (
         lambda s, x: nn.functional.layer_norm(x, (3,), eps=s), "an argument of aten.layer_norm",
     ),
@@ -118,9 +117,18 @@ def test_values_that_a_capture_needs_are_errors_with_the_line(name):
         exported(lambda x: function(x[0].item(), x))
 
 
-def test_whole_numbers_in_constants_are_errors():
-    with pytest.raises(GuardOnDataDependentSymNode, match="the constant lifted_tensor_0"):
-        exported(lambda x: x * rushlight.tensor(x.long().sum().item()))
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * rushlight.tensor([x[0].item(), 1.0, 1.0]),
+        lambda x: x * rushlight.tensor(x.long().sum().item()),
+    ],
+)
+def test_tensors_of_values_are_computed(function):
+    program = exported(function).module()
+    for values in ([0.5, 1.5, -2.0], [3.0, 4.5, 6.0]):
+        x = rushlight.tensor(values)
+        assert rushlight.equal(program(x), function(x))
 
 
 def test_floats_that_never_fit():

@@ -29,6 +29,8 @@ LOOPING = {
 # Read values to choose what to do, as PyTorch's do under vmap.
 # Wrapped tensors never come to these: they have no storage, and recurrent layers run step by step.
 PLAIN = {"_as_strided", "_recurrence"}
+# Nor to these: inside of transforms, the functions that call them compute by other ops.
+PLAIN |= {"_block_diag", "_multi_margin", "_multilabel_margin", "_segments"}
 # Numbers of their own for each example.
 RANDOM = {"binomial", "pca_lowrank", "poisson", "svd_lowrank"}
 # Write to their arguments, which have to be batched, as PyTorch says too.

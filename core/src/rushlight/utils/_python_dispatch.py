@@ -34,6 +34,7 @@ class _ModeLevel(Level):
     """What functions that are no ops of the table ask (factories, ``copy_``) where a mode is on."""
 
     __slots__ = ("owner",)
+    tracking = None  # of sizes
 
     def __init__(self, owner):
         super().__init__("capture", _from_level)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight.export.dynamic.asserting import Assertions, conditions_of, limits_of, ranges_of
+from rushlight.export.dynamic.computed_sizes import described
 from rushlight.export.dynamic.drawn_floats import finished
 from rushlight.export.dynamic.expressions import (
     SymFloat,
@@ -16,7 +17,6 @@ from rushlight.export.dynamic.fitting import DifferentProgramsError, Quantities
 from rushlight.export.dynamic.size_nodes import SizeNodes
 from rushlight.fx.experimental.inner_graphs import HigherOrder, with_input
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
-from rushlight.fx.experimental.tracked_sizes import described
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.tensor.tensor import Tensor
 

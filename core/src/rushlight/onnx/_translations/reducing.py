@@ -165,8 +165,8 @@ def std_mean(g, self, dim=None, unbiased=True, correction=None, keepdim=False):
 
 
 @aten("nansum")
-def nansum(g, self, dim=None, keepdim=False):
-    (x,) = g.to(g.dtype, self)
+def nansum(g, self, dim=None, keepdim=False, dtype=None):
+    (x,) = g.to(dtype or g.dtype, self)
     return g.reduce("ReduceSum", _zero_for_nan(g, x), dim, keepdim)
 
 

@@ -98,7 +98,7 @@ class Captured(Wrapped):
         found = sized(self)
         if drawn is not None:
             found = Size(drawn.get(d, n) for d, n in enumerate(found))
-        tracking = self._level.recorder.tracking
+        tracking = self._level.tracking
         return found if tracking is None else tracking.seen(found, frame)
 
     def item(self):
@@ -133,6 +133,11 @@ class CaptureLevel(Level):
     def __init__(self, recorder, fake):
         super().__init__("capture", process)
         self.recorder, self.fake = recorder, fake
+
+    @property
+    def tracking(self):
+        """How sizes are tracked that choices are made by; None where they are not."""
+        return getattr(self.recorder, "tracking", None)
 
     def __enter__(self):
         self.sampled = get_rng_state() if self.fake else None

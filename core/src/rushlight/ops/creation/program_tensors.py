@@ -52,7 +52,7 @@ def constant(tensor, data, dtype, device):
         return None
     with level.outside():
         made = tensor(data, dtype=dtype, device=device)
-    tracking = getattr(level.recorder, "tracking", None)
+    tracking = level.tracking
     if tracking is not None and tracking.numbers and made.numel() and _of_numbers(data):
         return _computed(data, {"dtype": made.dtype, "device": device})
     return captured(lift_fresh_copy, (made,), {})

@@ -321,8 +321,9 @@ def affine_grid(theta: Tensor, size, align_corners=None):
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
     wide = np.float32 if theta.element_size() == 4 else np.float64
-    base = tensor(_base_positions(size[2:], bool(align_corners), wide))  # a step where captured
-    base = base.to(theta.device, theta.dtype)
+    positions = _base_positions(size[2:], bool(align_corners), wide)
+    # a step where captured
+    base = tensor(positions, device=theta.device).to(theta.dtype)
     grid = base.unsqueeze(0).expand(theta.shape[0], *base.shape).bmm(theta.transpose(1, 2))
     return grid.reshape(size[0], *size[2:], dims)
 

@@ -220,6 +220,10 @@ mean.cpu(by_layout(of_copies(_prepared_mean), mean.op.body, count=3))
 
 
 @op(
+    schemas=(
+        "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
+        "Tensor",
+    ),
     aten_call=reduced("nansum"),
     batching="dims",
     samples=_sizes,
