@@ -203,13 +203,9 @@ class Feed:
         try:
             return next(self._iterator, _NOTHING)
         except Exception as error:
-            self._tell_interrupted(error)
+            if self._interrupt is not None and self._interrupt.requested:
+                raise Interrupted("the loader's workers were interrupted") from error
             raise
-
-    def _tell_interrupted(self, error: Exception) -> None:
-        """Raise Interrupted where a loader failed for that."""
-        if self._interrupt is not None and self._interrupt.requested:
-            raise Interrupted("the loader's workers were interrupted") from error
 
     def _take(self) -> Any:
         if self.taken >= self.length:
@@ -231,15 +227,8 @@ class Feed:
             while (batch := self._take()) is not _NOTHING:
                 yield batch
             return
-        iterator, length = self._iterator, self.length
-        while self.taken < length:
-            try:  # as `_fetch` does, one call of a step less
-                batch = next(iterator, _NOTHING)
-            except Exception as error:
-                self._tell_interrupted(error)
-                raise
-            if batch is _NOTHING:
-                return
+        # `_fetch` is asked for at each batch: profilers measure it
+        while self.taken < self.length and (batch := self._fetch()) is not _NOTHING:
             self.taken += 1
             yield batch
 
