@@ -5,8 +5,8 @@ Both run the same unchanged programs, one thread, in processes that take turns: 
 each call over the rounds. Ours runs in an environment that answers for the name `torch`
 (`rushlight torch install`), PyTorch's in one of its own, both with transformers.
 
-Usage: python bench/libraries.py OURS THEIRS [--rounds 5]    writes results/libraries.json and .md
-       OURS, THEIRS: Python of an environment with rushlight, and of one with torch
+Usage: python bench/libraries.py THEIRS [--rounds 5]    writes results/libraries.json and .md
+       python: of an environment with rushlight as torch; THEIRS: that of one with torch
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "ci"))
+from alternating import least_seconds
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = {"hidden_size": 128, "num_hidden_layers": 4, "num_attention_heads": 4}
@@ -168,18 +170,16 @@ def timed(call):
     return best
 
 
-def compared(pythons, rounds):
+def compared(theirs, rounds):
     """Name -> {"ours": s, "theirs": s}: least times over rounds in which processes take turns."""
-    best = {}
-    for _ in range(rounds):
-        for which, python in pythons.items():
-            for part in ("models", "files"):
-                command = [python, __file__, "--time", part]
-                lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-                for name, took in json.loads(lines.splitlines()[-1]).items():
-                    row = best.setdefault(name, {})
-                    row[which] = min(took, row.get(which, took))
-    return best
+    rows = {}
+    for part in ("models", "files"):
+        command = [__file__, "--time", part]
+        best = least_seconds(theirs, lambda which, command=command: command, rounds)
+        for which, found in best.items():
+            for name, took in found.items():
+                rows.setdefault(name, {})[which] = took
+    return rows
 
 
 def page_of(best):
@@ -205,11 +205,10 @@ def main():
         print(json.dumps(parts[sys.argv[2]]()))
         return
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("ours")
     parser.add_argument("theirs")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    best = compared({"ours": options.ours, "theirs": options.theirs}, options.rounds)
+    best = compared(options.theirs, options.rounds)
     (RESULTS / "libraries.json").write_text(json.dumps(best, indent=1) + "\n")
     page = page_of(best)
     (RESULTS / "libraries.md").write_text(page)

@@ -90,7 +90,7 @@ def test_the_areas_of_packages_have_one_without_words(release):
     import tomllib
 
     for areas in tomllib.loads(release.AREAS.read_text()).values():
-        assert [words for words in areas.values()].count("") == 1
+        assert list(areas.values()).count("") == 1
 
 
 def test_names_of_fragments_say_their_kind(release, tmp_path):

@@ -149,13 +149,11 @@ def plain_step(trainer: Any) -> Callable[[Any, int], dict[str, Any]]:
     tells = "on_train_batch_end" in hooks.used
     waits = trainer.strategy.root_device.type == "cuda"  # whose losses cost time to look at
 
-    def arguments(batch: Any, batch_idx: int) -> tuple[Any, ...]:
-        return signature.arguments(batch, batch_idx, 0, False)
-
     def train(batch: Any, batch_idx: int) -> dict[str, Any]:
+        arguments = (batch, batch_idx) if plain else signature.arguments(batch, batch_idx, 0, False)
         hooks.current = "training_step"
         try:
-            output = step(batch, batch_idx) if plain else step(*arguments(batch, batch_idx))
+            output = step(*arguments)
         finally:
             hooks.current = None
         loss, rest = (output, {}) if isinstance(output, rl.Tensor) else split_output(output)
@@ -166,7 +164,7 @@ def plain_step(trainer: Any) -> Callable[[Any, int], dict[str, Any]]:
             tell_skipped(trainer, batch_idx)
         else:
             if waits or not is_finite(loss):
-                watch_loss(trainer, loss, batch_idx, arguments(batch, batch_idx))
+                watch_loss(trainer, loss, batch_idx, arguments)
             loss.backward()
             if tells:
                 outputs = {"loss": loss.detach(), **rest}

@@ -269,7 +269,11 @@ def symbolic_trace(root, concrete_args: dict | None = None) -> GraphModule:
     tensor([0., 6.])
     """
     tracer = Tracer()
-    graph = tracer.trace(root, concrete_args)
+    return module_of(tracer, tracer.trace(root, concrete_args), root)
+
+
+def module_of(tracer, graph, root) -> GraphModule:
+    """The module of a graph that a tracer made of `root`, which it is named after."""
     name = type(root).__name__ if isinstance(root, nn.Module) else root.__name__
     return GraphModule(tracer.root, graph, name)
 

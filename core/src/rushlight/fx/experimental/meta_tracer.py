@@ -7,7 +7,7 @@ import warnings
 import rushlight
 from rushlight import nn
 from rushlight.func import functional_call
-from rushlight.fx._symbolic_trace import Tracer
+from rushlight.fx._symbolic_trace import Tracer, module_of
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.fx.patching import wrapped
@@ -238,8 +238,7 @@ def symbolic_trace(
     """
     tracer = MetaTracer()
     graph = tracer.trace(root, {} if meta_args is None else meta_args, concrete_args)
-    name = type(root).__name__ if isinstance(root, nn.Module) else root.__name__
-    return GraphModule(tracer.root, graph, name)
+    return module_of(tracer, graph, root)
 
 
 __all__ = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 
+from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.indexing.indices import failures
 from rushlight.kernels.launch.execution import (
     COMPILED_DTYPES,
@@ -51,10 +52,6 @@ def _plan(name, input, share, margin, **parameters):
         work = classes if name.startswith("margin") else 4 * classes
         plan = _plans.keep(key, threads.plan(code, rows, chunk(rows, work), words))
     return plan
-
-
-def _dense(array):
-    return array if array is None or array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
 def _run(name, plan, arrays, classes):
@@ -143,7 +140,7 @@ def margins(input, target, weight, p, margin, reduction):
     ``weight[y]`` (C,)."""
     plan = _plan("margin_rows", input, 0.0, float(margin), squared=int(p == 2))
     losses = np.empty(len(input), input.dtype)
-    arrays = losses, _dense(input), _dense(target), None, _dense(weight)
+    arrays = losses, by_rows(input), by_rows(target), None, by_rows(weight)
     _run("multi_margin_loss", plan, arrays, input.shape[1])
     return _reduced(losses, reduction)
 
@@ -155,7 +152,7 @@ def margins_backward(grad, input, target, weight, p, margin, reduction):
     share = _share(input, reduction)
     plan = _plan("margin_rows_backward", input, share, float(margin), **choices)
     out = np.empty(input.shape, input.dtype)
-    arrays = out, _dense(input), _dense(target), _dense(grad), _dense(weight)
+    arrays = out, by_rows(input), by_rows(target), by_rows(grad), by_rows(weight)
     _run("multi_margin_loss", plan, arrays, input.shape[1])
     return out
 
@@ -165,7 +162,7 @@ def label_margins(input, target, reduction):
     """``sum max(0, 1 - x[y] + x[j]) / C`` over labels y and the classes j that are no label."""
     plan = _plan("label_rows", input, 0.0, 1.0, squared=0)
     losses, marked = np.empty(len(input), input.dtype), np.empty(input.shape, input.dtype)
-    arrays = losses, _dense(input), _dense(target), None, None, marked
+    arrays = losses, by_rows(input), by_rows(target), None, None, marked
     _run("multilabel_margin_loss", plan, arrays, input.shape[1])
     return _reduced(losses, reduction)
 
@@ -176,6 +173,6 @@ def label_margins_backward(grad, input, target, reduction):
     share, one = _share(input, reduction), int(reduction != "none")
     plan = _plan("label_rows_backward", input, share, 1.0, one=one)
     out, marked = np.empty(input.shape, input.dtype), np.empty(input.shape, input.dtype)
-    arrays = out, _dense(input), _dense(target), _dense(grad), None, marked
+    arrays = out, by_rows(input), by_rows(target), by_rows(grad), None, marked
     _run("multilabel_margin_loss", plan, arrays, input.shape[1])
     return out

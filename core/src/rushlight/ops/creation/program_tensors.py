@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 from rushlight.ops._table.aten import in_aten
 from rushlight.ops.creation import aten_forms as forms
+from rushlight.ops.shape.joining import stack
 from rushlight.tensor.dispatch import captured, innermost_capture
 from rushlight.tensor.tensor import Tensor
 
@@ -45,8 +44,9 @@ def of_program(function, args, given):
     return None if made is NotImplemented else made
 
 
-def constant(tensor, data, dtype, device):
-    """What ``tensor(data)`` gives in a program that is captured; None where none is."""
+def constant(tensor, full, data, dtype, device):
+    """What ``tensor(data)`` gives in a program that is captured; None where none is. `tensor` and
+    `full` are the functions of these names."""
     level = innermost_capture()
     if level is None:
         return None
@@ -54,7 +54,7 @@ def constant(tensor, data, dtype, device):
         made = tensor(data, dtype=dtype, device=device)
     tracking = level.tracking
     if tracking is not None and tracking.numbers and made.numel() and _of_numbers(data):
-        return _computed(data, {"dtype": made.dtype, "device": device})
+        return _computed(full, data, {"dtype": made.dtype, "device": device})
     return captured(lift_fresh_copy, (made,), {})
 
 
@@ -65,12 +65,11 @@ def _of_numbers(data):
     return isinstance(data, int | float) and not isinstance(data, bool)
 
 
-def _computed(data, options):
+def _computed(full, data, options):
     """The calls that make a tensor of numbers which differ from capture to capture."""
-    functions = importlib.import_module("rushlight")
     if isinstance(data, list | tuple):
-        return functions.stack([_computed(item, options) for item in data])
-    return functions.full((), data, **options)
+        return stack([_computed(full, item, options) for item in data])
+    return full((), data, **options)
 
 
 @in_aten(forms.like("full_like", "Scalar fill_value, "), call=forms.full_like)

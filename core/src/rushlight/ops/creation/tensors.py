@@ -95,7 +95,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             [3, 4]])
     """
     if STATE.levels and not isinstance(data, Tensor):
-        made = constant(tensor, data, dtype, device)
+        made = constant(tensor, full, data, dtype, device)
         if made is not None:
             return made
     if dtype is not None:
