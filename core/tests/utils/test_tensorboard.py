@@ -1,16 +1,18 @@
 """Event files: their records, every kind of summary, read by TensorBoard where it is there."""
 
 import io
+import json
 import math
 import struct
 import wave
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rushlight
 from rushlight import nn
-from rushlight.utils.tensorboard import SummaryWriter, records
+from rushlight.utils.tensorboard import SummaryWriter, records, summary
 
 
 def slow_crc(data):
@@ -80,8 +82,8 @@ def values(folder):
     """(step, tag, fields of the value) of all summaries."""
     found = []
     for event in events(folder):
-        for summary in event.get(5, ()):
-            for value in fields(summary)[1]:
+        for message in event.get(5, ()):
+            for value in fields(message)[1]:
                 parts = fields(value)
                 found.append((event.get(2, [0])[0], parts[1][0].decode(), parts))
     return found
@@ -221,7 +223,7 @@ def test_texts_curves_of_precision_and_layouts(tmp_path):
     note = only(tmp_path, "note/text_summary")
     assert plugin_of(note)[0] == b"text" and fields(note[8][0])[8] == [b"**bold**"]
     curve = only(tmp_path, "pr")
-    assert plugin_of(curve) == (b"pr_curves", {1: [0], 2: [11]})
+    assert plugin_of(curve) == (b"pr_curves", {2: [11]})
     rows = np.frombuffer(fields(curve[8][0])[5][0], np.float32).reshape(6, 11)
     assert rows[:4, 0].tolist() == [3.0, 1.0, 0.0, 0.0]  # everything counts as positive
     assert rows[:4, 8].tolist() == [1.0, 1.0, 0.0, 2.0]  # those from 0.8 on
@@ -285,7 +287,12 @@ def test_meshes(tmp_path):
         with pytest.raises(ValueError, match=r"expected \(N, points, 3\)"):
             writer.add_mesh("m", rushlight.rand(4, 3))
     name, content = plugin_of(only(tmp_path, "m_VERTEX"))
-    assert name == b"mesh" and content[3] == [1] and content[6] == [1, 4, 3] and content[7] == [6]
+    assert (
+        name == b"mesh"
+        and content[3] == [1]
+        and content[6] == [bytes([1, 4, 3])]
+        and content[7] == [6]
+    )
     assert plugin_of(only(tmp_path, "m_FACE"))[1][3] == [2]
 
 
@@ -307,3 +314,56 @@ def test_tensorboard_reads_it(tmp_path):
     assert tags["images"] == ["i"] and tags["audio"] == ["a"] and tags["histograms"] == ["h"]
     assert tags["tensors"] == ["t/text_summary"] and tags["graph"]
     assert "Linear/linear" in {node.name for node in found.Graph().node}
+
+
+# PyTorch 2.13's messages (torch.utils.tensorboard.summary, tensorboard 2.20), as hexadecimal digits
+RECORDED = json.loads(Path(__file__).with_name("recorded_summaries.json").read_text())
+SETTINGS = {"lr": 0.1, "net": "cnn", "n": 3}
+CALLS = {
+    "scalar": lambda: summary.scalar("loss", 0.5),
+    "scalar of a tensor": lambda: summary.scalar("loss", rushlight.tensor([0.25]), new_style=True),
+    "exact scalar": lambda: summary.scalar("a/b", 1 / 3, new_style=True, double_precision=True),
+    "tensor": lambda: summary.tensor_proto("t", rushlight.arange(6.0).reshape(2, 3)),
+    "text": lambda: summary.text("note", "**bold**"),
+    "histogram of few bins": lambda: summary.histogram("h", np.arange(9.0) % 4, "auto", max_bins=2),
+    "raw histogram": lambda: summary.histogram_raw("h", 0.0, 1.0, 3, 1.5, 1.25, [0.5, 1.0], [1, 2]),
+    "curve": lambda: summary.pr_curve("pr", np.array([1, 0, 1]), np.array([0.9, 0.5, 0.1]), 5),
+    "layout": lambda: summary.custom_scalars(
+        {"c": {"t": ["Multiline", ["a", "b"]], "m": ["Margin", ["x", "y", "z"]]}}
+    ),
+    "settings 0": lambda: summary.hparams(SETTINGS, {"acc": 0.9})[0],
+    "settings 1": lambda: summary.hparams({"net": "cnn"}, {"acc": 0.9})[1],
+    "settings 2": lambda: summary.hparams(SETTINGS, {"acc": 0.9})[2],
+    "choices": lambda: summary.hparams(
+        {"net": "a", "n": 3.0}, {}, {"net": ["a", "b"], "n": [1.0, 3.0]}
+    )[0],
+    "mesh": lambda: summary.mesh(
+        "m", rushlight.arange(6.0).reshape(1, 2, 3), None, None, {"a": 1}, "Title", "about"
+    ),
+}  # fmt: skip
+
+
+def test_summaries_are_pytorchs_messages():
+    assert CALLS.keys() == RECORDED.keys()
+    for name, made in CALLS.items():
+        assert made().SerializeToString().hex() == RECORDED[name], name
+
+
+def test_a_logger_writes_hyper_parameters_by_itself(tmp_path):
+    """As Lightning's logger does: the three summaries through the writer's file."""
+    writer = SummaryWriter(tmp_path)
+    for made in summary.hparams({"lr": 0.5}, {"acc": 0}):
+        writer._get_file_writer().add_summary(made)
+    writer.close()
+    tags = [tag.removeprefix("_hparams_/") for _, tag, _ in values(tmp_path)]
+    assert tags == ["experiment", "session_start_info", "session_end_info"]
+    start = plugin_of(only(tmp_path, "_hparams_/session_start_info"))[1]
+    assert fields(fields(start[3][0])[1][0]) == {1: [b"lr"], 2: [records.double(2, 0.5)]}
+
+
+def test_a_picture_with_boxes_in_another_size(tmp_path):
+    pytest.importorskip("PIL")
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_image_with_boxes("boxes", np.zeros((3, 9, 12)), [[0, 0, 11, 8]], rescale=2)
+    red = decoded(tmp_path, "boxes")[:, :, 0]
+    assert red.shape == (18, 24) and red[9, 0] > 150 and red[9, 12] < 30

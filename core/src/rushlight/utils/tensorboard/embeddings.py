@@ -6,7 +6,7 @@ import math
 import os
 
 from rushlight.machine import np
-from rushlight.utils.tensorboard.summaries import _grid, array_of, pixels_of, png
+from rushlight.utils.tensorboard.pictures import array_of, in_rows, pixels_of, png
 
 
 def write_embedding(log_dir, matrix, metadata, pictures, step, tag, header) -> None:
@@ -33,7 +33,7 @@ def write_embedding(log_dir, matrix, metadata, pictures, step, tag, header) -> N
         if found.shape[2] != found.shape[3]:
             raise AssertionError("Image should be square, see tensorflow/tensorboard#670")
         columns = math.ceil(math.sqrt(len(found)))
-        pixels = _grid(np.stack([pixels_of(picture, "CHW") for picture in found]), columns)
+        pixels = in_rows(np.stack([pixels_of(picture, "CHW") for picture in found]), columns)
         with open(os.path.join(folder, "sprite.png"), "wb") as file:
             file.write(png(pixels))
         lines += ["sprite {", f'image_path: "{place}/sprite.png"',

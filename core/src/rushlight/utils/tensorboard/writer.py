@@ -7,7 +7,9 @@ import socket
 import time
 from datetime import datetime
 
-from rushlight.utils.tensorboard import summaries
+from rushlight.machine import np
+from rushlight.utils.tensorboard import summary
+from rushlight.utils.tensorboard.pictures import array_of, figure_pixels
 from rushlight.utils.tensorboard.records import FileWriter, block, integer
 
 
@@ -57,8 +59,8 @@ class SummaryWriter:
         """The folder of the event files."""
         return self.log_dir
 
-    def _add(self, summary, step, walltime):
-        self._get_file_writer().add_summary(summary, step, walltime)
+    def _add(self, made, step, walltime):
+        self._get_file_writer().add_summary(made, step, walltime)
 
     # ------------------------------------------------------------------------------------- numbers
     def add_scalar(
@@ -66,8 +68,8 @@ class SummaryWriter:
         double_precision=False,
     ):  # fmt: skip
         """A point of a curve."""
-        value = summaries.number_of(scalar_value)
-        self._add(summaries.scalar(tag, value, new_style, double_precision), global_step, walltime)
+        made = summary.scalar(tag, scalar_value, None, new_style, double_precision)
+        self._add(made, global_step, walltime)
 
     def add_scalars(self, main_tag, tag_scalar_dict, global_step=None, walltime=None):
         """Points of several curves in one chart; each curve is a run of its own."""
@@ -76,18 +78,18 @@ class SummaryWriter:
             folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{tag}"
             if folder not in self.all_writers:
                 self.all_writers[folder] = FileWriter(folder, *self._options)
-            summary = summaries.scalar(main_tag, summaries.number_of(value))
-            self.all_writers[folder].add_summary(summary, global_step, walltime)
+            made = summary.scalar(main_tag, value)
+            self.all_writers[folder].add_summary(made, global_step, walltime)
 
     def add_tensor(self, tag, tensor, global_step=None, walltime=None):
         """A tensor as it is."""
-        self._add(summaries.tensor(tag, tensor), global_step, walltime)
+        self._add(summary.tensor_proto(tag, tensor), global_step, walltime)
 
     def add_histogram(
         self, tag, values, global_step=None, bins="tensorflow", walltime=None, max_bins=None
     ):
         """How values are distributed; `bins` are exponential, or what NumPy's histogram takes."""
-        self._add(summaries.histogram(tag, values, bins, max_bins), global_step, walltime)
+        self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
 
     def add_histogram_raw(
         self, tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts, global_step=None,
@@ -96,7 +98,7 @@ class SummaryWriter:
         """A histogram of which everything is known already."""
         if len(bucket_limits) != len(bucket_counts):
             raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
-        made = summaries.histogram_raw(
+        made = summary.histogram_raw(
             tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts
         )
         self._add(made, global_step, walltime)
@@ -106,7 +108,7 @@ class SummaryWriter:
         walltime=None,
     ):  # fmt: skip
         """Precision and recall of predictions in [0, 1] for labels 0 and 1, by threshold."""
-        made = summaries.pr_curve(tag, labels, predictions, num_thresholds, weights)
+        made = summary.pr_curve(tag, labels, predictions, num_thresholds, weights)
         self._add(made, global_step, walltime)
 
     def add_pr_curve_raw(
@@ -115,7 +117,7 @@ class SummaryWriter:
         weights=None, walltime=None,
     ):  # fmt: skip
         """A precision-recall curve of which everything is known already."""
-        made = summaries.pr_curve_raw(
+        made = summary.pr_curve_raw(
             tag, true_positive_counts, false_positive_counts, true_negative_counts,
             false_negative_counts, precision, recall, num_thresholds,
         )  # fmt: skip
@@ -124,7 +126,7 @@ class SummaryWriter:
     def add_custom_scalars(self, layout):
         """How the page of custom scalars is laid out: category -> chart -> ``[kind, tags]``, where
         kind is ``"Multiline"`` or ``"Margin"``."""
-        self._add(summaries.custom_scalars(layout), None, None)
+        self._add(summary.custom_scalars(layout), None, None)
 
     def add_custom_scalars_multilinechart(self, tags, category="default", title="untitled"):
         """One chart of several curves on the page of custom scalars."""
@@ -137,56 +139,50 @@ class SummaryWriter:
     # ------------------------------------------------------------------------------------- pictures
     def add_image(self, tag, img_tensor, global_step=None, walltime=None, dataformats="CHW"):
         """A picture: bytes, or floats between 0 and 1; grey, colour, or colour with alpha."""
-        pixels = summaries.pixels_of(img_tensor, dataformats)
-        self._add(summaries.image(tag, pixels), global_step, walltime)
+        made = summary.image(tag, img_tensor, dataformats=dataformats)
+        self._add(made, global_step, walltime)
 
     def add_images(self, tag, img_tensor, global_step=None, walltime=None, dataformats="NCHW"):
         """A batch of pictures, eight in a row."""
         if isinstance(img_tensor, list | tuple):
-            img_tensor = summaries.np.stack([summaries.array_of(i) for i in img_tensor])
+            img_tensor = np.stack([array_of(i) for i in img_tensor])
         self.add_image(tag, img_tensor, global_step, walltime, dataformats)
 
     def add_image_with_boxes(
         self, tag, img_tensor, box_tensor, global_step=None, walltime=None, rescale=1,
         dataformats="CHW", labels=None,
     ):  # fmt: skip
-        """A picture with frames around ``(left, top, right, bottom)`` boxes."""
-        if rescale != 1:
-            raise NotImplementedError(
-                "add_image_with_boxes: rescale; resize the picture with nn.functional.interpolate"
-            )
+        """A picture with frames around ``(left, top, right, bottom)`` boxes, `rescale` times as
+        large."""
         labels = [labels] if isinstance(labels, str) else labels
-        pixels = summaries.pixels_of(img_tensor, dataformats)
-        self._add(
-            summaries.image(tag, summaries.with_boxes(pixels, box_tensor, labels)), global_step,
-            walltime,
-        )  # fmt: skip
+        made = summary.image_boxes(tag, img_tensor, box_tensor, rescale, dataformats, labels)
+        self._add(made, global_step, walltime)
 
     def add_figure(self, tag, figure, global_step=None, close=True, walltime=None):
         """A Matplotlib figure, or several."""
-        pixels = summaries.figure_pixels(figure, close)
+        pixels = figure_pixels(figure, close)
         self.add_image(tag, pixels, global_step, walltime, dataformats="NHWC")
 
     def add_video(self, tag, vid_tensor, global_step=None, fps=4, walltime=None):
         """Films ``(N, T, C, H, W)``, as an animated GIF."""
-        self._add(summaries.video(tag, vid_tensor, fps), global_step, walltime)
+        self._add(summary.video(tag, vid_tensor, fps), global_step, walltime)
 
     def add_mesh(
         self, tag, vertices, colors=None, faces=None, config_dict=None, global_step=None,
         walltime=None,
     ):  # fmt: skip
         """Points in space, or the triangles between them, ``(N, points, 3)`` each."""
-        made = summaries.mesh(tag, vertices, colors, faces, config_dict)
+        made = summary.mesh(tag, vertices, colors, faces, config_dict)
         self._add(made, global_step, walltime)
 
     # ---------------------------------------------------------------------------- sounds and texts
     def add_audio(self, tag, snd_tensor, global_step=None, sample_rate=44100, walltime=None):
         """A sound ``(1, L)`` of values between -1 and 1."""
-        self._add(summaries.audio(tag, snd_tensor, sample_rate), global_step, walltime)
+        self._add(summary.audio(tag, snd_tensor, sample_rate), global_step, walltime)
 
     def add_text(self, tag, text_string, global_step=None, walltime=None):
         """A text; Markdown is shown as such."""
-        self._add(summaries.text(tag, text_string), global_step, walltime)
+        self._add(summary.text(tag, text_string), global_step, walltime)
 
     # -------------------------------------------------------------------------------------- models
     def add_graph(self, model, input_to_model=None, verbose=False, use_strict_trace=True):
@@ -208,11 +204,11 @@ class SummaryWriter:
         self, hparam_dict, metric_dict, hparam_domain_discrete=None, run_name=None, global_step=None
     ):
         """A set of hyper-parameters and what came of them, as a run of its own."""
-        made = summaries.hparams(hparam_dict, metric_dict, hparam_domain_discrete)
+        made = summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete)
         folder = os.path.join(self.log_dir, run_name or str(time.time()))
         with SummaryWriter(folder) as writer:
-            for summary in made:
-                writer._add(summary, None, None)
+            for each in made:
+                writer._add(each, None, None)
             for name, value in metric_dict.items():
                 writer.add_scalar(name, value, global_step)
 
