@@ -22,6 +22,7 @@ NAMES = {
     "streams": "Event Stream",
     "ops.creation.mapped_files": "from_file",
     "amp.grad_scaler": "GradScaler",
+    "amp.unscaling": "_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_",
     "futures": "Future",
     "amp.mode": (
         "autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "

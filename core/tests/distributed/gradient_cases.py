@@ -146,3 +146,22 @@ def mesh_errors(torch, dist, rank, size):
         except (KeyError, RuntimeError) as error:
             found.append(type(error).__name__)
     return found
+
+
+@case
+def losses_are_scaled_together(torch, dist, rank, size):
+    """All ranks skip a step where one has an infinite gradient, or no gradient at all."""
+    path = torch.__name__ + ".distributed.fsdp.sharded_grad_scaler"
+    weight = torch.ones(2, requires_grad=True)
+    scaler = importlib.import_module(path).ShardedGradScaler(
+        device=weight.device.type, init_scale=4.0, growth_interval=2
+    )
+    optimizer, found = torch.optim.SGD([weight], lr=0.5), []
+    for step in range(3):
+        optimizer.zero_grad()
+        factor = float("inf") if step == 1 and rank == size - 1 else rank + 1.0
+        scaler.scale((weight * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        found.append((scaler.get_scale(), weight.detach().clone()))
+    return found

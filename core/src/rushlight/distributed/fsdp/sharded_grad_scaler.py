@@ -5,7 +5,6 @@ from __future__ import annotations
 from rushlight.amp.grad_scaler import GradScaler
 from rushlight.distributed import collectives
 from rushlight.distributed.reduce_op import ReduceOp
-from rushlight.ops.creation.tensors import full
 
 __all__ = ["ShardedGradScaler"]
 
@@ -13,8 +12,6 @@ __all__ = ["ShardedGradScaler"]
 class ShardedGradScaler(GradScaler):
     """A :class:`rushlight.amp.GradScaler` whose ranks skip a step together: where a gradient of any
     of them is infinite or NaN. All ranks of `process_group` call it alike.
-
-    Gradients on a GPU are refused: bfloat16 needs no scaling.
     """
 
     def __init__(
@@ -32,20 +29,9 @@ class ShardedGradScaler(GradScaler):
         )
         self.process_group = process_group
 
-    def unscale_(self, optimizer) -> None:
-        """Divide the gradients of an optimizer by the factor, before clipping them."""
-        if not self._enabled:
-            return
-        if self._on_device is not None:
-            raise NotImplementedError(
-                "ShardedGradScaler: gradients on a GPU; use MixedPrecision(param_dtype="
-                "rushlight.bfloat16), which needs no scaling"
-            )
-        super().unscale_(optimizer)
-        progress = self._progress(optimizer)
-        flag = full((1,), float(progress[1]))
-        collectives.all_reduce(flag, ReduceOp.MAX, self.process_group)
-        progress[1] = bool(flag.item())
-
-    def _is_bad(self, grad) -> bool:
-        return super()._is_bad(grad.to_local() if hasattr(grad, "to_local") else grad)
+    def _unscale_grads_(self, optimizer, inv_scale, found_inf, allow_fp16) -> dict:
+        marks = super()._unscale_grads_(optimizer, inv_scale, found_inf, allow_fp16)
+        marks = marks or {found_inf.device: found_inf}  # all ranks ask, without gradients too
+        for mark in marks.values():
+            collectives.all_reduce(mark, ReduceOp.MAX, self.process_group)
+        return marks

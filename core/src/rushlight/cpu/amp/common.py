@@ -1,0 +1,15 @@
+"""What is common to the former paths of mixed precision on the CPU."""
+
+from __future__ import annotations
+
+import warnings
+
+
+def warn_deprecated(name):
+    """Warn where a class of this path is made, and name what takes its place."""
+    warnings.warn(
+        f"`rushlight.cpu.amp.{name}(args...)` is deprecated. Please use "
+        f"`rushlight.amp.{name}('cpu', args...)` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,25 @@
+"""The former path of `rushlight.amp.GradScaler` on the CPU."""
+
+from __future__ import annotations
+
+from rushlight import amp
+from rushlight.amp.grad_scaler import OptState
+from rushlight.cpu.amp.common import warn_deprecated
+
+
+class GradScaler(amp.GradScaler):
+    """``rushlight.amp.GradScaler("cpu", ...)``."""
+
+    def __init__(
+        self,
+        init_scale=65536.0,
+        growth_factor=2.0,
+        backoff_factor=0.5,
+        growth_interval=2000,
+        enabled=True,
+    ):
+        warn_deprecated("GradScaler")
+        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+__all__ = ["GradScaler", "OptState"]

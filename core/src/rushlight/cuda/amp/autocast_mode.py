@@ -1,0 +1,27 @@
+"""The former path of `rushlight.autocast` on the GPU."""
+
+from __future__ import annotations
+
+import functools
+
+from rushlight import amp
+from rushlight.cuda.amp.common import warn_deprecated
+from rushlight.dtypes import float16
+
+
+class autocast(amp.autocast):  # noqa: N801 - PyTorch's name
+    """``rushlight.autocast("cuda", ...)``."""
+
+    def __init__(self, enabled=True, dtype=float16, cache_enabled=True):
+        warn_deprecated("autocast(args...)", "autocast('cuda', args...)")
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+    def _recreate_cm(self):
+        return amp.autocast(self.device, self.fast_dtype, self._enabled, self._cache_enabled)
+
+
+custom_fwd = functools.partial(amp.custom_fwd, device_type="cuda")
+custom_bwd = functools.partial(amp.custom_bwd, device_type="cuda")
+
+
+__all__ = ["autocast", "custom_bwd", "custom_fwd"]
