@@ -190,6 +190,4 @@ def test_former_paths(device):
         scaler = scalers.GradScaler(8.0, enabled=device == "cpu")
     assert seen[0].filename == __file__
     assert scaler.scale(rushlight.tensor(2.0)).item() == (16.0 if device == "cpu" else 2.0)
-    from rushlight.cuda.amp.common import amp_definitely_not_available
-
-    assert amp_definitely_not_available() is not rushlight.cuda.is_available()
+    assert rushlight.cuda.amp.amp_definitely_not_available() is not rushlight.cuda.is_available()

@@ -20,8 +20,10 @@ def _outcome(lib, function):
         found = function(lib, BOTH[lib])
     except Exception as error:
         return type(error).__name__, str(error).replace("rushlight", "torch")
-    return [(e.type.__name__, e.msg.replace("rushlight", "torch"), e.id,
-             str(e.to_error()).replace("rushlight", "torch")) for e in found]  # fmt: skip
+    return sorted(  # PyTorch's keys of several types stand in no order
+        (e.type.__name__, e.msg.replace("rushlight", "torch"), str(e.id),
+         str(e.to_error()).replace("rushlight", "torch")) for e in found
+    )  # fmt: skip
 
 
 class _Odd:

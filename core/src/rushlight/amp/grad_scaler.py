@@ -147,6 +147,7 @@ class GradScaler:
             )
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
+        # In float64, as the reciprocal of a small float32 factor may not be finite.
         inverse = scale.double().reciprocal().float()
         found = zeros((), dtype=float32, device=scale.device)
         state["found_inf_per_device"] = self._unscale_grads_(optimizer, inverse, found, False)

@@ -32,6 +32,7 @@ def make_tensor_mismatch_msg(actual, expected, matches, *, rtol, atol, identifie
     """How many elements of two tensors differ by `matches`, and where most."""
     exact = rtol == atol == 0
     kind = rushlight.promote_types(actual.dtype, expected.dtype)
+    # Differences of unsigned numbers would wrap around.
     if not (kind.is_floating_point or kind.is_complex):
         actual, expected = actual.to(rushlight.int64), expected.to(rushlight.int64)
     difference = (actual - expected).abs()

@@ -1,4 +1,4 @@
-"""Comparison of nested values: a pair of each two that stand in the same place."""
+"""Comparison of nested values: a pair of each two that have the same keys."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _are_both(actual, expected, types):
 
 
 def _positions(actual, expected, id):
-    """Places in two sequences of one length."""
+    """Indices of two sequences of one length."""
     if len(actual) != len(expected):
         text = f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
         raise ErrorMeta(AssertionError, text, id=id)

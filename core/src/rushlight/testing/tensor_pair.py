@@ -11,19 +11,34 @@ from rushlight.testing.tolerances import get_tolerances
 _UNSIGNED = (rushlight.uint16, rushlight.uint32, rushlight.uint64)  # not to be subtracted
 
 
+_SETTINGS = {
+    "equal_nan": False, "check_device": True, "check_dtype": True, "check_layout": True,
+    "check_stride": False,
+}  # fmt: skip
+
+
 class TensorLikePair(Pair):
-    """Two tensors, arrays or the like of one kind: nothing is made a tensor to fit the other."""
+    """Two tensors, arrays or the like of one kind: nothing is made a tensor to fit the other.
+
+    Further arguments are `equal_nan`, `check_device`, `check_dtype`, `check_layout` and
+    `check_stride`, as in :func:`rushlight.testing.assert_close`.
+    """
+
+    equal_nan: bool
+    check_device: bool
+    check_dtype: bool
+    check_layout: bool
+    check_stride: bool
 
     def __init__(
         self, actual, expected, *, id: tuple = (), allow_subclasses=True, rtol=None, atol=None,
-        equal_nan=False, check_device=True, check_dtype=True, check_layout=True,
-        check_stride=False, **other_parameters,
+        **others,
     ):  # fmt: skip
         pair = self._process_inputs(actual, expected, id=id, allow_subclasses=allow_subclasses)
-        super().__init__(*pair, id=id, **other_parameters)
+        settings = {name: others.pop(name, usual) for name, usual in _SETTINGS.items()}
+        super().__init__(*pair, id=id, **others)
         self.rtol, self.atol = get_tolerances(*pair, rtol=rtol, atol=atol, id=id)
-        self.equal_nan, self.check_device, self.check_dtype = equal_nan, check_device, check_dtype
-        self.check_layout, self.check_stride = check_layout, check_stride
+        vars(self).update(settings)
 
     def _process_inputs(self, actual, expected, *, id, allow_subclasses):
         related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
@@ -111,6 +126,7 @@ class TensorLikePair(Pair):
     ) -> None:
         rtol, atol = self.rtol if rtol is None else rtol, self.atol if atol is None else atol
         equal_nan = self.equal_nan if equal_nan is None else equal_nan
+        # Differences of floats in their own dtype would be rounded, and may overflow.
         kind = _computed_in(actual.dtype, exact=rtol == atol == 0)
         pair = actual.to(kind), expected.to(kind)
         close = rushlight.isclose(*pair, rtol, atol, equal_nan)
@@ -127,10 +143,7 @@ class TensorLikePair(Pair):
 
     def extra_repr(self):
         """Names of the settings."""
-        return (
-            "rtol", "atol", "equal_nan", "check_device", "check_dtype", "check_layout",
-            "check_stride",
-        )  # fmt: skip
+        return "rtol", "atol", *_SETTINGS
 
 
 def _common_dtype(first, second):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight import amp
-from rushlight.cpu.amp.common import warn_deprecated
+from rushlight.cpu.amp.deprecation import warn_deprecated
 from rushlight.dtypes import bfloat16
 
 

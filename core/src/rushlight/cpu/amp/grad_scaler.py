@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight import amp
 from rushlight.amp.grad_scaler import OptState
-from rushlight.cpu.amp.common import warn_deprecated
+from rushlight.cpu.amp.deprecation import warn_deprecated
 
 
 class GradScaler(amp.GradScaler):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 
 from rushlight import amp
-from rushlight.cuda.amp.common import warn_deprecated
+from rushlight.amp.mode import is_autocast_available
+from rushlight.cuda.amp.deprecation import warn_deprecated
 from rushlight.dtypes import float16
 
 
@@ -24,4 +25,9 @@ custom_fwd = functools.partial(amp.custom_fwd, device_type="cuda")
 custom_bwd = functools.partial(amp.custom_bwd, device_type="cuda")
 
 
-__all__ = ["autocast", "custom_bwd", "custom_fwd"]
+def amp_definitely_not_available() -> bool:
+    """Whether there is no GPU to compute on in other precisions."""
+    return not is_autocast_available("cuda")
+
+
+__all__ = ["amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]

@@ -162,10 +162,8 @@ def audio(tag, tensor, sample_rate=44100) -> Summary:
 
 
 # ------------------------------------------------------------------------------------------ curves
-def pr_curve_raw(
-    tag, tp, fp, tn, fn, precision, recall, num_thresholds=127, weights=None
-) -> Summary:
-    """A precision-recall curve of which everything is known; `weights` is not used."""
+def pr_curve_raw(tag, tp, fp, tn, fn, precision, recall, num_thresholds=127) -> Summary:
+    """A precision-recall curve of which everything is known."""
     rows = (tp, fp, tn, fn, precision, recall)
     return _curve(tag, [array_of(row).reshape(-1) for row in rows], min(num_thresholds, 127))
 

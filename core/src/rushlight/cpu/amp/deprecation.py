@@ -1,4 +1,4 @@
-"""What is common to the former paths of mixed precision on the CPU."""
+"""The warning of the former paths of mixed precision on the CPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 
 
 def warn_deprecated(name):
-    """Warn where a class of this path is made, and name what takes its place."""
+    """Warn where a class of this path is made, and name what to use instead."""
     warnings.warn(
         f"`rushlight.cpu.amp.{name}(args...)` is deprecated. Please use "
         f"`rushlight.amp.{name}('cpu', args...)` instead.",

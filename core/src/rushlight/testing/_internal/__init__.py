@@ -1,0 +1,1 @@
+"""PyTorch's path of what its own test suites, and those of libraries, are written with."""
