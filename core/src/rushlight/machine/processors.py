@@ -107,8 +107,12 @@ def model(name: str) -> Processor:
 def _host() -> Processor:
     import llvmlite.binding
 
-    name = llvmlite.binding.get_host_cpu_name()
     found = dict(llvmlite.binding.get_host_cpu_features())
+    name = llvmlite.binding.get_host_cpu_name()
+    if name in _ONE_WIDE_UNIT and found.get("amx-tile"):
+        # A virtual machine may go by the number of a desktop's processor; none of those has matrix
+        # units, whose servers have two units for vectors.
+        name = "sapphirerapids"
     units = 1 if name in _ONE_WIDE_UNIT else 2  # what LLVM does not know is likely to be a server
     ways, size = _of_cache(0, "ways_of_associativity"), _of_cache(3, "size").removesuffix("K")
     return Processor(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import rushlight
 from rushlight.tensor.tensor import Tensor
+from rushlight.testing.errors import UnsupportedInputs
 from rushlight.testing.messages import make_scalar_mismatch_msg, make_tensor_mismatch_msg
 from rushlight.testing.pairs import Pair
 from rushlight.testing.tolerances import get_tolerances
@@ -51,8 +52,8 @@ class TensorLikePair(Pair):
             return value
         try:
             return rushlight.as_tensor(value)
-        except (TypeError, ValueError, RuntimeError):
-            self._inputs_not_supported()
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise UnsupportedInputs from error
 
     def compare(self) -> None:
         """Raise an `ErrorMeta` unless the values are equal or close."""

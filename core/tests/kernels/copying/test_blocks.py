@@ -256,3 +256,14 @@ def test_units_that_multiply_and_add(monkeypatch, name, is_wide, two):
     host = cpu._host()
     monkeypatch.setattr(cpu, "processor", lambda: host)
     assert cpu.has_two_wide_units.__wrapped__() is two
+
+
+def test_a_servers_processor_under_a_desktops_name(monkeypatch):
+    """As virtual machines show it: by its matrix units it is known."""
+    import llvmlite.binding
+
+    features = {"avx512f": True, "amx-tile": True}
+    monkeypatch.setattr(llvmlite.binding, "get_host_cpu_features", lambda: features)
+    monkeypatch.setattr(llvmlite.binding, "get_host_cpu_name", lambda: "rocketlake")
+    host = cpu._host()
+    assert (host.name, host.wide_units) == ("sapphirerapids", 2)

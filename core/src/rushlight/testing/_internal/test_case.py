@@ -186,7 +186,7 @@ class TestCase(unittest.TestCase):
                 f"is_coalesced() do not match: {x.is_coalesced()} != {y.is_coalesced()}"
             )
 
-    def assertNotEqual(self, x, y, msg=None, *, atol=None, rtol=None, **kwargs) -> None:
+    def assertNotEqual(self, x, y, msg=None, *, atol=None, rtol=None, **kwargs):
         """Fail where :meth:`assertEqual` passes."""
         with self.assertRaises(AssertionError, msg=msg):
             self.assertEqual(x, y, msg, atol=atol, rtol=rtol, **kwargs)
