@@ -11,6 +11,7 @@ from rushlight.machine import threads
 
 OUTPUTS = [1, 2, 3, 5, 15, 16, 17, 33, 500, 1000, 1025, 2500]
 INNER = [1, 2, 3, 7, 9, 33, 64, 129, 512, 4097, 9000]
+SOME = 1_300_000  # elements of a matrix up to which all layouts are tried: whole blocks and rests
 
 
 def laid_out(values, layout):
@@ -51,7 +52,10 @@ def results(weight, vector, bias):
 @pytest.mark.parametrize("inner", INNER)
 def test_rows_and_columns(rng, dtype, inner, layout, step):
     bound = 1e-6 if dtype == np.float32 else 2e-15
+    largest = SOME if layout != "dense" or step != 1 else max(OUTPUTS) * max(INNER)
     for outputs in OUTPUTS:
+        if outputs * inner > largest:
+            continue
         values = rng.standard_normal((outputs, inner)).astype(dtype)
         weight = laid_out(values, layout)
         vector = np.full(inner * step, np.nan, dtype)[::step]
@@ -71,7 +75,7 @@ def test_few_rows(rng, dtype, inner, layout, rows, monkeypatch):
     monkeypatch.setattr(plans, "SMALL_WORK", 0)
     bound = 1e-6 if dtype == np.float32 else 2e-15
     matrix.forget_plans()
-    for outputs in (2, 3, 15, 17, 130, 1025):
+    for outputs in (2, 3, 15, 17, 130, 1025 if inner < 1000 else 257):
         values = rng.standard_normal((outputs, inner)).astype(dtype)
         weight = laid_out(values, layout)
         given = laid_out(rng.standard_normal((rows, inner)).astype(dtype), "inside")
