@@ -228,6 +228,12 @@ def test_precision_sets_weights_inputs_and_new_tensors(
     assert rl.get_default_dtype() is rl.float32
 
 
+def scaled_by(run, scale):
+    """Let a Trainer scale losses by another factor from its first step on."""
+    scaler = run.precision_settings.scaler
+    scaler.load_state_dict(scaler.state_dict() | {"scale": scale})
+
+
 # Gradients that overflow are what the scaler is for; NumPy warns of products and sums of them.
 overflows = pytest.mark.filterwarnings("ignore:(invalid value|overflow) encountered")
 
@@ -263,7 +269,7 @@ def test_an_overflow_skips_the_step_and_halves_the_scale(model_class, loader, tr
     module = model_class()
     run = trainer(max_epochs=1, precision="16-mixed", limit_train_batches=1)
     before = {name: value.clone() for name, value in module.state_dict().items()}
-    run.precision_settings.scaler.update(2.0**127)
+    scaled_by(run, 2.0**127)
     run.fit(module, loader(8), loader(8))
     assert all(rl.equal(value, before[name]) for name, value in module.state_dict().items())
     assert run.precision_settings.scaler.get_scale() == 2.0**126
@@ -272,7 +278,7 @@ def test_an_overflow_skips_the_step_and_halves_the_scale(model_class, loader, tr
 @overflows
 def test_the_scale_is_kept_in_checkpoints(model_class, loader, trainer, tmp_path):
     run = trainer(max_epochs=1, precision="16-mixed")
-    run.precision_settings.scaler.update(1024.0)
+    scaled_by(run, 1024.0)
     run.fit(model_class(), loader(8), loader(8))
     run.save_checkpoint(tmp_path / "x.ckpt")
     assert rl.load(tmp_path / "x.ckpt", weights_only=False)["MixedPrecision"]["scale"] == 1024.0

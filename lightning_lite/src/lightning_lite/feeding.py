@@ -10,7 +10,7 @@ used before. That costs loading them once more and is exact for every loader. A 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from lightning_lite import random_state
@@ -112,6 +112,19 @@ class Feed:
         self._before_ahead: tuple[Any, ...] | None = None
         self._start: dict[str, Any] = {}
         self._interrupt: Any = None
+        self._around: Callable[[Iterator[Any]], Iterator[Any]] | None = None
+
+    def surround(self, around: Callable[[Iterator[Any]], Iterator[Any]]) -> None:
+        """Read iterators of the loader through `around` of them: for profilers, which measure how
+        long batches take to come."""
+        self._around = around
+        if self._iterator is not None:
+            self._iterator = around(self._iterator)
+
+    def _iterate(self) -> None:
+        """Begin to read the loader."""
+        found = batches_of(self.loader)
+        self._iterator = found if self._around is None else self._around(found)
 
     def watch(self, interrupt: Any) -> None:
         """Ask `interrupt.requested` when the loader fails: Ctrl-C also ends worker processes."""
@@ -143,7 +156,7 @@ class Feed:
             self._start = saved["start"]
             try:
                 self.loader.load_state_dict(own)
-                self._iterator = batches_of(self.loader)
+                self._iterate()
             except (RuntimeError, ValueError) as error:
                 raise MisconfigurationException(
                     f"the loader cannot go on where the checkpoint's stood: {error}"
@@ -164,7 +177,7 @@ class Feed:
             )
         for generator, state in zip(mine, states, strict=True):
             generator.set_state(state)
-        self._iterator = batches_of(self.loader)
+        self._iterate()
         self.taken = 0
         for number in range(saved["taken"]):
             if self._fetch() is _NOTHING:
@@ -187,7 +200,7 @@ class Feed:
             generator.set_state(state)
 
     def _make_iterator(self) -> None:
-        self._iterator = batches_of(self.loader)
+        self._iterate()
         self.taken = 0
         self._ahead = _NOTHING
         if self.reads_ahead:
@@ -203,9 +216,13 @@ class Feed:
         try:
             return next(self._iterator, _NOTHING)
         except Exception as error:
-            if self._interrupt is not None and self._interrupt.requested:
-                raise Interrupted("the loader's workers were interrupted") from error
+            self._end_by(error)
             raise
+
+    def _end_by(self, error: Exception) -> None:
+        """Ctrl-C reaches worker processes, too: their errors are then no errors of the loader."""
+        if self._interrupt is not None and self._interrupt.requested:
+            raise Interrupted("the loader's workers were interrupted") from error
 
     def _take(self) -> Any:
         if self.taken >= self.length:
@@ -227,10 +244,16 @@ class Feed:
             while (batch := self._take()) is not _NOTHING:
                 yield batch
             return
-        # `_fetch` is asked for at each batch: profilers measure it
-        while self.taken < self.length and (batch := self._fetch()) is not _NOTHING:
-            self.taken += 1
-            yield batch
+        try:
+            while (
+                self.taken < self.length
+                and (batch := next(self._iterator, _NOTHING)) is not _NOTHING
+            ):
+                self.taken += 1
+                yield batch
+        except Exception as error:
+            self._end_by(error)
+            raise
 
     @property
     def at_end(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from lightning_lite.hooks import HookTable
@@ -46,6 +46,19 @@ def measured(profiler: Profiler, name: str, function: Callable) -> Callable:
             profiler.stop(name)
 
     return run
+
+
+class MeasuredBatches:
+    """An iterator whose steps are measured."""
+
+    def __init__(self, profiler: Profiler, batches: Iterator[Any]) -> None:
+        self._next = measured(profiler, "[Feed].train_dataloader_next", batches.__next__)
+
+    def __iter__(self) -> MeasuredBatches:
+        return self
+
+    def __next__(self) -> Any:
+        return self._next()
 
 
 class MeasuredHooks(HookTable):
@@ -92,7 +105,7 @@ class Instruments:
 
     def watch(self, feed: Any) -> None:
         """Measure how long a feed's batches take to come."""
-        feed._fetch = measured(self.profiler, "[Feed].train_dataloader_next", feed._fetch)
+        feed.surround(lambda batches: MeasuredBatches(self.profiler, batches))
 
     def remove(self) -> None:
         """Put the module's own methods back."""
