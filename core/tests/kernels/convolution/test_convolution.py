@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -240,30 +242,42 @@ def largest_tile(request, monkeypatch):
     convolution.forget_plans()
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_all_passes(rng, dtype, name, ways):
-    x, w, b, dy, args = arrays(rng, CASES[name], dtype)
-    bound = 3e-6 if dtype == np.float32 else 1e-14
+@functools.cache
+def expected(name, dtype):
+    """Inputs of a case, and the exact results of its passes with their scales."""
+    x, w, b, dy, args = given = arrays(np.random.default_rng(1234), CASES[name], dtype)
     wide = [v.astype(np.float64) for v in (x, w, b, dy)]
-    size = [np.abs(v) for v in wide]
-    forward = convolution.convolution_forward.reference
-    exact, scale = forward(wide[0], wide[1], wide[2], *args), forward(*size[:3], *args)
-    check(convolution.convolution_forward(x, w, b, *args), exact, scale, bound)
-    check(
-        convolution.convolution_forward(scattered(x), scattered(w), b, *args), exact, scale, bound
+    forward, back, weights = (
+        function.reference
+        for function in (
+            convolution.convolution_forward,
+            convolution.convolution_input_gradient,
+            convolution.convolution_weight_gradient,
+        )
     )
-    without = convolution.convolution_forward(x, w, None, *args)
-    check(without, forward(wide[0], wide[1], None, *args), scale, bound)
-    back = convolution.convolution_input_gradient.reference
-    exact, scale = (back(v[3], v[1], x.shape, *args) for v in (wide, size))
-    check(convolution.convolution_input_gradient(dy, w, x.shape, *args), exact, scale, bound)
+    passes = []
+    for x64, w64, b64, dy64 in (wide, [np.abs(v) for v in wide]):
+        passes.append((
+            forward(x64, w64, b64, *args), forward(x64, w64, None, *args),
+            back(dy64, w64, x.shape, *args), weights(dy64, x64, w.shape, *args),
+        ))  # fmt: skip
+    return given, *zip(*passes, strict=True)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_passes(dtype, name, ways):
+    (x, w, b, dy, args), biased, plain, of_input, of_weight = expected(name, dtype)
+    bound = 3e-6 if dtype == np.float32 else 1e-14
+    check(convolution.convolution_forward(x, w, b, *args), *biased, bound)
+    got = convolution.convolution_forward(scattered(x), scattered(w), b, *args)
+    check(got, *biased, bound)
+    check(convolution.convolution_forward(x, w, None, *args), plain[0], biased[1], bound)
+    check(convolution.convolution_input_gradient(dy, w, x.shape, *args), *of_input, bound)
     got = convolution.convolution_input_gradient(scattered(dy), scattered(w), x.shape, *args)
-    check(got, exact, scale, bound)
-    weights = convolution.convolution_weight_gradient.reference
-    exact, scale = (weights(v[3], v[0], w.shape, *args) for v in (wide, size))
-    check(convolution.convolution_weight_gradient(dy, x, w.shape, *args), exact, scale, bound)
+    check(got, *of_input, bound)
+    check(convolution.convolution_weight_gradient(dy, x, w.shape, *args), *of_weight, bound)
     got = convolution.convolution_weight_gradient(scattered(dy), scattered(x), w.shape, *args)
-    check(got, exact, scale, bound)
+    check(got, *of_weight, bound)
 
 
 @pytest.mark.parametrize("channels, size, d", [(64, 16, 1), (256, 8, 1), (64, 4, 1), (64, 31, 2)])
