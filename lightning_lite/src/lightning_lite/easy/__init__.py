@@ -12,7 +12,12 @@ from lightning_lite.easy.audio import (
     audio_learner,
     get_audio_files,
 )
-from lightning_lite.easy.collab import EmbeddingDotBias, collab_learner
+from lightning_lite.easy.collab import (
+    CollabDataLoaders,
+    EmbeddingDotBias,
+    EmbeddingNN,
+    collab_learner,
+)
 from lightning_lite.easy.data import (
     AffineCoordTfm,
     AttrGetter,
@@ -182,6 +187,8 @@ from lightning_lite.easy.unet import DynamicUnet, create_unet_model, unet_learne
 from lightning_lite.easy.vision import create_vision_model, default_split, vision_learner
 
 __all__ = [
+    "CollabDataLoaders",
+    "EmbeddingNN",
     "APScoreBinary",
     "APScoreMulti",
     "AccumMetric",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import rushlight as rl
 from lightning_lite.easy import exporting
 from lightning_lite.easy.architectures import Recipe, build
+from lightning_lite.easy.collab import CollabLearner
 from lightning_lite.easy.data.describing import rebuild
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.module import one_group
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rushlight.nn import Module
 
 LEARNERS: dict[str, type[Learner]] = {
-    each.__name__: each for each in (TextLearner, LMLearner, TabularLearner)
+    each.__name__: each for each in (TextLearner, LMLearner, TabularLearner, CollabLearner)
 }
 
 

@@ -135,7 +135,7 @@ class TabularDataLoaders:
         tables = [{name: _picked(df[name], part) for name in used} for part in parts]
         self.processor.fit(tables[0])
         data = [
-            TensorDataset(*self.processor.transform(table), targets[rl.tensor(part)])
+            TensorDataset(*self.inputs(table), targets[rl.tensor(part)])
             for table, part in zip(tables, parts, strict=True)
         ]
         bs, val_bs, shuffle = how
@@ -143,6 +143,10 @@ class TabularDataLoaders:
         self.train = DataLoader(data[0], batch_size=bs, shuffle=shuffle, drop_last=drop)
         self.valid = DataLoader(data[1], batch_size=val_bs)
         return self
+
+    def inputs(self, table: Mapping[str, Any]) -> tuple[rl.Tensor, ...]:
+        """The inputs that the rows of a table become."""
+        return self.processor.transform(table)
 
     def one_batch(self) -> Any:
         """The next first batch of training."""
@@ -155,15 +159,19 @@ class TabularDataLoaders:
 
     def shown(self, batch: Any, max_n: int, outputs: Any = None) -> PrintedTable:
         """A batch as a table, and what outputs take its rows for in the columns `NAME_pred`."""
-        categories, numbers, *targets = (each[:max_n] for each in batch)
-        columns = self.processor.inverse(categories, numbers)
-        columns.update(zip(self.y_names, self._targets_of(targets[0]), strict=True))
+        *inputs, targets = (each[:max_n] for each in batch)
+        columns = self._columns_of(*inputs)
+        columns.update(zip(self.y_names, self._targets_of(targets), strict=True))
         if outputs is not None:
             found = outputs[:max_n] if self.vocab is None else outputs[:max_n].argmax(1)
             names = [f"{name}_pred" for name in self.y_names]
             columns.update(zip(names, self._targets_of(found), strict=True))
         cells = [[_cell(each) for each in column] for column in columns.values()]
         return PrintedTable(list(columns), list(zip(*cells, strict=True)))
+
+    def _columns_of(self, *inputs: Any) -> dict[str, list[Any]]:
+        """The columns that inputs of a batch were made of."""
+        return self.processor.inverse(*inputs)
 
     def _targets_of(self, targets: Any) -> list[list[Any]]:
         """The columns of targets: names of classes, or numbers."""
@@ -174,7 +182,7 @@ class TabularDataLoaders:
 
     def test_dl(self, items: Mapping[str, Any], bs: int | None = None) -> DataLoader:
         """A loader of the rows of another table, without targets."""
-        return DataLoader(TensorDataset(*self.processor.transform(items)), batch_size=bs or self.bs)
+        return DataLoader(TensorDataset(*self.inputs(items)), batch_size=bs or self.bs)
 
 
 def _cell(value: Any) -> str:
@@ -232,13 +240,17 @@ class TabularLearner(Learner):
         processor = self.processor
         names = [*processor.cat_names, *processor.cont_names]
         check_columns("predict", dict(row), names)
-        inputs = processor.transform({name: [row[name]] for name in names})
-        self.module.n_inp = 2
+        inputs = self._inputs({name: [row[name]] for name in names})
+        self.module.n_inp = len(inputs)
         output = self.get_preds([[inputs]])[0][0]
         if self.vocab is None:
             return output.tolist(), output, output
         number = output.argmax()
         return self.vocab[int(number)], number, output.softmax(0)
+
+    def _inputs(self, table: Mapping[str, Any]) -> tuple[rl.Tensor, ...]:
+        made: tuple[rl.Tensor, ...] = self.processor.transform(table)
+        return made
 
 
 def tabular_learner(

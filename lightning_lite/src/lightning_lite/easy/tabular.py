@@ -160,7 +160,7 @@ class TabularModel(nn.Module):
     `emb_szs`: pairs of the number of categories and of numbers for one; `n_cont`: numbers of a row;
     `out_sz`: outputs; `layers`: their widths; `ps`: dropout after each; `embed_p`: dropout of the
     embeddings; `y_range`: outputs are brought between two numbers. Categories `(N, columns)` and
-    numbers `(N, n_cont)` give `(N, out_sz)`.
+    numbers `(N, n_cont)`, which may be left out where there are none, give `(N, out_sz)`.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class TabularModel(nn.Module):
             parts += [nn.Dropout(ps)] if ps else []
         self.layers = nn.Sequential(*parts, nn.Linear(widths[-1], out_sz))
 
-    def forward(self, categories: Any, numbers: Any) -> Any:
+    def forward(self, categories: Any, numbers: Any = None) -> Any:
         """See the class."""
         found = [each(categories[:, number]) for number, each in enumerate(self.embeds)]
         parts = [self.emb_drop(rl.cat(found, 1))] if found else []
