@@ -180,6 +180,14 @@ def lightning(session: nox.Session) -> None:
 
 
 @nox.session
+def five_lines(session: nox.Session) -> None:
+    """lightning_lite's programs of five lines on real data of five kinds, fetched by pip and apt:
+    each reaches its stated quality in two minutes."""
+    install(session, "pandas", "palmerpenguins")
+    session.run("python", "ci/five_lines.py", *session.posargs)
+
+
+@nox.session
 def text_family(session: nox.Session) -> None:
     """Tokenizers, models, generation, metrics and data sets of rushlight_text against transformers,
     sentencepiece, sacrebleu, torchtext and others, which get an environment of their own in
