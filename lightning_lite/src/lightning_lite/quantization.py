@@ -116,3 +116,15 @@ def product_of_rows(x: Any, rows: Any, largest: Any) -> Any:
         apart = from_rows(rows[:, columns], largest)
         found = found + x[:, columns].float() @ apart.T
     return found
+
+
+def product_of_columns(grad: Any, x: Any) -> Any:
+    """The transposed `grad` times `x`, with the columns of both in int8 except for the columns of
+    `x` that hold outliers: `(N, M)` and `(N, K)` in float16 give `(M, K)` in float32."""
+    columns = (x.abs() >= OUTLIER).any(0)
+    first, scales = to_rows(grad.T)
+    second, others = to_rows(x.masked_fill(columns, 0).T)
+    found = first.float() @ second.float().T * (scales[:, None] * others[None, :]) / _STEPS**2
+    if bool(columns.any()):
+        found[:, columns] = grad.float().T @ x[:, columns].float()
+    return found

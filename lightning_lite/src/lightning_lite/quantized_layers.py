@@ -1,4 +1,5 @@
-"""Linear layers whose weights have 4 or 8 bits. They do not learn; their biases and inputs do."""
+"""Linear layers whose weights have 4 or 8 bits, which do not learn, though their biases and inputs
+do; and one that learns, whose weights stay whole and whose products are in 8 bits."""
 
 from __future__ import annotations
 
@@ -134,3 +135,53 @@ class _ProductOfRows(rl.autograd.Function):
     def backward(ctx: Any, grad: Any) -> Any:
         rows, largest = ctx.saved_tensors
         return grad @ quantization.from_rows(rows, largest).to(grad.dtype), None, None
+
+
+class LearningLinear8bit(nn.Linear):
+    """A linear layer that learns: its weights stay whole; products with inputs, and of gradients with
+    inputs, are made in int8, but for columns of inputs that hold outliers (6 and more).
+
+    Args:
+        linear: the layer whose weights and bias it takes over.
+
+    >>> layer = LearningLinear8bit(nn.Linear(4, 2))
+    >>> layer(rl.ones(3, 4)).sum().backward()
+    >>> layer.weight.dtype, layer.weight.grad.shape
+    (rushlight.float32, rushlight.Size([2, 4]))
+    """
+
+    def __init__(self, linear: nn.Linear) -> None:
+        nn.Module.__init__(self)
+        self.in_features, self.out_features = linear.in_features, linear.out_features
+        self.weight, self.bias = linear.weight, linear.bias
+        self.train(linear.training)
+
+    def forward(self, input: Any) -> Any:
+        """`(..., in_features)` gives `(..., out_features)` in the input's dtype."""
+        found = _LearningProduct.apply(input, self.weight)
+        return found if self.bias is None else found + self.bias.to(found.dtype)
+
+
+class _LearningProduct(rl.autograd.Function):
+    """The product with rows of int8, and the gradients of both sides (LLM.int8(), appendix)."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Any, weight: Any) -> Any:
+        rows, largest = quantization.to_rows(weight.half())
+        flat = input.reshape(-1, input.shape[-1]).half()
+        ctx.save_for_backward(flat, rows, largest)
+        ctx.kinds = input.dtype, weight.dtype
+        found = quantization.product_of_rows(flat, rows, largest)
+        return found.reshape(*input.shape[:-1], rows.shape[0]).to(input.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        flat, rows, largest = ctx.saved_tensors
+        kind, of_weight = ctx.kinds
+        for_input = for_weight = None
+        if ctx.needs_input_grad[0]:
+            for_input = (grad @ quantization.from_rows(rows, largest).to(grad.dtype)).to(kind)
+        if ctx.needs_input_grad[1]:
+            several = grad.reshape(-1, grad.shape[-1]).half()
+            for_weight = quantization.product_of_columns(several, flat).to(of_weight)
+        return for_input, for_weight

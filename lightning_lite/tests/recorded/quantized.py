@@ -54,6 +54,50 @@ def answers(rl, plugin, mode, size):
     }  # fmt: skip
 
 
+# (rows, inputs, outputs): with inputs below the outliers and with two above.
+LEARNING = [((5, 48, 20), False), ((9, 100, 7), False), ((5, 48, 20), True)]
+
+
+def learning(rl, product, shape, outliers):
+    """Output and gradients of a product in int8 whose weights learn."""
+    count, inner, outer = shape
+    x = waves(rl, (count, inner), 19)
+    if outliers:
+        x[1, 3], x[2, 5] = 7.5, -6.25
+    weight = waves(rl, (outer, inner), 37).requires_grad_()
+    x = x.half().requires_grad_()
+    out = product(x, weight)
+    out.backward(waves(rl, (count, outer), 53).half())
+    return {
+        "out": out.float().tolist(), "x": x.grad.float().tolist(), "weight": weight.grad.tolist(),
+    }  # fmt: skip
+
+
+def both_ways(A, threshold=0.0):
+    """Rows and columns in int8 with their largest values, in float16 as on GPUs."""
+    import torch
+
+    rows, scales, columns = torch.ops.bitsandbytes.int8_vectorwise_quant(A, threshold=threshold)
+    kept = A.masked_fill(A.abs() >= threshold, 0) if threshold > 0 else A
+    largest = kept.abs().amax(0).float()
+    return rows, (kept * 127.0 / largest).round().to(torch.int8), scales, largest, columns
+
+
+def theirs(x, weight):
+    """bitsandbytes' product on GPUs, which a CPU can compute too."""
+    import torch
+    from bitsandbytes.autograd._functions import MatMul8bitLt, MatmulLtState
+
+    if not hasattr(theirs, "kernel"):
+        # Columns are quantized by whole tensors on GPUs as well; on a CPU nobody asks for it.
+        theirs.kernel = torch.library.register_kernel(
+            "bitsandbytes::int8_double_quant", "cpu", both_ways
+        )
+    state = MatmulLtState()
+    state.threshold, state.has_fp16_weights, state.is_training = 6.0, True, True
+    return MatMul8bitLt.apply(x, weight, None, None, state)
+
+
 def main():
     """Record."""
     import torch
@@ -63,9 +107,10 @@ def main():
         mode: [answers(torch, BitsandbytesPrecision, mode, size) for size in SIZES]
         for mode in MODES
     }
+    found["learning"] = [learning(torch, theirs, *each) for each in LEARNING]
     for rows in found.values():
         for row in rows:
-            for name in ("out", "grad"):
+            for name in {"out", "grad", "x"} & set(row):
                 row[name] = json.loads(
                     json.dumps(row[name]), parse_float=lambda text: float(f"{float(text):.6g}")
                 )

@@ -8,32 +8,41 @@ from typing import Any
 
 import rushlight as rl
 from lightning_lite.plugins.precision import Precision, Settings
-from lightning_lite.quantized_layers import Linear4bit, Linear8bit, QuantizedLinear
+from lightning_lite.quantized_layers import (
+    LearningLinear8bit,
+    Linear4bit,
+    Linear8bit,
+    QuantizedLinear,
+)
 from rushlight import nn
 
-_LAYERS: dict[str, Callable[[nn.Linear], QuantizedLinear]] = {
+_LAYERS: dict[str, Callable[[nn.Linear], nn.Linear]] = {
     "nf4": partial(Linear4bit, kind="nf4"),
     "nf4-dq": partial(Linear4bit, kind="nf4", twice=True),
     "fp4": partial(Linear4bit, kind="fp4"),
     "fp4-dq": partial(Linear4bit, kind="fp4", twice=True),
     "int8": Linear8bit,
+    "int8-training": LearningLinear8bit,
 }
+_MADE = (QuantizedLinear, LearningLinear8bit)
 
 
 class BitsandbytesPrecision(Precision):
     """Linear layers get weights of 4 or 8 bits when a module is set up; inputs and new tensors have
-    another dtype. The weights do not learn.
+    another dtype. The weights do not learn, but for "int8-training".
 
     Args:
-        mode: "nf4" or "fp4", also with "-dq" (the blocks' largest values are quantized too), or
-            "int8".
+        mode: "nf4" or "fp4", also with "-dq" (the blocks' largest values are quantized too),
+            "int8", or "int8-training": weights stay whole and learn, products are made in int8.
         dtype: that layers compute in; by default float16, for 4 bits bfloat16 where a GPU has it.
         ignore_modules: layers whose names begin so stay as they are.
 
-    The package bitsandbytes is not needed; numbers are those of its layers. Checkpoints hold the
-    quantized weights, and whole ones may be loaded. Raises ValueError for another mode, and for
-    "int8" with another dtype than float16; NotImplementedError for "int8-training"; TypeError for a
-    module without linear layers.
+    The package bitsandbytes is not needed; outputs are those of its layers, on GPUs where it does
+    not quantize inputs on a CPU. Gradients of weights that learn quantize both sides by columns;
+    those of bitsandbytes 0.50 take rows for columns, and are farther from exact ones. Checkpoints
+    hold the quantized weights, of "int8-training" whole ones, and whole ones may be loaded. Raises
+    ValueError for another mode, and for "int8" and "int8-training" with another dtype than float16;
+    TypeError for a module without linear layers.
 
     >>> plugin = BitsandbytesPrecision("nf4", dtype=rl.float32)
     >>> net = plugin.convert_module(nn.Sequential(nn.Linear(64, 2), nn.ReLU()))
@@ -44,20 +53,16 @@ class BitsandbytesPrecision(Precision):
     def __init__(
         self, mode: str, dtype: rl.dtype | None = None, ignore_modules: set[str] | None = None
     ) -> None:
-        if mode == "int8-training":
-            raise NotImplementedError(
-                "BitsandbytesPrecision('int8-training') is not available; use 'int8', or train "
-                "with precision='bf16-mixed'"
-            )
         if mode not in _LAYERS:
             raise ValueError(
                 f"BitsandbytesPrecision: mode={mode!r}; expected one of {sorted(_LAYERS)}"
             )
         if dtype is None:
-            dtype = rl.bfloat16 if mode != "int8" and _gpu_has_bfloat16() else rl.float16
-        if mode == "int8" and dtype is not rl.float16:
+            four = not mode.startswith("int8")
+            dtype = rl.bfloat16 if four and _gpu_has_bfloat16() else rl.float16
+        if mode.startswith("int8") and dtype is not rl.float16:
             raise ValueError(
-                f"BitsandbytesPrecision: 'int8' computes in float16; got dtype={dtype}"
+                f"BitsandbytesPrecision: {mode!r} computes in float16; got dtype={dtype}"
             )
         Settings.__init__(self, "32-true")
         self.precision, self.dtype = mode, dtype
@@ -69,7 +74,7 @@ class BitsandbytesPrecision(Precision):
             raise TypeError(
                 f"BitsandbytesPrecision: {type(module).__name__} has no Linear layers to quantize"
             )
-        if not any(isinstance(each, QuantizedLinear) for each in module.modules()):
+        if not any(isinstance(each, _MADE) for each in module.modules()):
             for parent, name, layer in list(self._layers(module)):
                 setattr(parent, name, _LAYERS[self.precision](layer))
         for each in module.modules():
