@@ -20,6 +20,7 @@ from lightning_lite.callbacks import (
     ModelSummary,
     Timer,
 )
+from lightning_lite.callbacks.early_stopping import EarlyStoppingReason
 from lightning_lite.callbacks.timer import duration_of
 from lightning_lite.loggers import CSVLogger
 
@@ -307,3 +308,19 @@ def test_a_value_that_recovers_before_min_epochs(trainer, model_class, loader):
     other = EarlyStopping("score", mode="max", patience=1)
     epochs, _ = fit([5.0, 6.0, 7.0, 4.0, 3.0, 2.0, 1.0], other, patience=2)
     assert epochs == 5
+
+
+def test_reason_of_stopping_is_kept(model_class, loader, trainer):
+    """Names, numbers and the entries of a checkpoint are Lightning's."""
+    stop = EarlyStopping("val_loss", stopping_threshold=1e9)
+    trainer(max_epochs=3, callbacks=[stop]).fit(model_class(), loader(), loader(8))
+    state = stop.state_dict()
+    assert state["stopping_reason"] == 1 and "val_loss" in state["stopping_reason_message"]
+    again = EarlyStopping("val_loss")
+    again.load_state_dict(state)
+    assert again.stopping_reason is EarlyStoppingReason.STOPPING_THRESHOLD
+    assert again.stopping_reason_message == stop.stopping_reason_message
+    old = {name: value for name, value in state.items() if not name.startswith("stopping")}
+    again.load_state_dict(old)
+    assert again.stopping_reason is EarlyStoppingReason.NOT_STOPPED
+    assert EarlyStoppingReason(4).name == "NON_FINITE_METRIC"

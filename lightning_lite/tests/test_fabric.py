@@ -232,3 +232,17 @@ def test_seeding(cpu):
     first = rl.rand(2)
     cpu.seed_everything(3, verbose=False)
     assert rl.equal(first, rl.rand(2))
+
+
+def test_optimizers_are_of_their_class():
+    """Schedulers take what `setup` gives."""
+    loop = Fabric(accelerator="cpu")
+    net = nn.Linear(2, 1)
+    net, optimizer = loop.setup(net, rl.optim.SGD(net.parameters(), lr=0.8))
+    assert isinstance(optimizer, rl.optim.SGD) and not isinstance(optimizer, rl.optim.Adam)
+    scheduler = rl.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+    for _ in range(2):
+        loop.backward(net(rl.ones(1, 2)).sum())
+        optimizer.step()
+        scheduler.step()
+    assert optimizer.param_groups[0]["lr"] == optimizer.optimizer.param_groups[0]["lr"] == 0.2

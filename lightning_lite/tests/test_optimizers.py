@@ -161,13 +161,63 @@ def test_overridden_steps_are_used(model_class, loader, trainer):
     assert run.optimizers[0].param_groups[0]["lr"] == pytest.approx(0.006)
 
 
-def test_no_optimizer_is_refused(model_class, loader, trainer):
+def test_no_optimizer(model_class, loader, trainer, tmp_path):
+    """None: losses, hooks, steps and checkpoints as ever, and nothing is learnt."""
+
     class Without(model_class):
         def configure_optimizers(self):
             return None
 
+    model = Without()
+    begin = {name: value.clone() for name, value in model.state_dict().items()}
+    saver = L.callbacks.ModelCheckpoint(tmp_path)
+    run = trainer(callbacks=[saver], enable_checkpointing=True)
+    with pytest.warns(UserWarning, match="end it with `return optimizer`"):
+        run.fit(model, loader(), loader(8))
+    assert run.global_step == len(loader()) * run.current_epoch > 0
+    assert "val_loss" in run.callback_metrics
+    assert all(rl.equal(value, begin[name]) for name, value in model.state_dict().items())
+    again = trainer(max_epochs=run.current_epoch + 1)
+    with pytest.warns(UserWarning, match="returned None"):
+        again.fit(Without(), loader(), loader(8), ckpt_path=saver.best_model_path)
+    assert again.global_step == run.global_step + len(loader())
+
+
+def test_no_optimizers_of_a_list_are_refused(model_class, loader, trainer):
+    class Without(model_class):
+        def configure_optimizers(self):
+            return []
+
     with pytest.raises(L.MisconfigurationException, match="returned no optimizer"):
         trainer().fit(Without(), loader(), loader(8))
+
+
+def test_schedulers_take_what_optimizers_gives(loader, trainer):
+    """`self.optimizers()` is an instance of the optimizer's class, as Lightning's is."""
+
+    class Manual(L.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.automatic_optimization = False
+            self.layer, self.rates = nn.Linear(4, 1), []
+
+        def training_step(self, batch, batch_idx):
+            optimizer = self.optimizers()
+            assert isinstance(optimizer, rl.optim.SGD) and not isinstance(optimizer, rl.optim.Adam)
+            if batch_idx == 0:
+                self.scheduler = rl.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+            optimizer.zero_grad()
+            self.manual_backward(self.layer(batch[0]).square().mean())
+            optimizer.step()
+            self.scheduler.step()
+            self.rates.append(optimizer.param_groups[0]["lr"])
+
+        def configure_optimizers(self):
+            return rl.optim.SGD(self.parameters(), lr=0.8)
+
+    model = Manual()
+    trainer(limit_train_batches=4, max_epochs=1).fit(model, loader())
+    assert model.rates == [0.8, 0.4, 0.4, 0.2]
 
 
 class Adversaries(L.LightningModule):

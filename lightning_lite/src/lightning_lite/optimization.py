@@ -193,6 +193,7 @@ def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[s
     if steps_now(trainer, batch_idx + 1):
         optimizer = trainer.lightning_optimizers[0]
         module.optimizer_step(trainer.current_epoch, batch_idx, optimizer, closure.then_announce)
+        trainer.state.progress.optimizer_steps += 1
     else:
         with trainer.strategy.no_backward_sync():
             closure()

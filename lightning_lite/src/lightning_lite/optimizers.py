@@ -183,6 +183,31 @@ def _unknown_form(returned: Any) -> MisconfigurationException:
     )
 
 
+class NoOptimizer(rl.optim.Optimizer):
+    """Stands for the optimizer of a module that returned None: losses and gradients are computed,
+    nothing is learnt."""
+
+    def __init__(self) -> None:
+        super().__init__([rl.zeros(1)], {})
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """The closure's value."""
+        return None if closure is None else closure()
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Nothing is zeroed."""
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Nothing is kept."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Nothing is read."""
+
+
 def do_nothing_closure() -> None:
     """A closure for optimizers that want one."""
 
@@ -190,7 +215,8 @@ def do_nothing_closure() -> None:
 class LightningOptimizer:
     """What `self.optimizers()` gives: the optimizer, whose steps count as steps of the trainer.
 
-    Everything else is the optimizer's own: attributes and methods are passed on to it.
+    Everything else is the optimizer's own: attributes and methods are passed on to it, and it is an
+    instance of the optimizer's class, so that schedulers take it.
     """
 
     def __init__(self, optimizer: Any, module: Any, on_step: Callable[[], None]) -> None:
@@ -202,6 +228,10 @@ class LightningOptimizer:
     def optimizer(self) -> Any:
         """The optimizer itself."""
         return self._optimizer
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self._optimizer)
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """Run the hooks before a step, then step, and count it."""
@@ -236,6 +266,8 @@ class LightningOptimizer:
             self._module.untoggle_optimizer(self)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_optimizer":  # of a copy that is not made yet
+            raise AttributeError(name)
         return getattr(self._optimizer, name)
 
     def __repr__(self) -> str:

@@ -138,8 +138,8 @@ class _ProductOfRows(rl.autograd.Function):
 
 
 class LearningLinear8bit(nn.Linear):
-    """A linear layer that learns: its weights stay whole; products with inputs, and of gradients with
-    inputs, are made in int8, but for columns of inputs that hold outliers (6 and more).
+    """A linear layer that learns: its weights stay whole; products with inputs, and of gradients
+    with inputs, are made in int8, but for columns of inputs that hold outliers (6 and more).
 
     Args:
         linear: the layer whose weights and bias it takes over.

@@ -296,18 +296,28 @@ def set_up_optimizers(trainer: Any) -> None:
     module = trainer.lightning_module
     returned = module.configure_optimizers()
     found, configs = optimizers.parse(returned, module.automatic_optimization)
-    if not found:
-        if module.automatic_optimization:
+    if not found and module.automatic_optimization:
+        if returned is not None:
             raise MisconfigurationException(
                 f"{type(module).__name__}.configure_optimizers returned no optimizer; return one, "
-                "or "
-                "set self.automatic_optimization = False and step what you like in training_step"
+                "or None where nothing is to be learnt, "
+                "or set self.automatic_optimization = False and step what you like in "
+                "training_step"
             )
+        warn(
+            "configure_optimizers returned None: this fit runs without an optimizer, nothing is "
+            "learnt. If this was not meant, end it with `return optimizer`"
+        )
+        found = [optimizers.NoOptimizer()]
+    elif not found:
         warn("configure_optimizers returned no optimizer: training_step does all by itself")
     progress = trainer.state.progress
 
     def count_step() -> None:
-        progress.optimizer_steps += 1
+        # Otherwise `optimize` counts, after the module's hook: one that reads `global_step` to warm
+        # up rates, or that leaves steps out, finds Lightning's numbers.
+        if not module.automatic_optimization:
+            progress.optimizer_steps += 1
 
     _, found, configs = trainer.precision_settings.connect(module, found, configs)
     trainer.optimizers = found

@@ -128,6 +128,7 @@ class Trainer(TrainerProperties):
         self.limits = Limits.of(given)
         self.overfit_batches = self.limits.overfit
         self.fit_loop = StoppingRule.of(given)
+        self.fit_loop.epoch_loop.trainer = self
         whole = bool(self.fast_dev_run)
         self.check_val_every_n_epoch = 1 if whole else check_val_every_n_epoch
         self.val_check_interval = (

@@ -20,7 +20,7 @@ class EarlyStoppingReason(Enum):
     STOPPING_THRESHOLD = 1
     DIVERGENCE_THRESHOLD = 2
     PATIENCE_EXHAUSTED = 3
-    NON_FINITE = 4
+    NON_FINITE_METRIC = 4
 
 
 class EarlyStopping(Callback):
@@ -90,6 +90,8 @@ class EarlyStopping(Callback):
             "stopped_epoch": self.stopped_epoch,
             "best_score": rl.tensor(self.best_score),
             "patience": self.patience,
+            "stopping_reason": self.stopping_reason.value,
+            "stopping_reason_message": self.stopping_reason_message,
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -98,6 +100,10 @@ class EarlyStopping(Callback):
         self.stopped_epoch = state_dict["stopped_epoch"]
         self.best_score = float(state_dict["best_score"])
         self.patience = state_dict["patience"]
+        # Files written before these were kept have neither.
+        reason = state_dict.get("stopping_reason", EarlyStoppingReason.NOT_STOPPED.value)
+        self.stopping_reason = EarlyStoppingReason(reason)
+        self.stopping_reason_message = state_dict.get("stopping_reason_message")
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Decide when to check, unless that was given."""
@@ -147,7 +153,7 @@ class EarlyStopping(Callback):
         """Why training should stop, as a word and a sentence; None if it should go on."""
         name, why = self.monitor, EarlyStoppingReason
         if self.check_finite and not math.isfinite(value):
-            return why.NON_FINITE, f"{name} is {value}; the best was {self.best_score:.5g}"
+            return why.NON_FINITE_METRIC, f"{name} is {value}; the best was {self.best_score:.5g}"
         if self.stopping_threshold is not None and self._better(value, self.stopping_threshold):
             text = f"{name} {value:.5g} reached the threshold {self.stopping_threshold}"
             return why.STOPPING_THRESHOLD, text

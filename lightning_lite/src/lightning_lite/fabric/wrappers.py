@@ -13,11 +13,16 @@ STEPS = ("training_step", "validation_step", "test_step", "predict_step")
 
 
 class _FabricOptimizer:
-    """An optimizer whose steps heed scaled losses; everything else is the optimizer's own."""
+    """An optimizer whose steps heed scaled losses; all else is the optimizer's own, and it is
+    an instance of the optimizer's class."""
 
     def __init__(self, optimizer: Any, fabric: Any) -> None:
         self._optimizer = optimizer
         self._fabric = fabric
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self._optimizer)
 
     @property
     def optimizer(self) -> Any:

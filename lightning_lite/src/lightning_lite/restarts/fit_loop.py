@@ -38,6 +38,16 @@ class FitRestart(RestartFlags):
     epoch_loop: EpochRestart
 
     @property
+    def batch_idx(self) -> int:
+        """See `epoch_loop.batch_idx`."""
+        return self.epoch_loop.batch_idx
+
+    @property
+    def total_batch_idx(self) -> int:
+        """See `epoch_loop.total_batch_idx`."""
+        return self.epoch_loop.total_batch_idx
+
+    @property
     def restarted_on_epoch_start(self) -> bool:
         """Whether the checkpoint was written before the hooks of an epoch's start were over."""
         return self._stage == RestartStage.RESTARTED_ON_EPOCH_START

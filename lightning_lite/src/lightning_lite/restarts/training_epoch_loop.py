@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
 from lightning_lite.restarts.evaluation_loop import EvaluationRestart
 from lightning_lite.restarts.flags import Counters, RestartFlags, gaps
+from lightning_lite.state import Next
 
 
 class RestartStage:
@@ -26,9 +30,10 @@ _STAGES = {
 
 
 class EpochRestart(RestartFlags):
-    """The flags of `trainer.fit_loop.epoch_loop`, until the first batch after a restart is over.
+    """`trainer.fit_loop.epoch_loop`: flags until the first batch after a restart is over, and how
+    far training is.
 
-    `val_loop` holds those of validation.
+    `val_loop` holds the flags of validation.
 
     >>> EpochRestart().restarted_on_last
     False
@@ -36,6 +41,43 @@ class EpochRestart(RestartFlags):
 
     def __init__(self) -> None:
         self.val_loop = EvaluationRestart()
+        self.trainer: Any = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EpochRestart:
+        """Flags of its own, for the same trainer."""
+        made = copy.copy(self)
+        made.val_loop = copy.deepcopy(self.val_loop, memo)
+        return made
+
+    def _open(self) -> int:
+        """1 while a batch is being trained on, from `on_train_batch_start` on; else 0."""
+        trainer = self.trainer
+        held = trainer.training_results.batch is not None
+        return int(held and trainer.state.progress.next is Next.BATCH)
+
+    @property
+    def batch_idx(self) -> int:
+        """The number of the epoch's batch that is or was trained on last; -1 before the first."""
+        return int(self.trainer.state.progress.batch) + self._open() - 1
+
+    @property
+    def total_batch_idx(self) -> int:
+        """The same, counted over all epochs."""
+        return int(self.trainer.state.progress.total_batches) + self._open() - 1
+
+    @property
+    def global_step(self) -> int:
+        """How many optimizer steps were taken."""
+        return int(self.trainer.global_step)
+
+    @property
+    def _batches_that_stepped(self) -> int:
+        """The step that loggers are given, which programs read and set by this name."""
+        return int(self.trainer.state.progress.logged_steps)
+
+    @_batches_that_stepped.setter
+    def _batches_that_stepped(self, number: int) -> None:
+        self.trainer.state.progress.logged_steps = number
 
     @property
     def restarted_on_train_batch_end(self) -> bool:
