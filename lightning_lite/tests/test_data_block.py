@@ -158,3 +158,17 @@ def test_sizes_that_differ_are_told(tmp_path):
     dls = easy.ImageDataLoaders.from_name_re(tmp_path, files, "^(.)", bs=4)
     with pytest.raises(RuntimeError, match=r"item_tfms=Resize\(224\)"):
         dls.one_batch()
+
+
+def test_a_block_with_other_transforms():
+    block = easy.DataBlock(
+        (easy.RegressionBlock, easy.CategoryBlock), get_y=lambda item: item % 3, item_tfms=[len]
+    )
+    other = block.new(item_tfms=[])
+    assert other.item_tfms == [] and block.item_tfms == [len] and other.splitter is block.splitter
+    dls = other.dataloaders(list(range(30)), bs=4)
+    assert dls.vocab == [0, 1, 2] and dls.c == 3
+    numbers = easy.DataBlock(
+        (easy.RegressionBlock, easy.RegressionBlock(2)), get_y=lambda n: [n, n]
+    )
+    assert numbers.dataloaders(list(range(10)), bs=2).c == 2

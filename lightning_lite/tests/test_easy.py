@@ -246,3 +246,57 @@ def test_losses_as_a_picture(tmp_path):
     assert [line.get_label() for line in axes.lines] == ["train", "valid"]
     assert list(axes.lines[0].get_ydata()) == learn.recorder.losses[2:]
     assert list(axes.lines[1].get_xdata()) == [6, 12]
+
+
+def classifier(tmp_path, **options):
+    x = rl.arange(60.0).reshape(20, 3).sin()
+    data = rl.utils.data.TensorDataset(x, (x.sum(1) > 0).long())
+    loaders = [
+        rl.utils.data.DataLoader(rl.utils.data.Subset(data, rows), batch_size=4)
+        for rows in (range(14), range(14, 20))
+    ]
+    model = rl.nn.Linear(3, 2)
+    loss = rl.nn.CrossEntropyLoss()
+    return easy.Learner(
+        loaders, model, loss, path=tmp_path, enable_progress_bar=False, **options
+    ), data.tensors
+
+
+def test_predictions_with_more(tmp_path):
+    """fastai's arguments of `get_preds`."""
+    learn, (x, y) = classifier(tmp_path)
+    outputs, targets, decided, losses = learn.get_preds(with_decoded=True, with_loss=True)
+    assert rl.equal(targets, y[14:]) and rl.allclose(outputs, learn.model(x[14:]))
+    assert rl.equal(decided, outputs.argmax(1))
+    each = rl.nn.functional.cross_entropy(outputs, targets, reduction="none")
+    assert rl.allclose(losses, each) and learn.loss_func.reduction == "mean"
+    shares, seen = learn.get_preds(ds_idx=0, act=rl.nn.Softmax(1))
+    assert rl.equal(seen, y[:14]) and rl.allclose(shares.sum(1), rl.ones(14))
+    assert rl.equal(learn.get_preds(0)[1], y[:14])
+    with pytest.raises(ValueError, match="ds_idx=2"):
+        learn.get_preds(ds_idx=2)
+    learn.loss_func = rl.nn.functional.cross_entropy
+    with pytest.raises(TypeError, match="no `reduction`"):
+        learn.get_preds(with_loss=True)
+    with pytest.raises(TypeError, match="loss_func is 3"):
+        learn.loss_func = 3
+
+
+def test_callbacks_come_and_go(tmp_path):
+    learn, _ = classifier(tmp_path)
+    mixed = easy.MixUp()
+    assert learn.add_cb(mixed).add_cbs([easy.CutMix()]).cbs[0] is mixed
+    assert learn.remove_cb(easy.CutMix).cbs == [mixed] and learn.remove_cb(mixed).cbs == []
+    learn._options["enable_progress_bar"] = True
+    with learn.no_bar():
+        learn.fit(1)
+        assert not learn._options["enable_progress_bar"]
+    assert learn._options["enable_progress_bar"]
+
+
+def test_the_rate_is_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    learn, _ = classifier(tmp_path)
+    learn.fit_one_cycle(2, 0.1)
+    (line,) = learn.recorder.plot_sched().lines
+    assert line.get_ydata().tolist() == learn.recorder.lrs and max(learn.recorder.lrs) <= 0.1

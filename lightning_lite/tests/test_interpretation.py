@@ -94,3 +94,39 @@ def test_pictures(told):
     figure = told.plot_top_losses(data, k=4)
     titles = [each.get_title() for each in figure.axes]
     assert titles[0].startswith("b / a / 5.0") and len(titles) == 6 and titles[5] == ""
+
+
+def test_what_a_learner_knows(tmp_path, capsys):
+    """Names of classes and samples come from the Learner's data."""
+    table = {"size": [0.0, 1.0] * 30, "kind": ["small", "large"] * 30}
+    dls = easy.TabularDataLoaders.from_df(
+        table, cont_names=["size"], y_names="kind", valid_idx=[0, 1, 2], bs=8
+    )
+    learn = easy.tabular_learner(dls, layers=[4], path=tmp_path, enable_progress_bar=False)
+    told = easy.ClassificationInterpretation.from_learner(learn)
+    assert told.vocab == ["large", "small"] and told.dataset is learn.valid_dl.dataset
+    assert told.confusion_matrix().sum(1).tolist() == [1, 2]
+    told.print_classification_report()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["class", "precision", "recall", "f1", "support"]
+    assert [line.split()[0] for line in lines[1:]] == ["large", "small"]
+    assert lines[2].split()[-1] == "2"
+
+
+def test_pictures_of_a_learner(tmp_path):
+    pytest.importorskip("matplotlib")
+    x, y = rl.rand(12, 1, 4, 4), rl.arange(12) % 2
+    data = rl.utils.data.DataLoader(rl.utils.data.TensorDataset(x, y), batch_size=4)
+    net = rl.nn.Sequential(rl.nn.Flatten(), rl.nn.Linear(16, 2))
+    learn = easy.Learner(
+        (data, data), net, rl.nn.CrossEntropyLoss(), path=tmp_path, enable_progress_bar=False
+    )
+    told = easy.ClassificationInterpretation.from_learner(learn)
+    shown = [axes for axes in told.plot_top_losses(4, columns=2).axes if axes.get_title()]
+    assert len(shown) == 4
+    worst = float(told.top_losses(1)[0])
+    assert shown[0].get_title().endswith(f"{worst:.2f}")
+    with pytest.raises(TypeError, match="dataset is a NoneType"):
+        easy.ClassificationInterpretation(told.outputs, told.targets, told.losses).plot_top_losses(
+            k=2
+        )

@@ -78,6 +78,23 @@ def test_opinions_are_learnt_and_exported(tmp_path, use_nn):
     assert learn.get_preds(test)[0].reshape(-1).shape == (2,)
 
 
+def test_empty_cells():
+    """Users without a name share number 0; ratings that are not there are told."""
+    table = opinions(60)
+    table["user"][3] = None
+    table["item"][4] = float("nan")
+    pairs = easy.collab_learner(table["user"], table["item"], table["stars"], **QUIET).dls[0]
+    seen = rl.cat([pairs.dataset.tensors[0]])
+    assert int((seen[:, 0] == 0).sum()) <= 1 and int((seen == 0).sum()) > 0
+    table["stars"][5] = None
+    for call in (
+        lambda: easy.CollabDataLoaders.from_df(table),
+        lambda: easy.collab_learner(table["user"], table["item"], table["stars"]),
+    ):
+        with pytest.raises(ValueError, match="1 of the ratings are empty"):
+            call()
+
+
 def test_misuse_is_named():
     with pytest.raises(KeyError, match="no columns \\['film'\\]"):
         easy.CollabDataLoaders.from_df(opinions(), item_name="film")

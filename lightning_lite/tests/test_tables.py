@@ -113,3 +113,31 @@ def test_ratings_are_learnt(tmp_path):
     learn.fit_one_cycle(15, 0.1)
     assert len(learn.users) == 13 and learn.items[0] == "#na#"
     assert learn.validate()[0] < 0.5
+
+
+class NAType:
+    """Stands for pandas' NA, which is neither equal to anything nor unequal."""
+
+    def __bool__(self):
+        raise TypeError("boolean value of NA is ambiguous")
+
+    def __eq__(self, other):
+        return self
+
+    def __ne__(self, other):
+        return self
+
+    __hash__ = object.__hash__
+
+
+def test_pandas_na_is_empty():
+    table = {"kind": ["a", NAType(), "b"], "size": [1.0, 3.0, NAType()]}
+    processor = easy.TabularProcessor(["kind"], ["size"], normalize=False).fit(table)
+    categories, numbers = processor.transform(table)
+    assert categories.tolist() == [[1, 1], [0, 1], [2, 2]]
+    assert numbers[:, 0].tolist() == [1.0, 3.0, 2.0]
+
+
+def test_columns_without_an_order_are_named():
+    with pytest.raises(ValueError, match=r"column 'kind' mixes values of the types \['int', 'str'"):
+        easy.TabularProcessor(["kind"], []).fit({"kind": [1, "a"]})

@@ -12,11 +12,14 @@ from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.losses import MSELossFlat
 from lightning_lite.easy.tables import TabularDataLoaders, TabularLearner, check_columns
 from lightning_lite.easy.tabular import (
+    MISSING,
     TabularModel,
     TabularProcessor,
     emb_sz_rule,
     embedding,
     in_range,
+    is_missing,
+    ordered,
 )
 from rushlight import nn
 from rushlight.utils.data import DataLoader, TensorDataset
@@ -166,7 +169,7 @@ class CollabDataLoaders(TabularDataLoaders):
             columns[number] if name is None else name for number, name in enumerate(given)
         )
         check_columns("CollabDataLoaders.from_df", ratings, (user, item, rating))
-        targets = rl.tensor([float(each) for each in ratings[rating]]).reshape(-1, 1)
+        targets = _stars("CollabDataLoaders.from_df", ratings[rating]).reshape(-1, 1)
         made = cls(TabularProcessor([user, item], []), None, bs)
         made.y_names = [rating]
         held = RandomSplitter(valid_pct, seed)(range(len(targets)))[1]
@@ -245,6 +248,15 @@ def collab_learner(
     return learn
 
 
+def _stars(what: str, ratings: Sequence[Any]) -> rl.Tensor:
+    """Ratings as numbers. ValueError for empty ones."""
+    values = list(ratings)
+    empty = sum(map(is_missing, values))
+    if empty:
+        raise ValueError(f"{what}: {empty} of the ratings are empty; leave their rows out")
+    return rl.tensor([float(each) for each in values])
+
+
 def _of_columns(
     users: Sequence[Any], items: Any, ratings: Any, how: tuple[float, int | None, int]
 ) -> tuple[list[Any], dict[str, list[Any]]]:
@@ -254,10 +266,19 @@ def _of_columns(
             "collab_learner: expected CollabDataLoaders, or the columns users, items and ratings; "
             f"got a {type(users).__name__} alone"
         )
-    names = [["#na#", *sorted(set(each))] for each in (users, items)]
+    columns = {"users": list(users), "items": list(items)}
+    names = [
+        [MISSING, *ordered((x for x in column if not is_missing(x)), f"collab_learner: {what}")]
+        for what, column in columns.items()
+    ]
     numbers = [{name: number for number, name in enumerate(each)} for each in names]
-    pairs = rl.tensor([[numbers[0][u], numbers[1][i]] for u, i in zip(users, items, strict=True)])
-    given = rl.tensor([float(each) for each in ratings])
+    pairs = rl.tensor(
+        [
+            [known.get(name, 0) for known, name in zip(numbers, pair, strict=True)]
+            for pair in zip(*columns.values(), strict=True)
+        ]
+    )
+    given = _stars("collab_learner", ratings)
     valid_pct, seed, bs = how
     generator = None if seed is None else rl.Generator().manual_seed(seed)
     order = rl.randperm(len(pairs), generator=generator)

@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 class ClassificationInterpretation:
     """Outputs, targets and losses of a Learner's validation data, and what they say.
 
-    `vocab`: the names of the classes; by default their numbers.
+    `vocab`: the names of the classes; by default their numbers, of a Learner those of its data.
+    `dataset`: the samples, for `plot_top_losses`.
     """
 
     def __init__(
-        self, outputs: Tensor, targets: Tensor, losses: Tensor, vocab: Sequence[str] | None = None
+        self,
+        outputs: Tensor,
+        targets: Tensor,
+        losses: Tensor,
+        vocab: Sequence[str] | None = None,
+        dataset: Any = None,
     ) -> None:
+        self.dataset = dataset
         self.outputs, self.targets, self.losses = outputs, targets, losses
         self.decoded = outputs.argmax(1)
         count = outputs.shape[1]
@@ -50,7 +57,9 @@ class ClassificationInterpretation:
             losses = loss(outputs, targets)
         finally:
             loss.reduction = kind
-        return cls(outputs, targets, losses, vocab)
+        dataset = getattr(learn.valid_dl if dl is None else dl, "dataset", None)
+        names = _classes(learn, outputs.shape[1]) if vocab is None else vocab
+        return cls(outputs, targets, losses, names, dataset)
 
     def confusion_matrix(self, normalize: bool = False) -> Any:
         """How often each class (row) was taken for each (column), `(C, C)`; with `normalize` as
@@ -93,6 +102,15 @@ class ClassificationInterpretation:
             }
         return found
 
+    def print_classification_report(self) -> None:
+        """Print precision, recall, F1 and number of examples of every class, as a table."""
+        rows = self.report()
+        width = max(len(str(name)) for name in (*rows, "class"))
+        print(f"{'class':>{width}}  precision  recall      f1  support")
+        for name, row in rows.items():
+            shares = f"{row['precision']:>9.3f}  {row['recall']:>6.3f}  {row['f1']:>6.3f}"
+            print(f"{name!s:>{width}}  {shares}  {row['support']:>7}")
+
     def plot_confusion_matrix(self, normalize: bool = False, ax: Any = None) -> Any:
         """Draw the confusion matrix; matplotlib's axes. Needs the extra `plot`."""
         plt = pyplot("plot_confusion_matrix")
@@ -113,10 +131,14 @@ class ClassificationInterpretation:
         ax.set_title("confusion matrix")
         return ax
 
-    def plot_top_losses(self, dataset: Any, k: int = 9, columns: int = 3) -> Any:
-        """Draw the pictures of a data set with the largest losses, with what they are taken for,
-        what they are, and the loss; matplotlib's figure. Items are `(picture, target)` with
-        pictures `(C, H, W)` or `(H, W)`."""
+    def plot_top_losses(self, dataset: Any = None, k: int = 9, columns: int = 3) -> Any:
+        """Draw the pictures of a data set, by default the Learner's, with the `k` largest losses,
+        with what they are taken for, what they are, and the loss; matplotlib's figure. Items are
+        `(picture, target)` with pictures `(C, H, W)` or `(H, W)`. `plot_top_losses(k)`, as in
+        fastai, is taken too."""
+        if isinstance(dataset, int) and self.dataset is not None:
+            dataset, k = None, dataset
+        dataset = self.dataset if dataset is None else dataset
         if not hasattr(dataset, "__getitem__"):
             raise TypeError(
                 f"plot_top_losses: dataset is a {type(dataset).__name__}; expected the data set of "
@@ -135,6 +157,14 @@ class ClassificationInterpretation:
             ax.set_title(f"{taken} / {real} / {loss:.2f}", fontsize=9)
         figure.suptitle("predicted / actual / loss")
         return figure
+
+
+def _classes(learn: Any, count: int) -> Any:
+    """The names of a Learner's `count` classes; None where its data has no such names."""
+    vocab = getattr(learn.dls, "vocab", None)
+    if isinstance(vocab, list | tuple) and vocab and isinstance(vocab[-1], list):
+        vocab = vocab[-1]  # of texts: words, then classes
+    return vocab if isinstance(vocab, list) and len(vocab) == count else None
 
 
 def _shown(picture: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from lightning_lite.trainer import Trainer
 from lightning_lite.tuner import Tuner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
 
     from lightning_lite.callbacks.callback import Callback
@@ -106,6 +107,43 @@ class Learner(Predicting):
     def opt(self) -> Any:
         """The optimizer; made at first use."""
         return self.module.configure_optimizers()
+
+    @property
+    def loss_func(self) -> Any:
+        """The loss; may be set."""
+        return self.module.loss_func
+
+    @loss_func.setter
+    def loss_func(self, loss: Callable[..., Any]) -> None:
+        _check_functions({"loss_func": loss})
+        del self.module.loss_func  # a layer may be followed by a function
+        self.module.loss_func = loss
+
+    def add_cb(self, cb: Callback) -> Learner:
+        """Have one more callback in all trainings; the Learner."""
+        self.cbs.append(cb)
+        return self
+
+    def add_cbs(self, cbs: Sequence[Callback]) -> Learner:
+        """Have more callbacks in all trainings; the Learner."""
+        self.cbs.extend(_as_list(cbs))
+        return self
+
+    def remove_cb(self, cb: Callback | type[Callback]) -> Learner:
+        """Have a callback, or all of a class, no more; the Learner."""
+        gone = [each for each in self.cbs if each is cb or type(each) is cb]
+        self.cbs = [each for each in self.cbs if each not in gone]
+        return self
+
+    @contextmanager
+    def no_bar(self) -> Iterator[Learner]:
+        """Trainings and predictions inside of the block show no progress bar."""
+        before = self._options
+        self._options = {**before, "enable_progress_bar": False}
+        try:
+            yield self
+        finally:
+            self._options = before
 
     def _trainer(self, epochs: int, cbs: list[Any]) -> Trainer:
         self.trainer = Trainer(max_epochs=epochs, callbacks=cbs, **self._options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import rushlight as rl
@@ -18,20 +19,62 @@ class Predicting:
     dls: Any
     model: Any
     module: Any
+    train_dl: Any
     valid_dl: Any
 
     def _trainer(self, epochs: int, cbs: list[Any]) -> Any:
         raise NotImplementedError("Predicting is a part of Learner")
 
-    def get_preds(self, dl: Any = None) -> tuple[Any, Any]:
+    def get_preds(
+        self,
+        dl: Any = None,
+        ds_idx: int = 1,
+        with_decoded: bool = False,
+        with_loss: bool = False,
+        act: Callable[[Any], Any] | None = None,
+    ) -> tuple[Any, ...]:
         """Outputs and targets of the validation data, or of `dl`, each as one tensor; None for the
-        targets of `dls.test_dl(items)`, which has none."""
+        targets of `dls.test_dl(items)`, which has none.
+
+        `ds_idx`: 0 for the training data, in the order of its loader; as in fastai it may come
+        first. `act`: what is done to outputs. `with_decoded` adds what outputs decide, as numbers;
+        `with_loss` the loss of each sample, which needs targets and a loss layer with `reduction`.
+        """
+        if isinstance(dl, int) and not isinstance(dl, bool):
+            dl, ds_idx = None, dl
+        if ds_idx not in (0, 1):
+            raise ValueError(f"get_preds: ds_idx={ds_idx!r}; expected 0 (training) or 1")
+        usual = self.valid_dl if ds_idx else self.train_dl
         trainer = self._trainer(1, [])
-        pairs = trainer.predict(self.module, dl or self.valid_dl)
-        outputs, targets = zip(*pairs, strict=True)
+        pairs = trainer.predict(self.module, usual if dl is None else dl)
+        parts, targets = zip(*pairs, strict=True)
+        outputs, target = rl.cat(parts), None
         if isinstance(targets[0], tuple):
-            return rl.cat(outputs), tuple(rl.cat(each) for each in zip(*targets, strict=True))
-        return rl.cat(outputs), None if targets[0] is None else rl.cat(targets)
+            target = tuple(rl.cat(each) for each in zip(*targets, strict=True))
+        elif targets[0] is not None:
+            target = rl.cat(targets)
+        found = (outputs if act is None else act(outputs), target)
+        if with_decoded:
+            found = (*found, self._decided(outputs)[1])
+        return (*found, self._losses(outputs, target)) if with_loss else found
+
+    def _losses(self, outputs: Any, targets: Any) -> Any:
+        """The loss of each sample `(N,)`."""
+        if targets is None:
+            raise ValueError("get_preds: with_loss=True needs targets, and test_dl has none")
+        loss = self.module.loss_func
+        kind = getattr(loss, "reduction", None)
+        if kind is None:
+            raise TypeError(
+                "get_preds: the loss has no `reduction`; use a loss layer such as "
+                "nn.CrossEntropyLoss() for with_loss=True"
+            )
+        loss.reduction = "none"
+        try:
+            found = loss(outputs, *(targets if isinstance(targets, tuple) else (targets,)))
+        finally:
+            loss.reduction = kind
+        return found.reshape(len(outputs), -1).mean(1)
 
     def _loaders(self, what: str) -> DataLoaders:
         if not isinstance(self.dls, DataLoaders):
@@ -51,8 +94,10 @@ class Predicting:
 
     def _decided(self, outputs: Any) -> tuple[Any, Any]:
         """Outputs as shares of classes, and targets of them."""
-        kind = self._loaders("predict").dsets.readers[-1].block.kind
         loss = self.module.loss_func
+        kind = "category" if isinstance(loss, nn.CrossEntropyLoss) else "value"
+        if isinstance(self.dls, DataLoaders):
+            kind = self.dls.dsets.readers[-1].block.kind
         if kind == "text":
             return outputs, outputs.argmax(-1)
         if kind in ("category", "mask"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightning_lite.callbacks.callback import Callback
+from lightning_lite.easy.data.showing import pyplot
 from lightning_lite.easy.schedules import values_of
 
 
@@ -43,14 +44,18 @@ class Recorder(Callback):
         row = [None if found.get(name) is None else float(found[name]) for name in self.names]
         self.values.append(row)
 
+    def plot_sched(self, ax: Any = None) -> Any:
+        """Draw the rate of the last group by batches; matplotlib's axes. Needs the extra `plot`."""
+        plt = pyplot("plot_sched")
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+        ax.plot(range(len(self.lrs)), self.lrs)
+        ax.set_xlabel("batch")
+        ax.set_ylabel("rate")
+        return ax
+
     def plot_loss(self, skip_start: int = 5, ax: Any = None) -> Any:
         """Draw the smoothed training loss; matplotlib's axes. Needs the extra `plot`."""
-        try:
-            import matplotlib.pyplot as plt
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "plot_loss needs matplotlib: pip install rushlight-lightning-lite[plot]"
-            ) from error
+        plt = pyplot("plot_loss")
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         steps = range(skip_start, len(self.losses))
         ax.plot(steps, self.losses[skip_start:], label="train")

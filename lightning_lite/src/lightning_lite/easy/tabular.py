@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import rushlight as rl
@@ -24,8 +24,27 @@ def emb_sz_rule(n_cat: int) -> int:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None or NaN."""
-    return value is None or (isinstance(value, float) and value != value)
+    """Whether a cell is empty: None, NaN, or pandas' NA and NaT, which no comparison finds.
+
+    >>> is_missing(float("nan")), is_missing(0)
+    (True, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def ordered(values: Iterable[Any], what: str) -> list[Any]:
+    """The different values in order. ValueError that names `what` for those without an order."""
+    different = set(values)
+    try:
+        return sorted(different)
+    except TypeError as error:
+        kinds = sorted({type(each).__name__ for each in different})
+        raise ValueError(
+            f"{what} mixes values of the types {kinds}, which have no order; expected one type, "
+            "such as the words of str(value)"
+        ) from error
 
 
 @describable
@@ -69,8 +88,8 @@ class TabularProcessor:
             deviation = statistics.pstdev(filled, mean) or 1.0
             self.scales[name] = (mean, deviation) if self.normalize else (0.0, 1.0)
         for name in self.cat_names:
-            seen = {value for value in table[name] if not is_missing(value)}
-            self.classes[name] = [MISSING, *sorted(seen)]
+            seen = (value for value in table[name] if not is_missing(value))
+            self.classes[name] = [MISSING, *ordered(seen, f"TabularProcessor: column {name!r}")]
         for name in self.flags:
             self.classes[f"{name}_na"] = [MISSING, False, True]
         return self

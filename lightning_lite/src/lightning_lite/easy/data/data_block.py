@@ -71,6 +71,18 @@ class DataBlock:
             )
         return found
 
+    def new(self, item_tfms: object = None, batch_tfms: object = None) -> DataBlock:
+        """The same block with other transforms, where they are given.
+
+        >>> from lightning_lite.easy import CategoryBlock, Resize
+        >>> DataBlock((CategoryBlock, CategoryBlock)).new(item_tfms=Resize(8)).item_tfms.size
+        (8, 8)
+        """
+        made = copy.copy(self)
+        made.item_tfms = self.item_tfms if item_tfms is None else item_tfms
+        made.batch_tfms = self.batch_tfms if batch_tfms is None else batch_tfms
+        return made
+
     def datasets(self, source: Any) -> Datasets:
         """Samples for training and validation, with the classes that training has."""
         items = self.get_items(source)

@@ -130,6 +130,14 @@ class DataLoaders:
         """The names of the classes."""
         return self.dsets.vocab
 
+    @property
+    def c(self) -> int:
+        """How many classes there are, or outputs that a number needs."""
+        vocab = self.dsets.vocab
+        if vocab:
+            return len(vocab[-1] if isinstance(vocab[-1], list) else vocab)
+        return int(self.dsets.train[0][-1].numel())
+
     def one_batch(self) -> tuple[Any, ...]:
         """The next first batch of training. ValueError where training has none."""
         for batch in self.train:

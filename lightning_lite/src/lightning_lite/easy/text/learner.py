@@ -190,7 +190,7 @@ def _carried_out(token: str, pending: str, count: int) -> str:
 class LMLearner(TextLearner):
     """A Learner of a language model."""
 
-    def get_preds(self, dl: Any = None) -> tuple[Any, Any]:
+    def get_preds(self, dl: Any = None) -> tuple[Any, Any]:  # type: ignore[override]
         """Numbers for the next tokens `(N, T, vocab)` and targets, batch after batch along `T`."""
         pairs = self._trainer(1, []).predict(self.module, dl or self.valid_dl)
         outputs, targets = zip(*pairs, strict=True)
