@@ -96,7 +96,15 @@ from lightning_lite.easy.heads import (
 from lightning_lite.easy.interpretation import ClassificationInterpretation
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.loading import load_learner
-from lightning_lite.easy.losses import CrossEntropyLossFlat, MSELossFlat
+from lightning_lite.easy.losses import (
+    BCELossFlat,
+    BCEWithLogitsLossFlat,
+    CrossEntropyLossFlat,
+    FocalLossFlat,
+    L1LossFlat,
+    LabelSmoothingCrossEntropyFlat,
+    MSELossFlat,
+)
 from lightning_lite.easy.metrics import (
     AccumMetric,
     ActivationType,
@@ -151,6 +159,7 @@ from lightning_lite.easy.metrics import (
     top_k_accuracy,
 )
 from lightning_lite.easy.mixing import CutMix, MixUp
+from lightning_lite.easy.optimizers import Lamb, Larc, Lookahead, QHAdam, RAdam, ranger
 from lightning_lite.easy.save_model import SaveModel
 from lightning_lite.easy.schedules import (
     ParamScheduler,
@@ -187,6 +196,17 @@ from lightning_lite.easy.unet import DynamicUnet, create_unet_model, unet_learne
 from lightning_lite.easy.vision import create_vision_model, default_split, vision_learner
 
 __all__ = [
+    "BCELossFlat",
+    "BCEWithLogitsLossFlat",
+    "FocalLossFlat",
+    "L1LossFlat",
+    "LabelSmoothingCrossEntropyFlat",
+    "Lamb",
+    "Larc",
+    "Lookahead",
+    "QHAdam",
+    "RAdam",
+    "ranger",
     "CollabDataLoaders",
     "EmbeddingNN",
     "APScoreBinary",

@@ -12,10 +12,22 @@ from lightning_lite.easy.data.categories import Coder
 from lightning_lite.easy.data.describing import describe, rebuild
 from lightning_lite.easy.data.loaders import DataLoaders
 from lightning_lite.easy.data.samples import Datasets, Reader
-from lightning_lite.easy.losses import CrossEntropyLossFlat, MSELossFlat
+from lightning_lite.easy.losses import (
+    BCELossFlat,
+    BCEWithLogitsLossFlat,
+    CrossEntropyLossFlat,
+    FocalLossFlat,
+    L1LossFlat,
+    LabelSmoothingCrossEntropyFlat,
+    MSELossFlat,
+)
 from rushlight import nn
 
 FORMAT = "lightning_lite.easy.Learner 1"
+FLAT = (
+    *(CrossEntropyLossFlat, FocalLossFlat, LabelSmoothingCrossEntropyFlat),
+    *(BCEWithLogitsLossFlat, BCELossFlat, L1LossFlat, MSELossFlat),
+)
 KNOWN = ("processor", "vocab", "users", "items")
 
 
@@ -40,7 +52,7 @@ def contents(learn: Any) -> dict[str, Any]:
 
 def describe_loss(loss: Any) -> dict[str, Any]:
     """A loss layer of `rushlight.nn`, or a function of `nn.functional`, as plain data."""
-    if type(loss) in (CrossEntropyLossFlat, MSELossFlat):
+    if type(loss) in FLAT:
         return {"flat": describe(loss, "loss_func")}
     name = getattr(loss, "__name__", type(loss).__name__)
     if getattr(nn.functional, name, None) is loss:

@@ -1,4 +1,4 @@
-"""Losses of outputs whose classes stand along any dimension."""
+"""fastai's losses: of outputs whose classes stand along any dimension, and of any shapes."""
 
 from __future__ import annotations
 
@@ -47,3 +47,119 @@ class MSELossFlat(nn.MSELoss):
         """The loss; `reduction="none"` gives it in the shape of `target`."""
         found = super().forward(input.reshape(-1), target.reshape(-1))
         return found.reshape(target.shape) if self.reduction == "none" else found
+
+
+@describable
+class FocalLossFlat(CrossEntropyLossFlat):
+    """Cross entropy that counts targets the less the better they are known, by the power `gamma` of
+    the share that is missing. `axis`, `options`: see `CrossEntropyLossFlat`.
+
+    >>> import rushlight as rl
+    >>> FocalLossFlat(gamma=2.0)(rl.zeros(3, 2), rl.tensor([0, 1, 1]))
+    tensor(0.1733)
+
+    Lin et al., "Focal Loss for Dense Object Detection", 2017.
+    """
+
+    def __init__(self, gamma: float = 2.0, axis: int = -1, **options: Any) -> None:
+        super().__init__(axis, **options)
+        self.gamma = gamma
+
+    def forward(self, input: Any, target: Any) -> Any:
+        """The loss, a mean unless `reduction` says otherwise."""
+        kind, self.reduction = self.reduction, "none"
+        try:
+            each = super().forward(input, target)
+        finally:
+            self.reduction = kind
+        found = (1 - (-each).exp()) ** self.gamma * each
+        return _reduced(found, kind)
+
+
+@describable
+class LabelSmoothingCrossEntropyFlat(CrossEntropyLossFlat):
+    """Cross entropy with the share `eps` of each target spread over all classes; `weight` counts
+    for the rest alone. `axis`, `options`: see `CrossEntropyLossFlat`.
+
+    >>> import rushlight as rl
+    >>> LabelSmoothingCrossEntropyFlat(eps=0.1)(rl.zeros(3, 2), rl.tensor([0, 1, 1]))
+    tensor(0.6931)
+    """
+
+    def __init__(self, eps: float = 0.1, axis: int = -1, **options: Any) -> None:
+        super().__init__(axis, **options)
+        self.eps = eps
+
+    def forward(self, input: Any, target: Any) -> Any:
+        """The loss, a mean unless `reduction` says otherwise."""
+        spread = -input.log_softmax(self.axis).mean(self.axis)
+        rest = super().forward(input, target)
+        return self.eps * _reduced(spread, self.reduction) + (1 - self.eps) * rest
+
+
+@describable
+class BCEWithLogitsLossFlat(nn.BCEWithLogitsLoss):
+    """The binary cross entropy of outputs before the sigmoid and targets of any shapes with as many
+    numbers. `options`: those of `nn.BCEWithLogitsLoss`; with `pos_weight` shapes stay.
+
+    >>> import rushlight as rl
+    >>> BCEWithLogitsLossFlat()(rl.zeros(2, 1), rl.tensor([0, 1]))
+    tensor(0.6931)
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+
+    def forward(self, input: Any, target: Any) -> Any:
+        """The loss; `reduction="none"` gives it in the shape of `target`."""
+        if self.pos_weight is not None:
+            return super().forward(input, target.float())
+        return _flat(self, super().forward, input, target)
+
+
+@describable
+class BCELossFlat(nn.BCELoss):
+    """The binary cross entropy of shares and targets of any shapes with as many numbers. `options`:
+    those of `nn.BCELoss`.
+
+    >>> import rushlight as rl
+    >>> BCELossFlat()(rl.full((2, 1), 0.5), rl.tensor([0, 1]))
+    tensor(0.6931)
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+
+    def forward(self, input: Any, target: Any) -> Any:
+        """The loss; `reduction="none"` gives it in the shape of `target`."""
+        return _flat(self, super().forward, input, target)
+
+
+@describable
+class L1LossFlat(nn.L1Loss):
+    """The mean absolute difference of outputs and targets of any shapes with as many numbers.
+    `options`: those of `nn.L1Loss`.
+
+    >>> import rushlight as rl
+    >>> L1LossFlat()(rl.zeros(2, 1), rl.tensor([1, 3]))
+    tensor(2.)
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+
+    def forward(self, input: Any, target: Any) -> Any:
+        """The loss; `reduction="none"` gives it in the shape of `target`."""
+        return _flat(self, super().forward, input, target)
+
+
+def _flat(loss: Any, compute: Any, input: Any, target: Any) -> Any:
+    """A loss of numbers in a row."""
+    found = compute(input.reshape(-1), target.reshape(-1).to(input.dtype))
+    return found.reshape(target.shape) if loss.reduction == "none" else found
+
+
+def _reduced(each: Any, reduction: str) -> Any:
+    if reduction == "none":
+        return each
+    return each.mean() if reduction == "mean" else each.sum()
