@@ -102,6 +102,8 @@ def test_misuse_is_named():
         easy.CollabDataLoaders.from_df({"user": ["a"], "stars": [1]})
     with pytest.raises(TypeError, match="columns users, items and ratings"):
         easy.collab_learner(opinions())
+    with pytest.raises(TypeError, match="after CollabDataLoaders comes n_factors"):
+        easy.collab_learner(easy.CollabDataLoaders.from_df(opinions(), seed=0), ["a"])
     learn = easy.collab_learner(easy.CollabDataLoaders.from_df(opinions(), seed=0), 4, **QUIET)
     with pytest.raises(KeyError, match="training had no item 'tea'"):
         learn.model.bias(["tea"])

@@ -199,7 +199,7 @@ class CollabLearner(TabularLearner):
 
 def collab_learner(
     users: CollabDataLoaders | Sequence[Any],
-    items: Any = None,
+    items: Sequence[Any] | int | None = None,
     ratings: Sequence[float] | None = None,
     n_factors: int = 50,
     valid_pct: float = 0.2,
@@ -223,8 +223,14 @@ def collab_learner(
     """
     if isinstance(users, CollabDataLoaders):
         dls: Any = users
+        if items is not None and not isinstance(items, int):
+            raise TypeError(
+                "collab_learner: after CollabDataLoaders comes n_factors, an int; got a "
+                f"{type(items).__name__}"
+            )
         n_factors = n_factors if items is None else items
-        classes, kind = dict(dls.classes), CollabLearner
+        classes = dict(dls.classes)
+        kind: type[Learner] = CollabLearner
     else:
         dls, classes = _of_columns(users, items, ratings, (valid_pct, seed, bs))
         kind = Learner

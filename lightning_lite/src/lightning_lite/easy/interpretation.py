@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rushlight import Tensor
+    from rushlight.utils.data import Dataset
 
 
 class ClassificationInterpretation:
@@ -26,9 +27,9 @@ class ClassificationInterpretation:
         targets: Tensor,
         losses: Tensor,
         vocab: Sequence[str] | None = None,
-        dataset: Any = None,
+        dataset: Dataset | Sequence[Any] | None = None,
     ) -> None:
-        self.dataset = dataset
+        self.dataset: Any = dataset
         self.outputs, self.targets, self.losses = outputs, targets, losses
         self.decoded = outputs.argmax(1)
         count = outputs.shape[1]

@@ -48,12 +48,13 @@ class Predicting:
         trainer = self._trainer(1, [])
         pairs = trainer.predict(self.module, usual if dl is None else dl)
         parts, targets = zip(*pairs, strict=True)
-        outputs, target = rl.cat(parts), None
+        outputs = rl.cat(parts)
+        target: Any = None
         if isinstance(targets[0], tuple):
             target = tuple(rl.cat(each) for each in zip(*targets, strict=True))
         elif targets[0] is not None:
             target = rl.cat(targets)
-        found = (outputs if act is None else act(outputs), target)
+        found: tuple[Any, ...] = (outputs if act is None else act(outputs), target)
         if with_decoded:
             found = (*found, self._decided(outputs)[1])
         return (*found, self._losses(outputs, target)) if with_loss else found
