@@ -138,3 +138,34 @@ def test_what_several_processes_need_waits_for_them():
     assert "lightning_lite.trainer" in loaded
     assert not [name for name in loaded if name.startswith("rushlight.distributed")]
     assert "lightning_lite.strategies.fsdp" not in loaded
+
+
+def test_modules_need_no_import_of_their_own():
+    """`import lightning_lite as L` is enough for what programs reach through it."""
+    names = [
+        "utilities.seed.isolate_rng", "utilities.model_summary.ModelSummary", "tuner.Tuner",
+        "strategies.ddp.DDPStrategy", "core.LightningModule", "cli.LightningCLI",
+        "utilities.types.STEP_OUTPUT", "callbacks.finetuning.BaseFinetuning",
+        "plugins.precision.MixedPrecision", "profilers.simple.SimpleProfiler",
+        "loggers.wandb.WandbLogger", "demos.boring_classes.BoringModel", "easy.Learner",
+    ]  # fmt: skip
+    program = f"""
+import lightning_lite as L
+for path in {names!r}:
+    found = L
+    for part in path.split("."):
+        found = getattr(found, part)
+for missing in ("utilities.nothing", "nothing"):
+    found = L
+    try:
+        for part in missing.split("."):
+            found = getattr(found, part)
+    except AttributeError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "module 'lightning_lite.utilities' has no attribute 'nothing'",
+        "module 'lightning_lite' has no attribute 'nothing'",
+    ]

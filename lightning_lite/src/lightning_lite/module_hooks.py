@@ -143,7 +143,12 @@ class ModelHooks:
 
 
 class DataHooks:
-    """Where data come from and how a batch gets to the device; for modules and data modules."""
+    """Where data come from and how a batch gets to the device; for modules and data modules.
+
+    `prepare_data_per_node`: whether `prepare_data` runs once on each machine, not once in all.
+    """
+
+    prepare_data_per_node: bool = True
 
     def prepare_data(self) -> None:
         """Download and convert once, before `setup`; keep nothing in attributes."""

@@ -223,7 +223,7 @@ def set_up_hooks(trainer: Any) -> None:
 def prepares(trainer: Any, owner: Any) -> bool:
     """Whether this process is the one whose `prepare_data` runs: the first of its machine, or of
     all if `prepare_data_per_node` is False."""
-    per_node = getattr(owner, "prepare_data_per_node", True)
+    per_node = owner.prepare_data_per_node
     return trainer.local_rank == 0 if per_node else trainer.global_rank == 0
 
 
