@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import lightning_lite as L
+
+OWNERS = ("data", "callback", "module")
+
 
 def test_rates_warmed_up_by_the_step(model_class, loader, trainer):
     """The step that `optimizer_step` takes counts when the hook is over, as in Lightning, whose
@@ -38,6 +42,59 @@ def test_steps_left_out_count(model_class, loader, trainer):
     run = trainer(max_epochs=-1, max_steps=5, limit_train_batches=4, limit_val_batches=0)
     run.fit(Alternating(), loader(16))
     assert run.global_step == 5 and run.current_epoch == 2 and steps == [0, 2, 0]
+
+
+def spying(base, name, rows):
+    """A class that notes its hooks of begin, end and files."""
+    hooks = ("setup", "teardown", "on_load_checkpoint")
+
+    def noting(hook):
+        def note(self, *given, **more):
+            rows.append(f"{name}.{hook}")
+            return getattr(super(made, self), hook)(*given, **more)
+
+        return note
+
+    made = type(name, (base,), {hook: noting(hook) for hook in hooks})
+    return made
+
+
+def test_order_of_data_module_callbacks_and_module(model_class, loader, trainer, tmp_path):
+    """The data module is set up and torn down first, so that callbacks find its data; callbacks
+    get their states back for tests too."""
+    rows = []
+
+    class Stateful(spying(L.Callback, "callback", rows)):
+        best = 0
+
+        def state_dict(self):
+            return {"best": self.best}
+
+        def load_state_dict(self, state):
+            self.best = state["best"]
+
+    class Data(spying(L.LightningDataModule, "data", rows)):
+        def train_dataloader(self):
+            return loader(8)
+
+        test_dataloader = train_dataloader
+
+    class Testing(spying(model_class, "module", rows)):
+        def test_step(self, batch, batch_idx):
+            self.log("loss", self(batch[0]).mean())
+
+    first, second = Stateful(), Stateful()
+    first.best = 7
+    saver = L.callbacks.ModelCheckpoint(tmp_path)
+    options = {"max_epochs": 1, "limit_val_batches": 0, "enable_checkpointing": True}
+    trainer(callbacks=[first, saver], **options).fit(Testing(), datamodule=Data())
+    order = [f"{owner}.{hook}" for hook in ("setup", "teardown") for owner in OWNERS]
+    assert rows == order
+    rows.clear()
+    run = trainer(callbacks=[second], enable_checkpointing=False)
+    run.test(Testing(), datamodule=Data(), ckpt_path=saver.best_model_path, verbose=False)
+    assert [each for each in rows if "load" not in each] == order
+    assert "callback.on_load_checkpoint" in rows and second.best == 7
 
 
 def test_positions_of_loops(model_class, loader, trainer):

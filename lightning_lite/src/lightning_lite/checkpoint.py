@@ -29,7 +29,7 @@ from lightning_lite._version import __version__
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.loggers.logger import Logger
 from lightning_lite.reentry import set_restart_flags
-from lightning_lite.state import Next, TrainerFn
+from lightning_lite.state import Next
 
 VERSION_KEY = "lightning_lite_version"
 FOREIGN_VERSION_KEY = "pytorch-lightning_version"
@@ -272,14 +272,14 @@ def dump_datamodule(datamodule: Any, checkpoint: dict[str, Any]) -> None:
 
 
 def restore_model(trainer: Any, checkpoint: dict[str, Any]) -> None:
-    """Give weights, and in `fit` the callbacks' states, to a trainer's module."""
+    """Give weights and states to a trainer's module, data module and callbacks, in every kind of
+    run, as Lightning does: a callback may hold what testing needs."""
     module, datamodule = trainer.lightning_module, trainer.datamodule
     if datamodule is not None:
         datamodule.on_load_checkpoint(checkpoint)
         if type(datamodule).__qualname__ in checkpoint:
             datamodule.load_state_dict(checkpoint[type(datamodule).__qualname__])
-    if trainer.state.fn is TrainerFn.FITTING:
-        restore_callbacks(trainer, checkpoint)
+    restore_callbacks(trainer, checkpoint)
     module.on_load_checkpoint(checkpoint)
     weights = trainer.strategy.divided(module, checkpoint["state_dict"])
     module.load_state_dict(weights, strict=module.strict_loading)

@@ -212,10 +212,11 @@ def set_up_hooks(trainer: Any) -> None:
         if owner is not None and prepares(trainer, owner):
             owner.prepare_data()
     trainer.strategy.barrier("prepare_data")
-    for callback in trainer.callbacks:
-        callback.setup(trainer, module, stage)
+    # The data module comes first: a callback's `setup` may look at what it made.
     if datamodule is not None:
         datamodule.setup(stage)
+    for callback in trainer.callbacks:
+        callback.setup(trainer, module, stage)
     module.setup(stage)
     module.configure_model()
 
@@ -375,12 +376,12 @@ def evaluate(trainer: Any) -> Any:
 
 
 def tear_down_hooks(trainer: Any) -> None:
-    """`teardown` of callbacks, data module and module."""
+    """`teardown` of data module, callbacks and module."""
     module, stage = trainer.lightning_module, trainer.state.fn.value
-    for callback in trainer.callbacks:
-        callback.teardown(trainer, module, stage)
     if trainer.datamodule is not None:
         trainer.datamodule.teardown(stage)
+    for callback in trainer.callbacks:
+        callback.teardown(trainer, module, stage)
     module.teardown(stage)
 
 
