@@ -32,6 +32,8 @@ def make_elementwise_door(op, form, inplace=False):
     """The native call for a form of call (or of ``x.op_()``), or None where there can be none."""
     if op.outputs != 1 or op.kind != "elementwise":
         return None
+    if not inplace and type(form) is tuple and "out" in form and "out" not in op.index:
+        return _written_door(op, form)
     found = texts_of(op, form)
     source = _Source(op)
     if found is None or not source.read_arguments(*found):
@@ -42,6 +44,21 @@ def make_elementwise_door(op, form, inplace=False):
     space = {**_SPACE, **source.values, "op": op, "table": table, "known": table.get,
              "quick": source.quick}  # fmt: skip
     return built(op, "in-place call" if inplace else "forward call", form, text, space)
+
+
+def _written_door(op, form):
+    """The native call for a form with ``out=``, or None."""
+    count, *keywords = form
+    found, source = (
+        texts_of(op, (count, *(name for name in keywords if name != "out"))),
+        _Source(op),
+    )
+    if found is None or not source.read_arguments(*found):
+        return None
+    text, table = source.written(), {}
+    space = {**_SPACE, **source.values, "op": op, "table": table, "known": table.get,
+             "quick": None}  # fmt: skip
+    return built(op, "call with out=", form, text, space)
 
 
 class _Entry:
@@ -330,10 +347,38 @@ class _Source:
         ]
         return "\n    ".join(lines)
 
+    def written(self):
+        """Source for a call that writes into ``out=`` and is not recorded: of the very dtype and
+        shape of the result, and no part of an argument unless it is that argument."""
+        self.head.append("out")
+        lines = [
+            *self._start(),
+            "if type(out) is not Tensor and type(out) is not Parameter: return NO",
+            "y, base = out._array, out._base",  # arrays without a base own their memory
+            "if out._dtype is not entry.dtype or type(y) is not ndarray: return NO",
+            "if STATE.modes or STATE.levels or not y.flags.writeable: return NO",
+            "if out._inference and not mode.inference: return NO",
+            "if mode.recording:",
+            "    if out._node is not None or base is not None and base._node is not None: return NO",
+            f"    if {self._live()}: return NO",
+            "for a in arrays:",
+            "    if a is y or a.base is y.base is None: continue",
+            "    if shares(a, y): return NO",
+            "if entry.short_into(*arrays, *scalars, y) is NO:",
+            "    if scalars and entry.floats: scalars = [float(v) for v in scalars]",
+            "    try: entry.kernel.into((y,), *arrays, *scalars)",
+            "    except (OverflowError, ValueError): return NO",
+            "storage = out._storage",
+            "if storage is None: storage = storage_of(out)",
+            "storage.version += 1",
+            "return out",
+        ]
+        return "\n    ".join(lines)
+
 
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
     "make": make, "mode": mode, "STATE": STATE, "note": note, "learn": _learn,
     "EXACT": EXACT_INTEGERS, "SURE": SURE, "fit": _number_limits.check, "numbers": _NUMBERS,
-    "static": _STATIC, "storage_of": storage_of,
+    "static": _STATIC, "storage_of": storage_of, "shares": np.may_share_memory,
 }  # fmt: skip

@@ -269,34 +269,30 @@ def _mark_stale(storage, base, had):
             view._keep_grad(False)
 
 
-def _computed_into(op, out, args):
-    """An elementwise result of exact tensors of one dtype, and nothing else, computed into `out` by
-    a kernel that other calls have compiled; False where the general path must do it."""
-    known = op.paths.into
-    if known is None or type(out) not in EXACT or not is_free(out):
-        return False
-    door, target, arrays = known[out._dtype.code], out._array, []
-    if door is None or len(args) != len(op.tensor_positions):
-        return False
-    for value in args:
-        if type(value) not in EXACT or value._dtype is not out._dtype:
-            return False
-        array = value._array
-        if type(array) is not np.ndarray or mode.recording and value._node is not None:
-            return False
-        if array is not target and np.may_share_memory(array, target):
-            return False
-        arrays.append(array)
-    if door(*arrays, target) is NotImplemented:
-        return False
-    written(out, None)
-    return True
+def _computed_into(op, out, args, kwargs):
+    """The result of an elementwise op computed where it is to be written, of exact tensors where
+    nothing is recorded; NotImplemented where the general path must do it."""
+    if op.kind != "elementwise":
+        if "computes" not in op.options:
+            return NotImplemented
+        found = op.options["computes"](*op.bind(args, kwargs))
+        if found is None:
+            return NotImplemented
+        op, args, kwargs = found[0].op, found[1], {}
+    doors, form = op.paths.forms, (len(args), *kwargs, "out")
+    if form not in doors:
+        from rushlight.ops._calls.elementwise_calls import make_elementwise_door
+
+        doors[form] = make_elementwise_door(op, form)
+    door = doors[form]
+    return NotImplemented if door is None else door(*args, **kwargs, out=out)
 
 
 def into(op, run, out, args, kwargs):
     """``op(..., out=out)``."""
-    if not kwargs and _computed_into(op, out, args):
-        return out
+    computed = _computed_into(op, out, args, kwargs)
+    if computed is not NotImplemented:
+        return computed
     outs = out if isinstance(out, (tuple, list)) else (out,)
     for item in outs:
         if not isinstance(item, Tensor):
@@ -310,14 +306,17 @@ def into(op, run, out, args, kwargs):
                 f"{op.name}(): functions with out=... arguments don't support automatic "
                 "differentiation, but one of the arguments requires grad."
             )
-    values = op.bind(args, kwargs)
+    values = (*args, *kwargs.values())
     for item in outs:
         check_overlap(op, item, values)
-    results = run(values)
+    plain = not (STATE.modes or STATE.levels) and EXACT.issuperset(map(type, outs))
+    results = op.function(*args, **kwargs) if plain else run(op.bind(args, kwargs))
     many = isinstance(results, tuple)
     for item, result in zip(outs, results if many else (results,), strict=True):
         if item._array.shape != result._array.shape:
             check_dtype_of_out(op, item, result)
+            if plain and not item._array.size and _taken_over(item, result, values):
+                continue
             if op.kind == "elementwise" and any(value is item for value in values):
                 raise RuntimeError(
                     f"{op.name}: output with shape {shape_text(item._array.shape)} doesn't match "
@@ -329,12 +328,36 @@ def into(op, run, out, args, kwargs):
     return out
 
 
+def _taken_over(out, result, values):
+    """Have an empty ``out=``, whose memory nothing shares, hold the memory of the result; False
+    where something else may hold that."""
+    empty, found = out._array, result._array
+    if type(empty) is not np.ndarray or out._storage is not None or empty.base is not None:
+        return False
+    if type(found) is not np.ndarray or result._storage is not None:
+        return False
+    if found.base is not None and type(found.base) is not bytearray:  # a view of another array
+        return False
+    if result._dtype is not out._dtype or not (found.flags.c_contiguous and found.flags.writeable):
+        return False
+    tensors = (v for value in values for v in (value if type(value) in (list, tuple) else (value,)))
+    if any(isinstance(v, Tensor) and (v._array is found or v is out) for v in tensors):
+        return False
+    check_writable(out, False)
+    out._array = found
+    written(out, None)
+    return True
+
+
 def check_overlap(op, out, values):
     """Refuse an ``out=`` that shares elements with an argument, or has several at one place."""
     array = out._array
     if type(array) is not np.ndarray or not array.size:
         return
-    if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
+    row_major = array.flags.c_contiguous
+    if not row_major and any(
+        step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)
+    ):
         raise RuntimeError(
             f"{op.name}: unsupported operation: more than one element of the written-to tensor "
             "refers to a single memory location. Please clone() the tensor before performing the "
@@ -343,7 +366,11 @@ def check_overlap(op, out, values):
     for value in values:
         for item in value if isinstance(value, (tuple, list)) else (value,):
             other = item._array if isinstance(item, Tensor) else None
-            if type(other) is not np.ndarray or not np.may_share_memory(array, other):
+            if type(other) is not np.ndarray:
+                continue
+            if array is not other and array.base is other.base is None:
+                continue  # each owns its memory
+            if not np.may_share_memory(array, other):
                 continue
             alike = op.kind in ("elementwise", "composite") and not op.options.get("separate")
             whole = alike and (

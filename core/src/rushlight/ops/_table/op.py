@@ -37,6 +37,7 @@ from rushlight.tensor.results import named
 #   raw_memory                       reads strides, not a shape           ops/shape/views.py
 #   flops                            word for a count of operations       utils/flop_counter.py
 #   runs_as                          ops that PyTorch runs for it         selective_checkpoint.py
+#   computes                         f(values): elementwise op, arguments _table/inplace.py
 #   exported                         public at the top level, with a dash _table/deferred_names.py
 #   oracle                           where PyTorch has it, if elsewhere   _table/deferred.py
 TABLE = {}

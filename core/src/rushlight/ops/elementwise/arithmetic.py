@@ -217,6 +217,9 @@ def _rfloor_divide(input, other):
     wraps_numbers=True,
     aliases=("divide",),
     numbers="all",
+    computes=lambda input, other, rounding_mode: (
+        None if rounding_mode is not None else (true_divide, (input, other))
+    ),
     samples=lambda make: [
         (make(3, 1), make(4)),
         (make(3, 4), 2, {"rounding_mode": "trunc"}),

@@ -226,6 +226,13 @@ _where.gradient(
 )
 
 
+def _chosen(condition, input, other):
+    """The op behind a choice by a plain bool tensor."""
+    if not isinstance(condition, Tensor) or condition._dtype.name != "bool" or other is None:
+        return None
+    return _where, (condition, input, other)
+
+
 @composite(
     schemas=(
         "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
@@ -237,6 +244,7 @@ _where.gradient(
     samples=lambda make: [(make.mask(3, 1), make(4), 2.0), (make.mask(3, 4), make(), make(3, 4))],
     aten="self ScalarOther ScalarSelf Scalar default self_out",
     nested="elements",
+    computes=_chosen,
 )
 def where(condition: Tensor, input=None, other=None):
     """`input` where `condition` is true, else `other`; with one argument, the indices of the true.
