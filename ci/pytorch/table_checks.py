@@ -62,7 +62,7 @@ def tensors(result):
 def compare(found, expected, what, scale=1.0):
     """Raise Mismatch unless both results hold the same."""
     if isinstance(found, rushlight.Tensor) and isinstance(expected, torch.Tensor):
-        if str(found.layout) != str(expected.layout).split(".")[1]:
+        if found.layout != str(expected.layout).split(".")[1]:
             raise Mismatch(f"{what}: layout {found.layout}, PyTorch gives {expected.layout}")
     found = theirs(found)
     if isinstance(expected, (list, tuple, dict)):

@@ -26,7 +26,7 @@ def plain(value):
         return value
     if isinstance(value, tuple | list):
         return tuple(plain(v) for v in value)
-    layout = str(value.layout).removeprefix("torch.")
+    layout = str(value.layout).rpartition(".")[2]
     value = value.detach()
     if layout == "sparse_coo":
         coalesced = value.is_coalesced()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import pytest
 
 import rushlight
@@ -46,3 +47,15 @@ def test_other_functions_refuse(name, arguments):
         assert call(*given, layout=library.strided).layout == library.strided
         if library is rushlight:
             assert f"{name}: only tensors of the layout" in str(caught.value)
+
+
+def test_layouts_print_as_pytorch_prints_them():
+    torch = pytest.importorskip("torch")
+    names = "strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged"
+    for name in names.split():
+        ours, theirs = getattr(rushlight, name), getattr(torch, name)
+        for text in (str, repr, format):
+            assert text(ours) == text(theirs).replace("torch", "rushlight")
+        assert ours == name == ours.name and type(ours.name) is str
+        assert pickle.loads(pickle.dumps(ours)) == ours
+        assert f"{ours:>30}" == f"rushlight.{name}".rjust(30)

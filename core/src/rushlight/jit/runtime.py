@@ -63,7 +63,7 @@ def number_of(value):
         return NUMBERS[value]
     if isinstance(value, formats.memory_format):
         return FORMATS.index(value)
-    return LAYOUTS.index(str(value)) if isinstance(value, layout) else None
+    return LAYOUTS.index(value) if isinstance(value, layout) else None
 
 
 @functools.cache

@@ -144,7 +144,7 @@ class _Pickler(pickle._Pickler):
             return _name("torch._utils", "_rebuild_parameter"), rest
         if not tensor.is_leaf:
             tensor = tensor.detach()
-        if str(tensor.layout).startswith("sparse"):
+        if tensor.layout.startswith("sparse"):
             rest = (_Layout(tensor.layout), sparse.parts_of(tensor))
             return _name("torch._utils", "_rebuild_sparse_tensor"), rest
         function, rest = self._plain_tensor(tensor)
@@ -223,7 +223,7 @@ class _Layout:
     __slots__ = ("name",)
 
     def __init__(self, name):
-        self.name = str(name)
+        self.name = str.__str__(name)
 
 
 class _Stored:

@@ -23,7 +23,7 @@ def parts_of(tensor):
     """The parts that PyTorch's ``_rebuild_sparse_tensor`` takes beside the layout."""
     if tensor.layout == "sparse_coo":
         return tensor._indices(), tensor._values(), tensor.size(), tensor.is_coalesced()
-    first, second = _INDICES[str(tensor.layout)]
+    first, second = _INDICES[tensor.layout]
     return getattr(tensor, first)(), getattr(tensor, second)(), tensor._values(), tensor.size()
 
 

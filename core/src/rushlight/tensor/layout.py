@@ -4,15 +4,26 @@ from __future__ import annotations
 
 
 class layout(str):  # noqa: N801 - PyTorch's public name
-    """The layout of a tensor, for example ``rushlight.strided``; equal to its name as a string."""
+    """The layout of a tensor, for example ``rushlight.strided``; equal to its name as a string,
+    and printed with the package's."""
 
     __slots__ = ()
 
+    @property
+    def name(self):
+        """The name alone, a plain string."""
+        return str.__str__(self)
+
     def __repr__(self):
-        return "rushlight." + str(self)
+        return "rushlight." + self.name
+
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return format(repr(self), spec)
 
     def __reduce__(self):
-        return layout, (str(self),)
+        return layout, (self.name,)
 
 
 strided = layout("strided")

@@ -106,12 +106,13 @@ def contiguous_strides(shape) -> tuple:
     return tuple(reversed(strides))
 
 
-def normalize_size(sizes) -> tuple:
-    """``f(2, 3)``, ``f((2, 3))``, ``f([2, 3])``, ``f(Size)`` to a tuple of ints."""
+def normalize_size(sizes, op: str = "") -> tuple:
+    """``f(2, 3)``, ``f((2, 3))``, ``f([2, 3])``, ``f(Size)`` to a tuple of ints; `op` is named
+    where one is none."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
     check_dims(len(sizes))
-    return tuple(s if type(s) is int else as_int(s, "size") for s in sizes)
+    return tuple(s if type(s) is int else as_int(s, "size", op) for s in sizes)
 
 
 def check_dims(count: int) -> None:

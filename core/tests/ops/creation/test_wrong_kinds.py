@@ -117,3 +117,16 @@ def test_other_words():
         rushlight.full((2,), None)
     with pytest.raises(TypeError, match="argument 'fill_value' must be Number, not list"):
         rushlight.ones(2).new_full((2,), [1])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("new_full", ()), ("new_full", ((2,),)), ("new_full", ("a", 2)), ("new_full", ((2,), "a")),
+     ("new_full", ((2,), None)), ("new_full", ((2.5,), 1)), ("new_full", ((2,), 1, 3)),
+     ("new_zeros", ("a",)), ("new_ones", ()), ("new_empty", (2.5,)), ("new_tensor", ())],
+)  # fmt: skip
+def test_methods_that_make_tensors_name_themselves(name, arguments):
+    with pytest.raises(TypeError, match=rf"^{name}\(\)"):
+        getattr(torch.ones(2), name)(*arguments)
+    with pytest.raises(TypeError, match=rf"^{name}\(\)"):
+        getattr(rushlight.ones(2), name)(*arguments)

@@ -40,3 +40,34 @@ def test_no_distribution(bad):
     with pytest.raises(RuntimeError, match="probability tensor|invalid multinomial"):
         rushlight.multinomial(rushlight.tensor(bad), 3, replacement=True)
     assert rushlight.equal(rushlight.get_rng_state(), before)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: t.multinomial(t.ones(3), 4),
+        lambda t: t.multinomial(t.ones(3), 0),
+        lambda t: t.multinomial(t.ones(3), -1),
+        lambda t: t.multinomial(t.ones(3, 3, 3), 1),
+        lambda t: t.multinomial(t.tensor(1.0), 1),
+        lambda t: t.multinomial(t.zeros(0), 1),
+        lambda t: t.multinomial(t.zeros(2, 0), 1),
+    ],
+)
+def test_errors_say_what_those_of_pytorch_say(call):
+    with pytest.raises(RuntimeError) as wanted:
+        call(torch)
+    with pytest.raises(RuntimeError) as found:
+        call(rushlight)
+    assert str(wanted.value) in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("args", "name"),
+    [((2, 2), "input"), ((None, 2), "input"), (([1.0], 1.5), "num_samples"),
+     (([1.0], "a"), "num_samples"), (([1.0], None), "num_samples"), (([1.0], 1, 2), "replacement")],
+)  # fmt: skip
+def test_arguments_of_a_wrong_kind_are_named(args, name):
+    args = [rushlight.tensor(value) if isinstance(value, list) else value for value in args]
+    with pytest.raises(TypeError, match=rf"multinomial\(\): argument '{name}' must be"):
+        rushlight.multinomial(*args)

@@ -37,6 +37,7 @@ from rushlight.tensor.results import named
 #   raw_memory                       reads strides, not a shape           ops/shape/views.py
 #   flops                            word for a count of operations       utils/flop_counter.py
 #   runs_as                          ops that PyTorch runs for it         selective_checkpoint.py
+#   alone                            keyword of an argument by itself     _table/op.py, bind
 #   computes                         f(values): elementwise op, arguments _table/inplace.py
 #   exported                         public at the top level, with a dash _table/deferred_names.py
 #   oracle                           where PyTorch has it, if elsewhere   _table/deferred.py
@@ -187,6 +188,10 @@ class Op:
         if not kwargs and self.required <= given <= self.positional and self.sizes_position < 0:
             values = [*args, *self.defaults[given:]]
             return _attributes.checked(self, values) if self.attributes else values
+        alone = self.options.get("alone")
+        if alone in kwargs and not args and kwargs.keys().isdisjoint({self.names[0], "self"}):
+            kwargs = {self.names[0]: kwargs[alone], **kwargs}
+            del kwargs[alone]
         if "former" in self.options:
             args, kwargs = former.spelled_today(self, args, kwargs)
             given = len(args)

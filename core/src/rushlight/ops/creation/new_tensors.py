@@ -65,13 +65,15 @@ def _new_method(function):
         layout = self.layout if layout is None else layout
         if layout not in (strided, jagged) and function is not tensor:
             named["layout"] = layout
-        made = function(
-            *args,
-            dtype=dtype or self._dtype,
-            device=device or self._device,
-            requires_grad=requires_grad,
-            **named,
+        named.update(
+            dtype=dtype or self._dtype, device=device or self._device, requires_grad=requires_grad
         )
+        try:
+            made = function(*args, **named)
+        except TypeError as error:
+            if not str(error).startswith(function.__name__ + "()"):
+                raise
+            raise TypeError("new_" + str(error)) from None
         if STATE.levels and transforms.levels and getattr(self, "_level", None) is not None:
             return self._made_like(made)
         return made

@@ -208,8 +208,8 @@ def beside(tensor, array):
     return make_tensor(array, BY_ARRAY_DTYPE[array.dtype], tensor._device)
 
 
-def _filled(size, fill, dtype, device, requires_grad, out):
-    size = normalize_size(size)
+def _filled(name, size, fill, dtype, device, requires_grad, out):
+    size = normalize_size(size, name)
     if any(n < 0 for n in size):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
@@ -257,8 +257,8 @@ def empty(
         )
         if made is not None:
             return made
-    size = normalize_size(sizes)
-    made = _filled(size, None, dtype, device, requires_grad, out)
+    size = normalize_size(sizes, "empty")
+    made = _filled("empty", size, None, dtype, device, requires_grad, out)
     chosen = check_format("empty", memory_format, contiguous_format)
     if chosen is preserve_format:
         raise RuntimeError("empty: unsupported memory format option preserve_format")
@@ -290,7 +290,7 @@ def zeros(
         made = plainly_made(sizes, 0, default.float if dtype is None else as_dtype(dtype), device)
         if made is not None:
             return made
-    return _filled(sizes, 0, dtype, device, requires_grad, out)
+    return _filled("zeros", sizes, 0, dtype, device, requires_grad, out)
 
 
 @in_aten(forms.sized("ones"), call=forms.by_size("ones"))
@@ -309,7 +309,7 @@ def ones(
         made = plainly_made(sizes, 1, default.float if dtype is None else as_dtype(dtype), device)
         if made is not None:
             return made
-    return _filled(sizes, 1, dtype, device, requires_grad, out)
+    return _filled("ones", sizes, 1, dtype, device, requires_grad, out)
 
 
 def _filled_quickly(size, value, dtype):
@@ -347,7 +347,7 @@ def full(
             return made
     (fill_value,) = as_numbers("full", fill_value=fill_value)
     dtype = filling_dtype(fill_value) if dtype is None else as_dtype(dtype)
-    return _filled((size,), fill_value, dtype, device, requires_grad, out)
+    return _filled("full", (size,), fill_value, dtype, device, requires_grad, out)
 
 
 def _like(fill):
@@ -391,7 +391,7 @@ def _like(fill):
                 only_strided("ones_like", layout)
             made = zeros(input._array.shape, dtype=dtype, device=device)
             return in_layout(made, layout, requires_grad)
-        made = _filled(input._array.shape, fill, dtype, device, requires_grad, None)
+        made = _filled("", input._array.shape, fill, dtype, device, requires_grad, None)
         home = made._device
         if home is not devices.meta:
             chosen = check_format("empty_like", memory_format)

@@ -100,7 +100,7 @@ def _rebuild(elements, offsets, ragged, layout, lengths):
 
 
 def _reduce(self, protocol):
-    parts = self._elements, self._offsets, self._ragged, str(self._layout), self._lengths
+    parts = self._elements, self._offsets, self._ragged, self._layout.name, self._lengths
     return _rebuild, parts
 
 

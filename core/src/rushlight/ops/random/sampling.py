@@ -449,7 +449,7 @@ def _with_chances(chances):
 )  # fmt: skip
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Indices drawn with the (unnormalised) probabilities in each row of `input`."""
-    _check_multinomial(input, num_samples)
+    _check_multinomial(input, num_samples, replacement)
     if out is not None and out._dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out._dtype}")
     again = replacement and num_samples > 1
@@ -461,10 +461,6 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
         rows = rows if again and type(rows) is np.ndarray else rows.astype(np.float64)
         if type(rows) is np.ndarray:  # looking at them would wait for a GPU
             drawn_indices.check(rows)
-    if not replacement and num_samples > rows.shape[1]:
-        raise RuntimeError(
-            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
-        )
     engine = _engine(generator, _place(input._device))
     with engine.lock:
         if again:
@@ -491,18 +487,32 @@ def _noise_like(engine, input, shape):
     return noise.reshape(shape) if rows_first else noise.reshape(shape[::-1]).T
 
 
-def _check_multinomial(input, num_samples):
-    if input.dim() not in (1, 2) or not input.shape[-1]:
+def _check_multinomial(input, num_samples, replacement):
+    if not isinstance(input, Tensor):
+        raise argument_error("multinomial", "input", "Tensor", input)
+    if type(num_samples) is not int and (
+        isinstance(num_samples, bool) or not hasattr(num_samples, "__index__")
+    ):
+        raise argument_error("multinomial", "num_samples", "int", num_samples)
+    if type(replacement) is not bool:
+        raise argument_error("multinomial", "replacement", "bool", replacement)
+    if input.dim() not in (1, 2):
         raise RuntimeError(
-            f"multinomial: prob_dist must be 1 or 2 dim and not empty; got shape "
-            f"{list(input.shape)}"
+            f"multinomial: prob_dist must be 1 or 2 dim, got shape {list(input.shape)}"
         )
     if input._dtype.category != FLOAT:
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {input._dtype}"
         )
     if num_samples <= 0:
-        raise RuntimeError(f"cannot sample n_sample <= 0 samples; got {num_samples}")
+        raise RuntimeError(f"multinomial: cannot sample n_sample <= 0 samples, got {num_samples}")
+    if not replacement and num_samples > input.shape[-1]:
+        raise RuntimeError(
+            "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without "
+            f"replacement, got {num_samples} of {input.shape[-1]}"
+        )
+    if not input.shape[-1]:
+        raise RuntimeError(f"multinomial: prob_dist is empty: its shape is {list(input.shape)}")
 
 
 # ----------------------------------------------------------------------------------------- in place

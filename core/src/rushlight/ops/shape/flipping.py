@@ -35,7 +35,7 @@ def flip(input: Tensor, dims: Sizes):
 def _axes(input, dims):
     """The dimensions to flip, none of them twice."""
     dims = (dims,) if isinstance(dims, int) else dims
-    return wrap_dims(dims, input.ndim, empty_is_all=False) if input.ndim else ()
+    return wrap_dims(dims, input.ndim, empty_is_all=False)
 
 
 def _prepared_flip(input, dims):
@@ -63,7 +63,7 @@ def roll(input: Tensor, shifts, dims=()):
     if not axes:
         found = np.roll(input, shifts)
         return by_rows(found) if type(input) is np.ndarray else found
-    return _as_rolled(input, np.roll(input, shifts, axes) if input.ndim else input)
+    return _as_rolled(input, np.roll(input, shifts, axes))
 
 
 def _check_roll(input, shifts, dims):
@@ -79,6 +79,8 @@ def _check_roll(input, shifts, dims):
     axes = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if len(axes) != count:
         raise RuntimeError(f"roll: shifts and dimensions must align: {shifts} and {dims}")
+    if not input.ndim:
+        raise IndexError(f"roll: Dimension specified as {axes[0]} but tensor has no dimensions")
     return tuple(wrap_dim(axis, input.ndim) for axis in axes)
 
 

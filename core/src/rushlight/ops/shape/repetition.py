@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from rushlight import dtypes
-from rushlight.errors import shape_text
+from rushlight.errors import argument_error, shape_text
 from rushlight.kernels.copying import moving
 from rushlight.kernels.launch.prepared import by_layout
 from rushlight.machine import memory, np
+from rushlight.machine.arrays import BY_CODE
 from rushlight.ops._table.op import Sizes, composite, op
 from rushlight.ops._table.shape_rules import repeated
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import check_dims, wrap_dim
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, add_methods
 
 
 @op(
@@ -77,9 +78,10 @@ def _repeated_sizes(draw, input, repeats, dim=None, output_size=None):
 
 def _each_repeated(input, repeats, dim):
     """Each slice along `dim` that often: the gradient is a sum over a dimension."""
-    before, behind = input.shape[: dim + 1], input.shape[dim + 1 :]
-    found = input.unsqueeze(dim + 1).expand(*before, repeats, *behind)
-    return found.contiguous().flatten(dim, dim + 1)
+    shape = input.shape
+    times = (*(1 for _ in range(dim + 1)), repeats, *(1 for _ in shape[dim + 1 :]))
+    found = repeat(input.unsqueeze(dim + 1), times)
+    return found.view(*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :])
 
 
 @composite(
@@ -93,50 +95,108 @@ def _each_repeated(input, repeats, dim):
     samples=[(2,), (2, 1), (3, -1)],
     aten="Tensor self_Tensor self_int Tensor_out",
     value_sized=_repeated_sizes,
+    method=False,
+    alone="repeats",
 )
 def repeat_interleave(input: Tensor, repeats=None, dim=None, *, output_size=None):
-    """Each element (or slice along `dim`) repeated in place. Of numbers of repeats alone: each
-    position that often.
+    """Each element (or slice along `dim`) repeated in place, as often as `repeats`, a number or a
+    vector of int32 or int64 numbers, says. Of numbers of repeats alone: each position that often.
+
+    `output_size` is how many there will be along the dimension; RuntimeError where it is not.
 
     >>> rushlight.repeat_interleave(rushlight.tensor([1, 0, 2]))
     tensor([0, 2, 2])
+    >>> rushlight.repeat_interleave(rushlight.tensor([5, 6]), 2)
+    tensor([5, 5, 6, 6])
     """
+    if repeats is None:
+        return _positions(input, dim, output_size)
+    if dim is None:
+        input, dim = input if input.dim() == 1 else input.flatten(), 0
+    else:
+        dim = wrap_dim(dim, input.dim())
+    if not isinstance(repeats, Tensor):
+        repeats = _as_count(repeats)
+        if type(output_size) is int is type(repeats) and output_size != repeats * input.size(dim):
+            raise RuntimeError(
+                "repeat_interleave: Invalid output_size, expected "
+                f"{repeats * input.size(dim)} but got {output_size}"
+            )
+        return _each_repeated(input, repeats, dim)
+    _check_repeats(repeats, input.size(dim))
+    index = _indices(repeats, input.shape[dim], output_size)
     from rushlight.ops.creation.tensors import arange, beside
 
-    if repeats is None:
-        _check_positions(input, dim)
-        repeats, dim = input, 0
-        input = arange(repeats.shape[0], dtype=repeats._dtype, device=repeats._device)
-    if dim is None:
-        input, dim = input.flatten(), 0
-    if type(repeats) is int and repeats > 1:
-        return _each_repeated(input, repeats, wrap_dim(dim, input.dim()))
-    if isinstance(repeats, Tensor):
-        if not readable(repeats) and not repeats.is_cuda:
-            raise RuntimeError(
-                "repeat_interleave: the numbers of repeats must be there to be read, and be the "
-                "same for all examples of vmap: the result's shape depends on them"
-            )
-        repeats = repeats.cpu()._array
-        if repeats.size and repeats.min() < 0:
-            raise RuntimeError("repeats can not be negative")
-    try:
-        index = np.repeat(np.arange(input.shape[dim]), repeats)
-    except MemoryError as error:
-        raise memory.refused(error) from None
     index = beside(input, index) if index.size else arange(0, device=input._device)
     return input.index_select(dim, index)
 
 
-def _check_positions(repeats, dim):
-    """Repeats without an input are a vector of whole numbers."""
+def _repeated(self, repeats, dim=None, *, output_size=None):
+    """Method :func:`rushlight.repeat_interleave`: `repeats` must be given."""
+    if output_size is None:
+        return repeat_interleave(self, repeats, dim)
+    return repeat_interleave(self, repeats, dim, output_size=output_size)
+
+
+add_methods(repeat_interleave=_repeated)
+
+
+def _as_count(repeats):
+    """A whole number of repeats."""
+    if isinstance(repeats, bool) or not hasattr(repeats, "__index__"):
+        raise argument_error("repeat_interleave", "repeats", "int or Tensor", repeats)
+    if repeats < 0:
+        raise RuntimeError(f"repeat_interleave: Repeats must be non-negative, got {repeats}")
+    return repeats
+
+
+def _positions(repeats, dim, output_size):
+    """Each position of a vector of repeats, that often."""
     if dim is not None:
         raise TypeError("repeat_interleave() missing required argument: 'repeats' (pos 2)")
     if repeats.dim() != 1:
         raise RuntimeError(
             f"repeat_interleave only accept 1D vector as repeat, got {repeats.dim()} dimensions"
         )
+    _check_repeats(repeats, repeats.size(0))
+    from rushlight.ops.creation.tensors import beside
+
+    found = _indices(repeats, repeats.shape[0], output_size)
+    return beside(repeats, found.astype(BY_CODE[repeats._dtype.code], copy=False))
+
+
+def _check_repeats(repeats, count):
+    """Numbers of repeats are whole, and one for all or one for each."""
     if repeats._dtype not in (dtypes.int32, dtypes.int64):
         raise NotImplementedError(
             f"repeat_interleave: not implemented for repeats of {repeats._dtype}; use int64"
         )
+    if repeats.dim() > 1:
+        raise RuntimeError("repeat_interleave: repeats must be 0-dim or 1-dim tensor")
+    if repeats.dim() and repeats.size(0) not in (1, count):
+        raise RuntimeError(
+            "repeat_interleave: repeats must have the same size as input along dim, but got "
+            f"repeats.size(0) = {repeats.size(0)} and input.size(0) = {count}"
+        )
+
+
+def _indices(repeats, count, output_size):
+    """Each of `count` positions, that often, as an array."""
+    if not readable(repeats) and not repeats.is_cuda:
+        raise RuntimeError(
+            "repeat_interleave: the numbers of repeats must be there to be read, and be the "
+            "same for all examples of vmap: the result's shape depends on them"
+        )
+    repeats = repeats.cpu()._array
+    if repeats.size and repeats.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    try:
+        found = np.repeat(np.arange(count), repeats)
+    except MemoryError as error:
+        raise memory.refused(error) from None
+    if type(output_size) is int and output_size != found.size:
+        raise RuntimeError(
+            "repeat_interleave: allocated size does not match required size: output_size is "
+            f"{output_size}, the repeats make {found.size}"
+        )
+    return found

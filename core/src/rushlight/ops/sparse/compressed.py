@@ -65,7 +65,7 @@ def sparse_compressed_tensor(
 
 
 def _constructor(layout, text):
-    name = f"{layout}_tensor"
+    name = f"{str.__str__(layout)}_tensor"
     first, second = NAMES[layout]
 
     def make(
@@ -116,7 +116,7 @@ def of_parts(layout, first, second, values, size):
     """A tensor around indices that nobody else writes to; they are checked."""
     _check_kinds(layout, first, second)
     starts, columns = (np.ascontiguousarray(t.to("cpu")._array) for t in (first, second))
-    return _of_arrays(f"{layout}_tensor", layout, starts, columns, values, size, True)
+    return _of_arrays(f"{str.__str__(layout)}_tensor", layout, starts, columns, values, size, True)
 
 
 def _of_arrays(name, layout, starts, columns, elements, size, check):

@@ -30,7 +30,7 @@ def sparse_text(tensor):
     usual = (default.float, dtypes.int64, dtypes.bool_, usual_complex())
     if tensor.dtype not in usual:
         tail.append(f"dtype={tensor.dtype}")
-    tail.append(f"layout=rushlight.{pattern.layout}")
+    tail.append(f"layout={pattern.layout}")
     if tensor.grad_fn is not None:
         tail.append(f"grad_fn=<{tensor.grad_fn.name()}>")
     elif tensor.requires_grad:
