@@ -1,5 +1,6 @@
 """Fourier transforms: all names, scales and sizes against PyTorch, derivatives by differences."""
 
+import numpy as np
 import pytest
 
 import rushlight
@@ -126,3 +127,37 @@ def test_meta_shapes():
     assert fft.rfft(values).shape == (3, 5) and fft.rfft(values).dtype is rushlight.complex64
     assert fft.irfftn(fft.rfftn(values)).shape == (3, 8)
     assert fft.fft2(values).is_meta
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (10, 12), (3, 16, 64), (2, 3, 5, 4), (30, 11), (7, 4)])
+@pytest.mark.parametrize("norm", [None, "ortho", "forward"])
+@pytest.mark.parametrize("name", ["fft2", "ifft2", "rfft2", "irfft2"])
+def test_planes_of_single_precision(name, norm, shape):
+    """The first call and those that are prepared, of dense planes and of others, of any values."""
+    draws = np.random.default_rng(0)
+    real, imaginary = (draws.standard_normal((3, *shape)).astype(np.float32) for _ in range(2))
+    kinds = [real] if name == "rfft2" else [real, real + 1j * imaginary]
+    for values in kinds:
+        function = getattr(rushlight.fft, name)
+        for array in values:
+            expected = getattr(np.fft, name)(array, norm=norm)
+            scale = max(1.0, np.abs(expected).max(initial=0))
+            x = rushlight.tensor(array)
+            for given in (x, x.transpose(-2, -1).contiguous().transpose(-2, -1)):
+                found = function(given, norm=norm).numpy()
+                assert found.dtype == expected.astype(found.dtype).dtype
+                np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * scale)
+            if len(shape) > 2:
+                found = function(x, dim=(0, 1), norm=norm).numpy()
+                wanted = getattr(np.fft, name)(array, axes=(0, 1), norm=norm)
+                np.testing.assert_allclose(found, wanted, rtol=0, atol=3e-6 * scale)
+
+
+def test_planes_are_recorded_where_they_must_be():
+    x = rushlight.rand(4, 6, requires_grad=True)
+    rushlight.fft.fft2(x.detach())
+    rushlight.fft.fft2(x.detach())
+    (rushlight.fft.fft2(x).abs() ** 2).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * 24 * x.detach().numpy(), rtol=1e-4)
+    with pytest.raises(RuntimeError, match="normalization"):
+        rushlight.fft.fft2(x.detach(), norm="other")

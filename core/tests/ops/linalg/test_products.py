@@ -197,3 +197,30 @@ def test_shapes_are_checked_without_elements_too(function, shapes):
             function(*(rushlight.empty(shape, device=device) for shape in shapes))
         messages.append(str(error.value))
     assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [((2, 3), (3, 4)), ((3,), (3,)), ((2, 9), (9, 3), (3, 8)), ((9, 2), (2, 9), (9, 1)),
+     ((3,), (3, 4), (4, 2)), ((2, 3), (3, 4), (4,)), ((3,), (3, 4), (4,)),
+     ((3,), (3, 4), (4, 2), (2,)), ((2, 3), (3, 4), (4, 5), (5, 2)), ((0, 3), (3, 2), (2, 4))],
+    ids=str,
+)  # fmt: skip
+def test_chains_of_products(shapes):
+    draws = np.random.default_rng(0)
+    arrays = [draws.standard_normal(shape) for shape in shapes]
+    factors = [rushlight.tensor(array, requires_grad=True) for array in arrays]
+    found = rushlight.linalg.multi_dot(factors)
+    expected = arrays[0]
+    for array in arrays[1:]:
+        expected = expected @ array
+    assert tuple(found.shape) == np.shape(expected)
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
+    found.sum().backward()
+    again = [rushlight.tensor(array, requires_grad=True) for array in arrays]
+    chained = again[0]
+    for factor in again[1:]:
+        chained = chained @ factor
+    chained.sum().backward()
+    for ours, theirs in zip(factors, again, strict=True):
+        np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-10, atol=1e-12)

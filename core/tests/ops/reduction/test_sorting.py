@@ -217,3 +217,43 @@ def test_low_precision_goes_by_float32(dtype):
         clean = x[1:]
         expected = call(clean.float()).to(x.dtype).float().numpy()
         np.testing.assert_array_equal(call(clean).float().numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8", "bfloat16"])
+@pytest.mark.parametrize("right", [False, True])
+def test_searches_that_are_prepared(dtype, right):
+    """Dense sequences and others, twice each, so that prepared calls serve the second."""
+    draws, kind = np.random.default_rng(0), getattr(rushlight, dtype)
+    side = "right" if right else "left"
+    for rows, size, count in ((1, 7, 5), (3, 5, 4), (2, 16, 33), (1, 4, 0)):
+        sequence = np.sort(draws.integers(0, 9, (rows, size)), 1).astype(np.float64)
+        values = draws.integers(0, 10, (rows, count)).astype(np.float64)
+        pairs = zip(sequence, values, strict=True)
+        expected = np.array([np.searchsorted(s, v, side) for s, v in pairs]).reshape(rows, count)
+        ours = rushlight.tensor(sequence).to(kind), rushlight.tensor(values).to(kind)
+        turned = [x.t().contiguous().t() for x in ours]
+        for _ in range(2):
+            for given in (ours, turned):
+                found = rushlight.searchsorted(*given, right=right)
+                assert found.dtype is rushlight.int64 and found.tolist() == expected.tolist()
+            found = rushlight.bucketize(ours[1][0], ours[0][0], right=right)
+            assert found.tolist() == expected[0].tolist()
+            found = rushlight.searchsorted(*ours, right=right, out_int32=True)
+            assert found.dtype is rushlight.int32 and found.tolist() == expected.tolist()
+
+
+def test_searches_refuse_what_has_no_place():
+    sequence = rushlight.tensor([1, 3, 5])
+    rushlight.bucketize(sequence, sequence)
+    for call, name in (
+        (lambda: rushlight.bucketize("a", sequence), "input"),
+        (lambda: rushlight.bucketize(None, sequence), "input"),
+        (lambda: rushlight.bucketize(sequence, 3), "boundaries"),
+        (lambda: rushlight.searchsorted(3, sequence), "sorted_sequence"),
+    ):
+        with pytest.raises(TypeError, match=f"argument '{name}' must be"):
+            call()
+    with pytest.raises(RuntimeError, match="same dtype"):
+        rushlight.bucketize(rushlight.ones(2), sequence)
+    with pytest.raises(RuntimeError, match="must match"):
+        rushlight.searchsorted(rushlight.ones(2, 3), rushlight.ones(3, 3))

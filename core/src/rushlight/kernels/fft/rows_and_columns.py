@@ -29,8 +29,12 @@ __all__ = [
     "complex_of",
     "half_transposed",
     "half_transposed_back",
+    "plane_back_of",
+    "plane_of",
     "real_back_of",
     "real_of",
+    "real_plane_back_of",
+    "real_plane_of",
     "real_transform",
     "real_transform_back",
     "transform",
@@ -277,3 +281,39 @@ complex_of = _of_layout("complex_rows", True, real="real_rows")
 complex_back_of = _of_layout("complex_rows", False)
 real_of = _of_layout("real_rows", True)
 real_back_of = _of_layout("rows_back", False)
+
+
+def _plane_of_layout(kind, forward, real=None):
+    """:func:`_of_layout` of the last two dimensions: rows, then columns (columns first where rows
+    become real numbers)."""
+
+    def prepare(x, norm):
+        if x.ndim < 2 or x.size == 0:
+            return None
+        rows = prepared_rows_of(x, -1, norm)
+        n = x.shape[-2]
+        width = x.shape[-1] // 2 + 1 if kind == "real_rows" else x.shape[-1]
+        if rows is None or factors(n) is None or not LEAST <= n <= MOST or width < LEAST_COLUMNS:
+            return None
+        shape, columns = (*x.shape[:-1], width), math.prod(x.shape[:-2]) * width
+        plan, *kept = _columns(columns, n, forward, float(_factor(NORMS[norm], n, forward)), width)
+
+        def run(array):
+            first = array if kind == "rows_back" else rows(array)
+            if first is NotImplemented:
+                return first
+            out = empty(shape, COMPLEX)
+            threads.run(plan, 0, out, first)
+            return rows(out) if kind == "rows_back" else out
+
+        run.kept = kept  # what the plan points to
+        return run
+
+    prepared_rows_of = _of_layout(kind, forward, real)
+    return prepare
+
+
+plane_of = _plane_of_layout("complex_rows", True, real="real_rows")
+plane_back_of = _plane_of_layout("complex_rows", False)
+real_plane_of = _plane_of_layout("real_rows", True)
+real_plane_back_of = _plane_of_layout("rows_back", False)

@@ -329,6 +329,15 @@ _FFT, _IFFT, _RFFT, _IRFFT = (
         fourier.real_back_of,
     )
 )
+_FFT2, _IFFT2, _RFFT2, _IRFFT2 = (
+    by_layout(prepare, nothing)
+    for prepare in (
+        fourier.plane_of,
+        fourier.plane_back_of,
+        fourier.real_plane_of,
+        fourier.real_plane_back_of,
+    )
+)
 _SINGLE = frozenset({float32.code, complex64.code})
 _PLACES = {None: 0, **{norm: place for place, norm in enumerate(_NORMS)}}
 
@@ -353,6 +362,29 @@ def _at_once(calls, input, n, dim, norm):
         return construction.inferred(out)
     found = NotImplemented if place is None else calls(array, dim, place)
     return found if found is NotImplemented else tensor_of(found)
+
+
+def _plane_at_once(calls, input, s, dim, norm):
+    """:func:`_at_once` of the last two dimensions, as they are."""
+    if type(input) not in EXACT or STATE.modes or input._node is not None or s is not None:
+        return NotImplemented
+    array = input._array
+    if input._dtype.code not in _SINGLE or type(array) is not np.ndarray:
+        return NotImplemented
+    if norm is not None and type(norm) is not str or not _are_last_two(dim, array.ndim):
+        return NotImplemented
+    place = _PLACES.get(norm)
+    if place is None or not array.flags.c_contiguous:
+        return NotImplemented
+    found = calls(array, place)
+    return found if found is NotImplemented else tensor_of(found)
+
+
+def _are_last_two(dim, ndim):
+    """Whether the dimensions of a transform are a plane's, the last one innermost."""
+    if dim is None:
+        return ndim == 2
+    return type(dim) is tuple and (dim == (-2, -1) or dim == (ndim - 2, ndim - 1))
 
 
 half_at_once = functools.partial(_at_once, _RFFT)  # of input, n, dim, norm
@@ -529,8 +561,12 @@ def fft_ihfftn(input: Tensor, s=None, dim=None, norm=None):
     return _fft_c2c(values, axes[:-1], norm, False) if axes[:-1] else values
 
 
-def _two(name, function):
+def _two(name, function, calls=None):
     def call(input: Tensor, s=None, dim=(-2, -1), norm=None):
+        if calls is not None:
+            found = _plane_at_once(calls, input, s, dim, norm)
+            if found is not NotImplemented:
+                return found
         return function(input, s, dim, norm)
 
     call.__name__ = "fft_" + name
@@ -542,10 +578,10 @@ def _two(name, function):
     )(call)  # fmt: skip
 
 
-fft_fft2 = _two("fft2", fft_fftn)
-fft_ifft2 = _two("ifft2", fft_ifftn)
-fft_rfft2 = _two("rfft2", fft_rfftn)
-fft_irfft2 = _two("irfft2", fft_irfftn)
+fft_fft2 = _two("fft2", fft_fftn, _FFT2)
+fft_ifft2 = _two("ifft2", fft_ifftn, _IFFT2)
+fft_rfft2 = _two("rfft2", fft_rfftn, _RFFT2)
+fft_irfft2 = _two("irfft2", fft_irfftn, _IRFFT2)
 fft_hfft2 = _two("hfft2", fft_hfftn)
 fft_ihfft2 = _two("ihfft2", fft_ihfftn)
 

@@ -259,28 +259,32 @@ def linalg_multi_dot(tensors: TensorList):
         raise RuntimeError(f"{name}(): expected at least 2 tensors but got {len(tensors)}")
     if tensors[0].dim() not in (1, 2) or tensors[-1].dim() not in (1, 2):
         raise RuntimeError(f"{name}(): the first and last tensors must be 1D or 2D")
-    row, column = tensors[0].dim() == 1, tensors[-1].dim() == 1
-    tensors[0] = tensors[0].unsqueeze(0) if row else tensors[0]
-    tensors[-1] = tensors[-1].unsqueeze(-1) if column else tensors[-1]
-    for i, tensor in enumerate(tensors):
-        if tensor.dim() != 2:
-            raise RuntimeError(f"{name}(): tensor {i} must be 2D but got {tensor.dim()}D")
-        if i and tensors[i - 1].shape[1] != tensor.shape[0]:
+    shapes = [tuple(tensor.shape) for tensor in tensors]
+    shapes[0] = (1, *shapes[0]) if len(shapes[0]) == 1 else shapes[0]
+    shapes[-1] = (*shapes[-1], 1) if len(shapes[-1]) == 1 else shapes[-1]
+    for i, shape in enumerate(shapes):
+        if len(shape) != 2:
+            raise RuntimeError(f"{name}(): tensor {i} must be 2D but got {len(shape)}D")
+        if i and shapes[i - 1][1] != shape[0]:
             raise RuntimeError(
                 f"{name}(): tensors {i - 1} and {i} with shapes "
-                f"{shape_text(tensors[i - 1].shape)} and {shape_text(tensor.shape)} cannot be "
-                "multiplied"
+                f"{shape_text(shapes[i - 1])} and {shape_text(shape)} cannot be multiplied"
             )
-    split = _chain_order((*[t.shape[0] for t in tensors], tensors[-1].shape[1]))
+    if len(tensors) == 3:
+        a, b, c = tensors  # vectors stay what they are: matmul knows what they stand for
+        (first, inner), (_, last) = shapes[0], shapes[2]
+        outer = shapes[2][0]
+        if first * outer * (inner + last) <= inner * last * (first + outer):
+            return matmul(matmul(a, b), c)
+        return matmul(a, matmul(b, c))
+    split = _chain_order((*[shape[0] for shape in shapes], shapes[-1][1]))
 
     def product(i, j):
         if i == j:
             return tensors[i]
         return matmul(product(i, split[i][j]), product(split[i][j] + 1, j))
 
-    out = product(0, len(tensors) - 1)
-    out = out.squeeze(-1) if column else out
-    return out.squeeze(0) if row else out
+    return product(0, len(tensors) - 1)
 
 
 @composite(

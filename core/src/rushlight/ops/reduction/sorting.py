@@ -10,23 +10,25 @@ from rushlight.errors import argument_error, shape_text
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.copying.conversion import cast
 from rushlight.kernels.launch.execution import FLOAT32, REFERENCE, is_low_precision
-from rushlight.kernels.launch.prepared import by_layout, by_layouts, of_copies
+from rushlight.kernels.launch.prepared import by_layout, by_layouts, nothing, of_copies
 from rushlight.kernels.scan_sort import lines as line
 from rushlight.kernels.scan_sort import ordering, search
 from rushlight.machine import np
 from rushlight.machine.arrays import bfloat16, dtype_of
 from rushlight.machine.processors import compresses_slowly
+from rushlight.ops._calls.direct import tensor_of
 from rushlight.ops._table.op import Whole, composite, op
-from rushlight.ops._table.rules import refuse_unordered, result_type
+from rushlight.ops._table.rules import number_dtype, refuse_unordered, result_type
 from rushlight.ops._table.shape_rules import checked, chosen, chosen_after
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.reduction.distinct import captured_unique
 from rushlight.ops.reduction.sums_and_extremes import selected_back
-from rushlight.tensor.dispatch import captured_part, stack
+from rushlight.tensor import construction
+from rushlight.tensor.dispatch import STATE, captured_part, stack
 from rushlight.tensor.memory_format import as_input
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import as_int, wrap_dim
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 _SORTED = 1 << 18  # elements up to which sorting is the way to distinct ones
 _TABLED, _TABLE = 512, 1 << 12  # elements from which, and range up to which, a table always is
@@ -573,11 +575,46 @@ def _beside_number(sequence, value):
     wraps around in it, a larger one of floats is infinite."""
     from rushlight.ops.creation.tensors import zeros
 
+    if number_dtype(value) is None:
+        raise argument_error("searchsorted", "input", "Tensor or Number", value)
     dtype = result_type([sequence], [value])
     return sequence.to(dtype), zeros((), dtype=dtype, device=sequence.device) + value
 
 
+def _prepared_plain_search(sorted_sequence, input, right):
+    if sorted_sequence.dtype.itemsize < 4 or not sorted_sequence.ndim:
+        return None
+    if sorted_sequence.ndim > 1 and sorted_sequence.shape[:-1] != input.shape[:-1]:
+        return None
+    return search.prepare(sorted_sequence, input, right)
+
+
+_search = by_layouts(_prepared_plain_search, nothing)
+_search_known = _search.short
+
+
+def _searched_at_once(sorted_sequence, input, right):
+    """The positions of a plain tensor's elements by one call, where a kernel takes both tensors;
+    else NotImplemented."""
+    if type(input) not in EXACT or type(sorted_sequence) not in EXACT or STATE.modes:
+        return NotImplemented
+    out = _search_known.call(sorted_sequence, input, right)
+    if out is not NotImplemented:
+        return construction.inferred(out)
+    arrays = sorted_sequence._array, input._array
+    if type(arrays[0]) is not np.ndarray or type(arrays[1]) is not np.ndarray:
+        return NotImplemented
+    if sorted_sequence._dtype is not input._dtype or type(right) is not bool:
+        return NotImplemented
+    found = _search(*arrays, right)
+    return found if found is NotImplemented else tensor_of(found)
+
+
 def _searched(sorted_sequence, input, out_int32, right, side=None, sorter=None):
+    if out_int32 is False and side is None and sorter is None:
+        found = _searched_at_once(sorted_sequence, input, right)
+        if found is not NotImplemented:
+            return found
     values = input
     if not isinstance(input, Tensor):
         sorted_sequence, values = _beside_number(sorted_sequence, input)
@@ -628,12 +665,15 @@ def searchsorted(
     ),
     sweep=(0, 1, 2),
     method=False,
+    numbers="all",
     samples=lambda make: [(make(3, 4), make(5).sort()[0]), (1, make(5).sort()[0], {"right": True})],
     differentiable=False,
     aten="Tensor Scalar Tensor_out Scalar_out",
 )
-def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
+def bucketize(input: Tensor, boundaries: Tensor, *, out_int32=False, right=False):
     """The index of the bucket between sorted `boundaries` that each element falls into."""
+    if not isinstance(boundaries, Tensor):
+        raise argument_error("bucketize", "boundaries", "Tensor", boundaries)
     if boundaries.dim() != 1:
         raise RuntimeError(
             f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})"

@@ -5,14 +5,16 @@ from __future__ import annotations
 from rushlight import dtypes
 from rushlight.errors import argument_error, shape_text
 from rushlight.kernels.copying import moving
-from rushlight.kernels.launch.prepared import by_layout
+from rushlight.kernels.launch.prepared import by_layout, nothing
 from rushlight.machine import memory, np
 from rushlight.machine.arrays import BY_CODE
+from rushlight.ops._calls.direct import unrecorded
 from rushlight.ops._table.op import Sizes, composite, op
 from rushlight.ops._table.shape_rules import repeated
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import check_dims, wrap_dim
-from rushlight.tensor.tensor import Tensor, add_methods
+from rushlight.tensor.tensor import Tensor, add_methods, make_tensor
 
 
 @op(
@@ -78,10 +80,43 @@ def _repeated_sizes(draw, input, repeats, dim=None, output_size=None):
 
 def _each_repeated(input, repeats, dim):
     """Each slice along `dim` that often: the gradient is a sum over a dimension."""
-    shape = input.shape
-    times = (*(1 for _ in range(dim + 1)), repeats, *(1 for _ in shape[dim + 1 :]))
-    found = repeat(input.unsqueeze(dim + 1), times)
-    return found.view(*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :])
+    before, behind = input.shape[: dim + 1], input.shape[dim + 1 :]
+    found = input.unsqueeze(dim + 1).expand(*before, repeats, *behind)
+    return found.contiguous().flatten(dim, dim + 1)
+
+
+def _prepared_each(input, repeats, dim):
+    """Each slice along `dim`, or each element where it is None, repeated in place."""
+    axis = input.ndim if dim is None else dim + 1
+    if axis == input.ndim and input.nbytes * repeats >= moving.LARGE:
+        return None  # elements by vectors, as a copy of an expanded view takes them
+    window = [*input.shape[:axis], repeats, *input.shape[axis:]]
+    steps = [*input.strides[:axis], 0, *input.strides[axis:]]
+    shape = input.shape[:dim], input.shape[axis - 1 : axis], input.shape[axis:]
+    result = (input.size * repeats,)
+    if dim is not None:
+        result = (*shape[0], shape[1][0] * repeats, *shape[2])
+    return moving.copied(input, window, steps, 0, result)
+
+
+_each = by_layout(_prepared_each, nothing)
+
+
+def _each_at_once(input, repeats, dim):
+    """The repetition of a tensor that is in no graph by one call, where a kernel takes its layout;
+    else NotImplemented."""
+    if not unrecorded(input) or dim is not None and type(dim) is not int:
+        return NotImplemented
+    array = input._array
+    if dim is not None:
+        dim = wrap_dim(dim, array.ndim)
+    if not array.ndim or not array.size:
+        return NotImplemented
+    out = _each.short.call(input, repeats, dim)
+    if out is not NotImplemented:
+        return construction.inferred(out)
+    found = _each(array, repeats, dim)
+    return found if found is NotImplemented else make_tensor(found, input._dtype)
 
 
 @composite(
@@ -111,6 +146,10 @@ def repeat_interleave(input: Tensor, repeats=None, dim=None, *, output_size=None
     """
     if repeats is None:
         return _positions(input, dim, output_size)
+    if type(repeats) is int and repeats > 0 and output_size is None:
+        found = _each_at_once(input, repeats, dim)
+        if found is not NotImplemented:
+            return found
     if dim is None:
         input, dim = input if input.dim() == 1 else input.flatten(), 0
     else:
