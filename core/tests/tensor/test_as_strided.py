@@ -81,3 +81,40 @@ def test_tensors_without_elements_keep_their_strides():
     assert rushlight.empty(2, 0, 3).stride() == (3, 3, 1)
     assert rushlight.ones(5, 4, 3)[:, :0].stride() == (12, 3, 1)
     assert rushlight.empty_permuted((1, 0, 5, 1), (0, 1, 3, 2)).stride() == (5, 5, 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "offset"),
+    [((3, 2), (2, 1), 1), ((2, 2), (0, 5), None), ((12,), (1,), 0), ((), (), 11), ((1,), (40,), 3)],
+)
+def test_windows_on_whole_storages(size, stride, offset):
+    torch = pytest.importorskip("torch")
+    ours, theirs = _storage(), torch.arange(12.0)
+    for _ in range(3):
+        found = ours.as_strided(size, stride, offset)
+        wanted = theirs.as_strided(size, stride, offset)
+        assert found.tolist() == wanted.tolist() and found.stride() == wanted.stride()
+        assert found.storage_offset() == wanted.storage_offset() and found._base is ours
+    with rushlight.inference_mode():
+        assert ours.as_strided(size, stride, offset).tolist() == wanted.tolist()
+    ours.as_strided((2, 2), (3, 1), 4).add_(10)
+    theirs.as_strided((2, 2), (3, 1), 4).add_(10)
+    assert ours.tolist() == theirs.tolist() and ours._version == theirs._version
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "offset"),
+    [((13,), (1,), 0), ((2,), (12,), 0), ((2,), (1,), 11), ((2,), (1,), -1), ((2,), (-1,), 5),
+     ((2, 2), (1,), 0)],
+)  # fmt: skip
+def test_windows_beyond_the_storage_are_refused(size, stride, offset):
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            _storage().as_strided(size, stride, offset)
+
+
+def test_a_window_on_a_tensor_without_history_can_be_written_to():
+    values, memory = rushlight.rand(3, requires_grad=True), rushlight.zeros(6)
+    memory.as_strided((3,), (2,)).copy_(values)
+    (memory * rushlight.arange(6.0)).sum().backward()
+    assert values.grad.tolist() == [0.0, 2.0, 4.0]

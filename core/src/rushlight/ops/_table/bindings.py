@@ -94,6 +94,8 @@ def _short_composite(op, general):
         args = [value for value in (a, b, c) if value is not _fast.UNSET]
         return general(*args, *rest, **kwargs)
 
+    if "at_once" in op.options:
+        return _at_once(op.options["at_once"], call)
     return _itself(call) if op.options.get("itself") else call
 
 
@@ -106,6 +108,19 @@ def _plain_types(op):
         if kind != DTYPE:
             types[position] = _TRUTH if kind == TRUTH else _WHOLE_OR_NONE if optional else _WHOLE
     return types
+
+
+def _at_once(short, general):
+    """A callable that asks `short` first, which gives NotImplemented for what it does not take."""
+
+    def call(*args, **kwargs):
+        if args and not kwargs:
+            found = short(*args)
+            if found is not NotImplemented:
+                return found
+        return general(*args, **kwargs)
+
+    return call
 
 
 def _itself(general):

@@ -38,6 +38,7 @@ from rushlight.tensor.results import named
 #   flops                            word for a count of operations       utils/flop_counter.py
 #   runs_as                          ops that PyTorch runs for it         selective_checkpoint.py
 #   alone                            keyword of an argument by itself     _table/op.py, bind
+#   at_once                          f(*args) of a composite, asked first _table/bindings.py
 #   computes                         f(values): elementwise op, arguments _table/inplace.py
 #   exported                         public at the top level, with a dash _table/deferred_names.py
 #   oracle                           where PyTorch has it, if elsewhere   _table/deferred.py

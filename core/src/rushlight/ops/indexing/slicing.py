@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 
+from rushlight.autograd.mode import mode
 from rushlight.errors import shape_text
 from rushlight.machine import np
 from rushlight.machine.arrays import MetaArray, meta_array, strided
@@ -18,7 +19,7 @@ from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.storage import _root
-from rushlight.tensor.tensor import Tensor, add_methods
+from rushlight.tensor.tensor import EXACT, Tensor, add_methods
 
 
 def _narrowed(input, dim, start, length):
@@ -321,7 +322,36 @@ def _picked(input, size, stride, offset):
     return input.reshape(-1)[places]
 
 
-@composite(samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})])
+def _window_at_once(input, size=None, stride=None, storage_offset=None, *rest):
+    """A window on a tensor that is in no graph, is no view, and whose array is all of its memory,
+    so that the layout tells which windows there are; else NotImplemented."""
+    if type(size) is not tuple or type(stride) is not tuple or len(size) != len(stride) or rest:
+        return NotImplemented
+    if type(input) not in EXACT or STATE.modes or STATE.levels or input._node is not None:
+        return NotImplemented
+    array, start = input._array, 0 if storage_offset is None else storage_offset
+    if type(array) is not np.ndarray or input._base is not None or not array.flags.c_contiguous:
+        return NotImplemented
+    if array.base is not None and type(array.base) is not bytearray:
+        return NotImplemented
+    if type(start) is not int or start < 0:
+        return NotImplemented
+    reach, item, steps = start + 1, array.itemsize, []
+    for n, s in zip(size, stride, strict=True):
+        if type(n) is not int or type(s) is not int or n < 1 or s < 0:
+            return NotImplemented
+        reach += (n - 1) * s
+        steps.append(s * item)
+    if reach > array.size:
+        return NotImplemented
+    step = _as_strided.op, [size, stride, start, input.stride(), 0]
+    out = construction.windowed(input, size, tuple(steps), start * item, step)
+    if out is not NotImplemented and STATE.inference and mode.inference:
+        construction.seen(input, out)
+    return out
+
+
+@composite(samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})], at_once=_window_at_once)
 def as_strided(input: Tensor, size, stride, storage_offset=None):
     """A view of the storage with any shape, strides (in elements) and offset."""
     if stack.levels and getattr(input, "_level", None) is not None:

@@ -10,6 +10,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.gemm import vectors
 from rushlight.kernels.launch.prepared import by_layouts
+from rushlight.kernels.scan_sort import runs as run
 from rushlight.machine import memory, np
 from rushlight.machine.arrays import cast
 from rushlight.ops._calls.direct import on_cpu, tensor_of, unrecorded
@@ -49,6 +50,11 @@ def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False,
         )
     array = input._array
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, wrap_dim(dim, array.ndim), 0)
+    found = None
+    if type(array) is np.ndarray and (dim is None or array.ndim == 1):
+        found = run.runs(by_rows(rows), bool(return_inverse), bool(return_counts))
+    if found is not None:
+        return _runs_as_tensors(input, found, dim)
     fresh = _begins_run(rows)
     values = rows[fresh]
     if dim is not None:
@@ -56,12 +62,25 @@ def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False,
     values = values if values.flags.c_contiguous else values.copy("C")
     found = [make_tensor(values, input._dtype)]
     if return_inverse:
-        run = np.cumsum(fresh) - 1
-        found.append(make_tensor(run.reshape(array.shape) if dim is None else run, dtypes.int64))
+        numbers = np.cumsum(fresh) - 1
+        numbers = numbers.reshape(array.shape) if dim is None else numbers
+        found.append(make_tensor(numbers, dtypes.int64))
     if return_counts:
         starts = np.append(np.flatnonzero(fresh), len(rows))
         found.append(make_tensor(np.diff(starts), dtypes.int64))
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def _runs_as_tensors(input, found, dim):
+    """Values, and numbers and lengths of runs where they are wanted, as the call gives them."""
+    values, numbers, lengths = found
+    made = [make_tensor(values, input._dtype)]
+    if numbers is not None:
+        numbers = numbers.reshape(input._array.shape) if dim is None else numbers
+        made.append(make_tensor(numbers, dtypes.int64))
+    if lengths is not None:
+        made.append(make_tensor(lengths, dtypes.int64))
+    return made[0] if len(made) == 1 else tuple(made)
 
 
 def _begins_run(rows):
@@ -69,7 +88,7 @@ def _begins_run(rows):
     fresh = np.ones_like(rows, bool, shape=(len(rows),))
     if len(rows) > 1:
         changed = rows[1:] != rows[:-1]
-        fresh[1:] = changed.reshape(len(rows) - 1, -1).any(1)
+        fresh[1:] = changed if rows.ndim == 1 else changed.reshape(len(rows) - 1, -1).any(1)
     return fresh
 
 
