@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import rushlight
 from rushlight.kernels.attention import products as attention
 from rushlight.kernels.gemm import matrix_units
 from rushlight.machine import threads
@@ -167,3 +168,39 @@ def test_values_that_cannot_be_split(rng, units, extreme, which):
     if which == 2 and extreme != 1e-30:  # where a value of V goes, and nowhere else
         spoilt = ~np.isfinite(want) if extreme != 3e38 else np.abs(want) > 1e30
         assert np.array_equal(~np.isfinite(out) | (np.abs(out) > 1e30), spoilt) and spoilt.any()
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("bfloat16", 8), ("float16", 11)])
+@pytest.mark.parametrize("shape", [(1, 2, 128, 64), (2, 3, 200, 40), (1, 1, 130, 130)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_operands_of_low_precision(shape, dtype, bits, causal):
+    """Within what rounding the probabilities and the result to the dtype does, against float64."""
+    draws = np.random.default_rng(0)
+    kind = getattr(rushlight, dtype)
+    low = [rushlight.tensor(1.5 * draws.standard_normal(shape)).to(kind) for _ in range(3)]
+    q, k, v = (x.double().numpy() for x in low)
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(shape[-1])
+    if causal:
+        scores = np.where(np.tri(shape[2], dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    found = rushlight.nn.functional.scaled_dot_product_attention(*low, is_causal=causal)
+    assert found.dtype is kind
+    error, expected = np.abs(found.double().numpy() - weights @ v), np.abs(weights @ v)
+    allowed = 2.0**-bits * (expected + weights @ np.abs(v)) + 1e-6
+    assert (error <= 1.05 * allowed).all()
+    assert np.sqrt((error**2).mean()) < 0.4 * np.sqrt((allowed**2).mean())
+
+
+def test_gradients_of_operands_of_low_precision():
+    draws = np.random.default_rng(1)
+    arrays = [draws.standard_normal((1, 2, 160, 64)) for _ in range(3)]
+    low = [rushlight.tensor(a).bfloat16().requires_grad_() for a in arrays]
+    exact = [x.detach().double().requires_grad_() for x in low]
+    grad = rushlight.tensor(draws.standard_normal((1, 2, 160, 64)))
+    attend = rushlight.nn.functional.scaled_dot_product_attention
+    attend(*low).backward(grad.bfloat16())
+    attend(*exact).backward(grad.bfloat16().double())
+    for ours, wanted in zip(low, exact, strict=True):
+        difference = ours.grad.double() - wanted.grad
+        assert difference.norm() < 2.0**-7 * wanted.grad.norm()

@@ -51,7 +51,7 @@ def _reference_probabilities(query, key, mask, causal, scale):
     return parts / np.where(blind, 1, total), sums[..., 0]
 
 
-def _forward_reference(query, key, value, mask, causal, scale, kept=None):
+def _forward_reference(query, key, value, mask, causal, scale, kept=None, planes=3):
     weights, sums = _reference_probabilities(query, key, mask, causal, scale)
     weights = weights if kept is None else weights * kept
     out = (weights @ _spread(value, query.shape[1])).astype(query.dtype)
@@ -123,7 +123,7 @@ class _Plan:
 
     __slots__ = ("by_strips", "by_tiles")
 
-    def __init__(self, arrays, causal, backward, dropping):
+    def __init__(self, arrays, causal, backward, dropping, planes=3):
         from rushlight.kernels.gemm import matrix_units
 
         setting = arrays, causal, backward, dropping
@@ -131,8 +131,8 @@ class _Plan:
         if not backward and _are_few_rows(*arrays[:2]):
             self.by_tiles = _few_rows_job(arrays, causal, dropping)
             return
-        if matrix_units.available() and _strips_pay(*arrays[:3], causal, backward):
-            self.by_strips = _strip_job(*setting)
+        if matrix_units.available() and _strips_pay(*arrays[:3], causal, backward, planes):
+            self.by_strips = _strip_job(*setting, planes)
         if self.by_strips is None:
             self.by_tiles = _tile_job(*setting)
 
@@ -144,7 +144,7 @@ class _Plan:
             if not refused[0]:
                 return
             if self.by_tiles is None:
-                self.by_tiles = _tile_job(*setting)
+                self.by_tiles = _tile_job(*setting[:4])
         threads.run(self.by_tiles, *arguments, None, *rest)
 
 
@@ -154,10 +154,10 @@ def _are_few_rows(query, key):
     return length <= FEW_ROWS and (length > 1 or heads // shared <= FEW_HEADS)
 
 
-def _strips_pay(query, key, value, causal, backward):
+def _strips_pay(query, key, value, causal, backward, planes):
     """Whether packing is a small part of the work, and what is packed stays in the second cache."""
     length, width, keys = query.shape[2], query.shape[3], key.shape[2]
-    if 6 * keys * (width + value.shape[3]) > STRIP_BYTES:
+    if 2 * planes * keys * (width + value.shape[3]) > STRIP_BYTES:
         return False
     if backward and (causal or min(width, value.shape[3]) < 64):
         return False
@@ -216,7 +216,7 @@ def _few_rows_job(arrays, causal, dropping):
     return threads.plan(code, items, grain, _words(arrays, causal, 1, (0, 0, 0)))
 
 
-def _strip_job(arrays, causal, backward, dropping):
+def _strip_job(arrays, causal, backward, dropping, planes):
     from rushlight.kernels.attention import strips as native
     from rushlight.machine.language.functions import f32
 
@@ -228,7 +228,8 @@ def _strip_job(arrays, causal, backward, dropping):
         blocks = min(strips, -(-SHARED_HEADS // (batch * heads)))
     kernel = native.backward_strips if backward else native.forward_strips
     biased = int(arrays[4] is not None)
-    code = kernel.address(real=f32, biased=biased, dropping=int(dropping), **native.KIND)
+    kind = native.kind_of(planes)
+    code = kernel.address(real=f32, biased=biased, dropping=int(dropping), **kind)
     return _job(code, arrays, backward, blocks, _words(arrays, causal, blocks, (0, 0, 0)))
 
 
@@ -246,13 +247,15 @@ def _planned(*setting):
 
 # ---- public --------------------------------------------------------------------------------------
 @referenced_by(_forward_reference)
-def attention_forward(query, key, value, mask, causal, scale, kept=None):
+def attention_forward(query, key, value, mask, causal, scale, kept=None, planes=3):
     """``softmax(query @ key.T * scale + mask) @ value``, and the logarithm of each row's sum of
     exponentials (B, H, L).
 
     ``mask`` is None or float32 and broadcasts to (B, H, L, S); with ``causal`` row i sees the first
     i + 1 keys. A row that may look at nothing gives zeros, and infinity as its logarithm. ``kept``
-    (B, H, L, S) is what dropout multiplies the probabilities by, or None.
+    (B, H, L, S) is what dropout multiplies the probabilities by, or None. ``planes``: how many
+    bfloat16 values each operand is the sum of, 1 where it was bfloat16; matrix units then round the
+    probabilities to as many, as PyTorch rounds them to the operands' dtype.
     """
     if query.dtype != FLOAT32:
         return _forward_reference(query, key, value, mask, causal, scale, kept)
@@ -266,7 +269,7 @@ def attention_forward(query, key, value, mask, causal, scale, kept=None):
     if not out.size or not key.shape[2]:
         out[...], sums[...] = 0, np.inf
         return out, sums
-    setting = (query, key, value, out, mask), causal, False, kept is not None
+    setting = (query, key, value, out, mask), causal, False, kept is not None, planes
     arguments = query, key, value, out, sums, mask, float(scale), by_rows(kept)
     _planned(*setting).run(setting, *arguments)
     return out, sums

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from rushlight.dtypes import BOOL, FLOAT, float32
+from rushlight.dtypes import BOOL, FLOAT, bfloat16, float16, float32
 from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
 from rushlight.kernels.attention import products as kernels
@@ -119,10 +119,14 @@ def _attention(
     causal,
     scale,
     kept: Tensor | None = None,
+    planes=3,
 ):
     """Attention over (B, H, L, E) by one kernel; also each row's logarithm of the sum of
     exponentials. Key and value may have fewer heads; the mask is floating and is added; `kept` is
-    what dropout multiplies the probabilities (B, H, L, S) by."""
+    what dropout multiplies the probabilities (B, H, L, S) by; `planes` of bfloat16 make up each
+    operand exactly, fewer than three where they were of low precision."""
+    if planes != 3:
+        return kernels.attention_forward(query, key, value, mask, causal, scale, kept, planes)
     if kept is None:
         return kernels.attention_forward(query, key, value, mask, causal, scale)
     return kernels.attention_forward(query, key, value, mask, causal, scale, kept)
@@ -161,6 +165,9 @@ def gradients_by_formula(grad, query, key, value, mask, causal, scale, kept):
     if heads != key.shape[1]:
         dk, dv = (t.reshape(t.shape[0], key.shape[1], -1, *t.shape[2:]).sum(2) for t in (dk, dv))
     return change @ k, dk, dv
+
+
+_PLANES = {bfloat16: 1, float16: 2}  # of values of these dtypes
 
 
 def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
@@ -249,7 +256,8 @@ def scaled_dot_product_attention(
         if dropout_p > 0.0:  # the numbers that dropout of the probabilities would draw
             sizes = (*query.shape[:3], key.shape[2])
             kept = dropout(ones(sizes, device=query._device), dropout_p)
-        out = _attention(query, key, value, *options, kept)[0]
+        planes = 3 if query.is_cuda else _PLANES.get(dtype, 3)
+        out = _attention(query, key, value, *options, kept, planes)[0]
         return out if out.dtype == dtype else out.to(dtype)
     if enable_gqa:
         key = _repeated(key, query.shape[-3])
