@@ -190,7 +190,7 @@ class Op:
             values = [*args, *self.defaults[given:]]
             return _attributes.checked(self, values) if self.attributes else values
         alone = self.options.get("alone")
-        if alone in kwargs and not args and kwargs.keys().isdisjoint({self.names[0], "self"}):
+        if alone in kwargs and not args and not any(self._is_first(name) for name in kwargs):
             kwargs = {self.names[0]: kwargs[alone], **kwargs}
             del kwargs[alone]
         if "former" in self.options:
@@ -220,6 +220,10 @@ class Op:
                     f"{self.label}() missing required argument: '{self.names[i]}' (pos {i + 1})"
                 )
         return _attributes.checked(self, values) if self.attributes else values
+
+    def _is_first(self, keyword):
+        """Whether a keyword is a name of the first argument."""
+        return self.index.get(keyword, self.index.get(self.keywords.get(keyword))) == 0
 
     def replay(self, tensor, values):
         """Apply this view op to another tensor: how views get a new history."""

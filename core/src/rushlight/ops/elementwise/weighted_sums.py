@@ -19,6 +19,9 @@ def _one_dtype(input, end, weight):
         raise NotImplementedError(f"lerp: not implemented for dtype {dtype}")
     for name, value in (("end", end), ("weight", weight)):
         if isinstance(value, Tensor) and dtype is not None and value._dtype is not dtype:
+            number = name == "weight" and not value.dim() and input.dim()
+            if number and value._dtype.category <= FLOAT:
+                continue  # a weight without dimensions is a number
             raise RuntimeError(f"lerp: expected dtype {dtype} for `{name}` but got {value._dtype}")
     if isinstance(weight, complex) and dtype is not None and dtype.category != COMPLEX:
         raise RuntimeError(f"lerp: a complex weight ({weight}) needs complex operands, got {dtype}")

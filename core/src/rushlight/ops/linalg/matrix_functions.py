@@ -27,7 +27,7 @@ from rushlight.ops.linalg.matrix_checks import (
 from rushlight.ops.linalg.matrix_norm import cut
 from rushlight.ops.linalg.products import matmul
 from rushlight.ops.linalg.solver import linalg_inv, linalg_solve, pinv_gradient
-from rushlight.ops.shape.joining import cat
+from rushlight.ops.shape.joining import cat, check_tensors
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -294,6 +294,12 @@ def linalg_multi_dot(tensors: TensorList):
 )
 def chain_matmul(matrices: Several):
     """The product of matrices ``(a, b, c, ...)``; see :func:`rushlight.linalg.multi_dot`."""
+    check_tensors("chain_matmul", matrices)
+    for matrix in matrices:
+        if matrix.dim() != 2:
+            raise RuntimeError(
+                f"chain_matmul: Tensor dimension is {matrix.dim()}, expected 2 instead."
+            )
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 
@@ -558,6 +564,10 @@ def linalg_matmul(input: Tensor, other: Tensor):
 
 def _check_cross(input, other, dim):
     """The dimension, along which both have three elements."""
+    if input.dtype != other.dtype:
+        raise RuntimeError(
+            f"linalg.cross: expected other of dtype {input.dtype} like input, got {other.dtype}"
+        )
     if input.ndim != other.ndim:
         raise RuntimeError(
             f"linalg.cross: inputs must have the same number of dimensions; got shapes "

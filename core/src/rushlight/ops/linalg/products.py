@@ -308,6 +308,7 @@ def outer(input: Tensor, vec2: Tensor):
 )
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
+    _check_input("addmm", input, mat1, 2)
     if beta == 1 == alpha and mat1._dtype.category >= FLOAT and mat1._dtype.itemsize > 2:
         return input + mm(mat1, mat2)
     if _is_biased(input, mat1, mat2, beta, alpha):
@@ -376,11 +377,26 @@ def _scaled_sum(name, input, multiply, left, right, beta, alpha):
     """``beta * input + alpha * multiply(left, right)``; low precision is rounded once, at the end,
     as PyTorch does."""
     dtype = left._dtype
+    _check_input(name, input, left, {mv: 1, mm: 2}.get(multiply, 3))
     check_factors(name, WIDE, dtype, beta=beta, alpha=alpha)
     if dtype.category == FLOAT and dtype.itemsize <= 2 and input._dtype is right._dtype is dtype:
         wide = (t.float() for t in (left, right))
         return _weighted_sum(input.float(), multiply(*wide), beta, alpha).to(dtype)
     return _weighted_sum(input, multiply(left, right), beta, alpha)
+
+
+def _check_input(name, input, left, most):
+    """What is added is of the product's dtype, and has no more dimensions."""
+    if input._dtype is not left._dtype:
+        raise RuntimeError(
+            f"{name}: self and mat2 must have the same dtype, but got {input._dtype} and "
+            f"{left._dtype}"
+        )
+    if input.dim() > most:
+        raise RuntimeError(
+            f"{name}: input of shape {shape_text(input.shape)} cannot be expanded to the "
+            f"{most} dimensions of the product"
+        )
 
 
 def _weighted_sum(input, product, beta, alpha):

@@ -618,13 +618,13 @@ def _searched(sorted_sequence, input, out_int32, right, side=None, sorter=None):
     values = input
     if not isinstance(input, Tensor):
         sorted_sequence, values = _beside_number(sorted_sequence, input)
-    refuse_unordered(searchsorted.op.name, sorted_sequence._array)
+    elif not isinstance(sorted_sequence, Tensor):
+        raise argument_error("searchsorted", "sorted_sequence", "Tensor", sorted_sequence)
+    for tensor in (sorted_sequence, values):
+        refuse_unordered(searchsorted.op.name, tensor._array)
     if values._dtype is not sorted_sequence._dtype:
-        raise RuntimeError(
-            "searchsorted(): boundary tensor and input value tensor should have same dtype, "
-            f"but got boundary tensor dtype {sorted_sequence._dtype} and input value tensor dtype "
-            f"{values._dtype}"
-        )
+        dtype = result_type([sorted_sequence, values])
+        sorted_sequence, values = sorted_sequence.to(dtype), values.to(dtype)
     return _searchsorted(sorted_sequence, values, out_int32, right, side, sorter)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rushlight.compiler import xp
 from rushlight.dtypes import promote_types
-from rushlight.errors import shape_text
+from rushlight.errors import shape_text, type_name
 from rushlight.kernels.copying import moving
 from rushlight.kernels.launch.prepared import Short
 from rushlight.machine import np
@@ -16,7 +17,7 @@ from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import channels_last, channels_last_3d, suggests
 from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import EXACT
+from rushlight.tensor.tensor import EXACT, Tensor
 
 
 def _is_legacy_empty(array):
@@ -240,6 +241,7 @@ def variadic(function):
     def call(*tensors, **kwargs):
         if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
             tensors = tensors[0]
+        check_tensors(op.name, tensors)
         return of_list(tuple(tensors), **kwargs)
 
     call.__name__ = call.__qualname__ = op.name
@@ -262,6 +264,7 @@ def at_least(count):
 def widened(tensors, count):
     """The arguments of an ``atleast`` function with at least `count` dimensions each."""
     many = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
+    check_tensors(f"atleast_{count}d", tensors[0] if many else tensors)
     out = tuple(at_least(count)(t) for t in (tensors[0] if many else tensors))
     return out if many or len(out) != 1 else out[0]
 
@@ -278,13 +281,24 @@ def atleast_2d(*tensors):
     return widened(tensors, 2)
 
 
-def _not_empty(name, tensors):
+def check_list(name, tensors):
     if not isinstance(tensors, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}"
         )
     if not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
+    check_tensors(name, tensors)
+
+
+def check_tensors(name, tensors):
+    """Refuse what is no tensor in a list of them."""
+    for i, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor) and not xp.is_traced(tensor):
+            raise TypeError(
+                f"{name}(): expected Tensor as element {i} of the tensors, but got "
+                f"{type_name(tensor)}"
+            )
 
 
 @composite(
@@ -293,7 +307,7 @@ def _not_empty(name, tensors):
 )
 def hstack(tensors):
     """Tensors joined along the second dimension (the first for vectors)."""
-    _not_empty("hstack", tensors)
+    check_list("hstack", tensors)
     tensors = [at_least(1)(t) for t in tensors]
     return cat(tensors, 0 if tensors[0].dim() == 1 else 1)
 
@@ -308,7 +322,7 @@ def hstack(tensors):
 )
 def vstack(tensors):
     """Tensors joined along the first dimension, vectors as rows."""
-    _not_empty("vstack", tensors)
+    check_list("vstack", tensors)
     return cat([at_least(2)(t) for t in tensors], 0)
 
 
@@ -322,7 +336,7 @@ def vstack(tensors):
 )
 def dstack(tensors):
     """Tensors joined along the third dimension; vectors as rows, matrices as slices."""
-    _not_empty("dstack", tensors)
+    check_list("dstack", tensors)
     return cat([at_least(3)(t) for t in tensors], 2)
 
 

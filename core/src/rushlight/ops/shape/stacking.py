@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.errors import shape_text
 from rushlight.ops._table.op import Whole, composite
 from rushlight.ops.indexing.slicing import split, tensor_split
-from rushlight.ops.shape.joining import cat, vstack, widened
+from rushlight.ops.shape.joining import cat, check_list, vstack, widened
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
@@ -42,8 +42,7 @@ def column_stack(tensors):
     tensor([[1, 3],
             [2, 4]])
     """
-    if not tensors:
-        raise RuntimeError("column_stack expects a non-empty TensorList")
+    check_list("column_stack", tensors)
     return cat([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors], 1)
 
 
