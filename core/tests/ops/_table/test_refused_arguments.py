@@ -18,7 +18,10 @@ REFUSED = {
         lambda t: t.chain_matmul(t.ones(2, 2), 3),
         lambda t: t.chain_matmul(1.5),
     ],
-    "vectors for matrices": [lambda t: t.chain_matmul(t.ones(2)), lambda t: t.chain_matmul(t.ones(2), t.ones(2))],
+    "vectors for matrices": [
+        lambda t: t.chain_matmul(t.ones(2)),
+        lambda t: t.chain_matmul(t.ones(2), t.ones(2)),
+    ],
     "dtypes that do not promote": [
         lambda t: t.addmm(t.ones(2, 2, dtype=t.int64), t.ones(2, 2), t.ones(2, 2)),
         lambda t: t.addmm(t.ones(2, 2, dtype=t.float64), t.ones(2, 2), t.ones(2, 2), beta=2),

@@ -338,3 +338,23 @@ def test_chances_by_one_call(shape):
         assert rushlight.equal(found, want) and found.dtype is rushlight.float32
     with pytest.raises(RuntimeError, match="p_in"):
         rushlight.bernoulli(rushlight.tensor([0.5, float("nan")]))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3, 5), (1, 40), (0, 2), (300, 7)])
+def test_samples_alike_are_pytorchs(shape):
+    """The first time and those that are prepared, dense or not, in single and double precision."""
+    torch = pytest.importorskip("torch")
+    for dtype in ("float32", "float64"):
+        theirs = torch.empty(*shape, 2, dtype=getattr(torch, dtype))[..., 0]
+        ours = rushlight.empty(*shape, 2, dtype=getattr(rushlight, dtype))[..., 0]
+        for make in (lambda t: t.contiguous(), lambda t: t):
+            torch.manual_seed(3)
+            rushlight.manual_seed(3)
+            for name in ("rand_like", "randn_like", "rand_like", "randn_like"):
+                wanted = getattr(torch, name)(make(theirs))
+                found = getattr(rushlight, name)(make(ours), requires_grad=True)
+                assert found.requires_grad and found.shape == tuple(wanted.shape)
+                assert not wanted.numel() or found.stride() == wanted.stride()
+                np.testing.assert_allclose(
+                    found.detach().numpy(), wanted.numpy(), rtol=2e-6, atol=1e-7
+                )

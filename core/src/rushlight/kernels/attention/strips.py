@@ -2,9 +2,10 @@
 need.
 
 The algebra of :mod:`attention_kernels`, by strips of 32 rows. Operands are split into bfloat16
-planes (three of float32; what was bfloat16 is one, and probabilities are rounded to it) and packed as in :mod:`split_products`, those of a head once; scores and their gradients are
-packed again from scratch memory. Where values cannot be split, a kernel says so, and the caller
-lets the vector units do everything.
+planes (three of float32; what was bfloat16 is one, and probabilities are rounded to it) and packed
+as in :mod:`split_products`, those of a head once; scores and their gradients are packed again from
+scratch memory. Where values cannot be split, a kernel says so, and the caller lets the vector units
+do everything.
 """
 
 from __future__ import annotations
@@ -213,8 +214,8 @@ def backward_strips(args, lo, hi, tid):
         columns * wide * block_bytes,
         4 * pitch * SIDE * most,
     )
-    turned_k = scratch(tid, 2 * bytes_k + bytes_v + most * (deep + wide) * block_bytes
-                       + (columns + deep + wide + most) * block_bytes + EDGE + 2 * room)  # fmt: skip
+    blocks = most * (deep + wide) + columns + deep + wide + most
+    turned_k = scratch(tid, 2 * bytes_k + bytes_v + blocks * block_bytes + EDGE + 2 * room)
     turned_v = turned_k + bytes_k
     packed_k = turned_v + bytes_v
     packed_q = packed_k + bytes_k

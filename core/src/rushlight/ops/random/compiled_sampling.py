@@ -12,7 +12,7 @@ from rushlight.errors import argument_error
 from rushlight.kernels.launch.execution import FLOAT32
 from rushlight.kernels.random import fills
 from rushlight.machine import np, threads
-from rushlight.ops._calls.direct import tensor_of
+from rushlight.ops._calls.direct import lies_plainly, tensor_of
 from rushlight.ops._table.inplace import written
 from rushlight.ops.random.generators import Generator, default_generator
 from rushlight.tensor import construction as make
@@ -89,6 +89,21 @@ def repeated(name, *numbers):
         return make.inferred(out) if STATE.inference else out
 
     return draw
+
+
+def alike(name, input, *numbers):
+    """:func:`sampled` in the shape of a plain float32 tensor that is row-major, or None."""
+    if STATE.modes or input._dtype is not dtypes.float32 or not lies_plainly(input):
+        return None
+    shape = input._array.shape
+    engine = default_generator.engine
+    call = engine.calls.get((name, shape))
+    if call is None:
+        return sampled(name, shape, None, devices.cpu, False, *numbers)
+    with engine.lock:
+        array = call(*numbers)
+        engine.fresh = False
+    return tensor_of(array)
 
 
 def normals(size, dtype, generator, device, requires_grad, mean=0.0, std=1.0):

@@ -8,10 +8,12 @@ from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.creation.tensors import empty_like
+from rushlight.ops.random import compiled_sampling as drawing
 from rushlight.ops.random.sampling import _check_bounds, randint
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.layout import only_strided
 from rushlight.tensor.memory_format import contiguous_format
+from rushlight.tensor.tensor import EXACT
 
 
 def _recorded(function, input, dtype, layout, device, memory_format):
@@ -40,6 +42,10 @@ def rand_like(
     memory_format=None,
 ):  # fmt: skip
     """:func:`rand` in the shape, dtype and strides of `input`."""
+    if dtype is layout is device is memory_format is None and type(input) in EXACT:
+        made = drawing.alike("uniform", input)
+        if made is not None:
+            return made.requires_grad_() if requires_grad else made
     made = (
         _recorded(rand_like, input, dtype, layout, device, memory_format) if stack.levels else None
     )
@@ -55,6 +61,10 @@ def randn_like(
     memory_format=None,
 ):  # fmt: skip
     """:func:`randn` in the shape, dtype and strides of `input`."""
+    if dtype is layout is device is memory_format is None and type(input) in EXACT:
+        made = drawing.alike("normal", input, 0.0, 1.0)
+        if made is not None:
+            return made.requires_grad_() if requires_grad else made
     made = (
         _recorded(randn_like, input, dtype, layout, device, memory_format) if stack.levels else None
     )

@@ -282,6 +282,7 @@ def atleast_2d(*tensors):
 
 
 def check_list(name, tensors):
+    """Refuse what is no list of tensors, or an empty one."""
     if not isinstance(tensors, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}"
