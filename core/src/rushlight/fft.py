@@ -22,7 +22,7 @@ from rushlight.ops.fft.fourier import fft_irfftn as irfftn
 from rushlight.ops.fft.fourier import fft_rfft as rfft
 from rushlight.ops.fft.fourier import fft_rfft2 as rfft2
 from rushlight.ops.fft.fourier import fft_rfftn as rfftn
-from rushlight.ops.fft.fourier import fftfreq, rfftfreq
+from rushlight.ops.fft.frequencies import fftfreq, rfftfreq
 
 __all__ = [
     "fft",

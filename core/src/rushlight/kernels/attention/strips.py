@@ -54,12 +54,12 @@ from rushlight.kernels.gemm.matrix_units import (
 from rushlight.kernels.gemm.microkernel import START_C, START_ZERO
 from rushlight.kernels.gemm.split import (
     EDGE,
-    block_bytes,
     clear_peaks,
     end_block,
     largest,
     pack_blocks,
 )
+from rushlight.kernels.gemm.split import block_bytes as BLOCK
 from rushlight.kernels.gemm.split import splits as fit
 from rushlight.machine.language.functions import (
     array,
@@ -95,7 +95,7 @@ def pack_rows_of_b(source, stride, lines, depth, to):
     clear_peaks(peaks)
     for j in range(blocks_of(lines)):
         pack_blocks(source + SIDE * j * stride, stride, i64(1), i64(1), lines - SIDE * j, depth,
-                    to + j * blocks_of(depth) * block_bytes, peaks)  # fmt: skip
+                    to + j * blocks_of(depth) * BLOCK, peaks)  # fmt: skip
     return largest(peaks)
 
 
@@ -106,7 +106,7 @@ def pack_columns_of_b(source, stride, lines, depth, to):
     clear_peaks(peaks)
     for j in range(blocks_of(lines)):
         pack_blocks(source + 4 * SIDE * j, stride, i64(0), i64(0), lines - SIDE * j, depth,
-                    to + j * blocks_of(depth) * block_bytes, peaks)  # fmt: skip
+                    to + j * blocks_of(depth) * BLOCK, peaks)  # fmt: skip
     return largest(peaks)
 
 
@@ -125,7 +125,7 @@ def products(strip, packed, panels, depth, blocks, to, pitch):
     blocks of k, of which `blocks` are taken."""
     for j in range(panels):
         zero_block()
-        multiply_blocks(strip, packed + j * depth * block_bytes, blocks)
+        multiply_blocks(strip, packed + j * depth * BLOCK, blocks)
         store_block(to + 4 * SIDE * j, 4 * pitch)
 
 
@@ -134,7 +134,7 @@ def products_to(strip, packed, depth, blocks, c, c_row, start, rows, columns, ed
     """The same into rows of memory that end anywhere; with START_C added to what is there."""
     for j in range(blocks_of(columns)):
         zero_block()
-        multiply_blocks(strip, packed + j * depth * block_bytes, blocks)
+        multiply_blocks(strip, packed + j * depth * BLOCK, blocks)
         end_block(c + 4 * SIDE * j, c_row, start, rows, min(columns - SIDE * j, i64(SIDE)), edge)
 
 
@@ -152,12 +152,12 @@ def forward_strips(args, lo, hi, tid):
     length, keys, width, values, parts = g[L], g[S], g[E], g[VALUES], g[BLOCKS]
     scale, deep, columns = f32(array(f64, args)[SCALE]), blocks_of(width), blocks_of(keys)
     pitch = SIDE * columns + 16
-    bytes_k, bytes_v = columns * deep * block_bytes, blocks_of(values) * columns * block_bytes
-    packed_k = scratch(tid, bytes_k + bytes_v + (deep + columns) * block_bytes + EDGE + 128 * pitch)
+    bytes_k, bytes_v = columns * deep * BLOCK, blocks_of(values) * columns * BLOCK
+    packed_k = scratch(tid, bytes_k + bytes_v + (deep + columns) * BLOCK + EDGE + 128 * pitch)
     packed_v = packed_k + bytes_k
     strip = packed_v + bytes_v
-    packed_p = strip + deep * block_bytes
-    edge = packed_p + columns * block_bytes
+    packed_p = strip + deep * BLOCK
+    edge = packed_p + columns * BLOCK
     scores = edge + EDGE
     owner, peak_k, peak_v = i64(-1), i64(0), i64(0)
     configure()
@@ -191,7 +191,7 @@ def forward_strips(args, lo, hi, tid):
             out = address(g, OUT, SO, batch, head) + first * g[SO + 2]
             for j in range(blocks_of(values)):
                 zero_block()
-                multiply_blocks(packed_p, packed_v + j * columns * block_bytes, panels)
+                multiply_blocks(packed_p, packed_v + j * columns * BLOCK, panels)
                 store_block(edge, i64(4 * SIDE))
                 for i in range(rows):
                     x, factor = array(f32, edge + 4 * SIDE * i), inverse[i]
@@ -209,21 +209,17 @@ def backward_strips(args, lo, hi, tid):
     scale, columns = f32(array(f64, args)[SCALE]), blocks_of(keys)
     deep, wide, most = blocks_of(width), blocks_of(values), i64(ROW_STRIPS)
     pitch = SIDE * columns + 16
-    bytes_k, bytes_v, room = (
-        columns * deep * block_bytes,
-        columns * wide * block_bytes,
-        4 * pitch * SIDE * most,
-    )
-    blocks = most * (deep + wide) + columns + deep + wide + most
-    turned_k = scratch(tid, 2 * bytes_k + bytes_v + blocks * block_bytes + EDGE + 2 * room)
+    bytes_k, bytes_v, room = columns * deep * BLOCK, columns * wide * BLOCK, 4 * pitch * SIDE * most
+    turned_k = scratch(tid, 2 * bytes_k + bytes_v + most * (deep + wide) * BLOCK
+                       + (columns + deep + wide + most) * BLOCK + EDGE + 2 * room)  # fmt: skip
     turned_v = turned_k + bytes_k
     packed_k = turned_v + bytes_v
     packed_q = packed_k + bytes_k
-    packed_g = packed_q + most * deep * block_bytes
-    strip_q = packed_g + most * wide * block_bytes
-    strip_g = strip_q + deep * block_bytes
-    strip = strip_g + wide * block_bytes
-    edge = strip + (columns + most) * block_bytes
+    packed_g = packed_q + most * deep * BLOCK
+    strip_q = packed_g + most * wide * BLOCK
+    strip_g = strip_q + deep * BLOCK
+    strip = strip_g + wide * BLOCK
+    edge = strip + (columns + most) * BLOCK
     scores = edge + EDGE
     changes = scores + room
     shared = g[HEADS] // g[GROUP]

@@ -296,17 +296,16 @@ def _plane_of_layout(kind, forward, real=None):
         if rows is None or factors(n) is None or not LEAST <= n <= MOST or width < LEAST_COLUMNS:
             return None
         shape, columns = (*x.shape[:-1], width), math.prod(x.shape[:-2]) * width
-        plan, *kept = _columns(columns, n, forward, float(_factor(NORMS[norm], n, forward)), width)
+        job = _columns(columns, n, forward, float(_factor(NORMS[norm], n, forward)), width)
 
         def run(array):
             first = array if kind == "rows_back" else rows(array)
             if first is NotImplemented:
                 return first
             out = empty(shape, COMPLEX)
-            threads.run(plan, 0, out, first)
+            threads.run(job[0], 0, out, first)  # the rest of the job is what it points to
             return rows(out) if kind == "rows_back" else out
 
-        run.kept = kept  # what the plan points to
         return run
 
     prepared_rows_of = _of_layout(kind, forward, real)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight.kernels.launch.execution import ORDERED_TYPES, REFERENCE
 from rushlight.machine import np, threads
 
@@ -23,7 +25,7 @@ def runs(row, numbered, measured):
     values = np.empty(n, row.dtype)
     numbers = np.empty(n if numbered else 1, np.int64)
     lengths = np.empty(n if measured else 1, np.int64)
-    plan = _plan(name, row.itemsize, n, int(numbered), int(measured))
+    plan = _plan(row.dtype, n, int(numbered), int(measured))
     threads.run(plan, count, values, numbers, lengths, row)
     found = int(count[0])
     return (
@@ -38,17 +40,16 @@ def _cut(array, count):
     return array if count == array.size else array[:count].copy()
 
 
-def _plan(name, width, n, numbered, measured):
-    key = name, n, numbered, measured
+def _plan(dtype, n, numbered, measured):
+    key = dtype, n, numbered, measured
     plan = _plans.get(key)
     if plan is None:
-        from rushlight.kernels.scan_sort import run_kernels as native
-        from rushlight.machine.language import functions as language
-
+        native = importlib.import_module("rushlight.kernels.scan_sort.run_kernels")
+        language = importlib.import_module("rushlight.machine.language.functions")
+        element = getattr(language, ORDERED_TYPES[dtype.str[1:]])
         code = native.runs.address(
-            element=getattr(language, ORDERED_TYPES[name]), width=width, numbered=numbered,
-            measured=measured,
-        )  # fmt: skip
+            element=element, width=dtype.itemsize, numbered=numbered, measured=measured
+        )
         if len(_plans) >= 256:
             _plans.clear()
         plan = _plans[key] = threads.plan(code, 1, 1, [0, 0, 0, 0, 0, n])

@@ -369,9 +369,7 @@ class _Source:
             "    if scalars and entry.floats: scalars = [float(v) for v in scalars]",
             "    try: entry.kernel.into((y,), *arrays, *scalars)",
             "    except (OverflowError, ValueError): return NO",
-            "storage = out._storage",
-            "if storage is None: storage = storage_of(out)",
-            "storage.version += 1",
+            "storage_of(out).version += 1",
             "return out",
         ]
         return "\n    ".join(lines)

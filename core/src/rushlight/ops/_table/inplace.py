@@ -57,9 +57,7 @@ def run_inplace(op, target, args, kwargs):
         if form in doors:
             door = doors[form]
         else:
-            from rushlight.ops._calls.elementwise_calls import make_elementwise_door
-
-            door = doors[form] = make_elementwise_door(op, form, True)
+            door = doors[form] = _prepared(op, form, True)
         if door is not None:
             result = door(target, *args, **kwargs)
             if result is not NotImplemented:
@@ -94,6 +92,13 @@ def run_inplace(op, target, args, kwargs):
         _compute_into(op, call, values, target)
     written(target, node)
     return target
+
+
+def _prepared(op, form, inplace):
+    """The prepared call for a form of ``x.op_()`` or of ``op(..., out=out)``, or None."""
+    from rushlight.ops._calls.elementwise_calls import make_elementwise_door
+
+    return make_elementwise_door(op, form, inplace)
 
 
 def _on_gpu(op, form, target, args, kwargs):
@@ -281,9 +286,7 @@ def _computed_into(op, out, args, kwargs):
         op, args, kwargs = found[0].op, found[1], {}
     doors, form = op.paths.forms, (len(args), *kwargs, "out")
     if form not in doors:
-        from rushlight.ops._calls.elementwise_calls import make_elementwise_door
-
-        doors[form] = make_elementwise_door(op, form)
+        doors[form] = _prepared(op, form, False)
     door = doors[form]
     return NotImplemented if door is None else door(*args, **kwargs, out=out)
 

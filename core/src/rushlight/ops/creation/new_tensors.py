@@ -43,6 +43,16 @@ def _of_program(method, args, options):
     return captured(method, args, options) if hasattr(method, "aten_call") else NotImplemented
 
 
+def _made(function, args, named):
+    """What a function makes for its method, which errors name instead."""
+    try:
+        return function(*args, **named)
+    except TypeError as error:
+        if not str(error).startswith(function.__name__ + "()"):
+            raise
+        raise TypeError("new_" + str(error)) from None
+
+
 def _new_method(function):
     first = None if function is full or function is tensor else "size"
     plain, fill = function in _PLAIN, _PLAIN.get(function)
@@ -68,12 +78,7 @@ def _new_method(function):
         named.update(
             dtype=dtype or self._dtype, device=device or self._device, requires_grad=requires_grad
         )
-        try:
-            made = function(*args, **named)
-        except TypeError as error:
-            if not str(error).startswith(function.__name__ + "()"):
-                raise
-            raise TypeError("new_" + str(error)) from None
+        made = _made(function, args, named)
         if STATE.levels and transforms.levels and getattr(self, "_level", None) is not None:
             return self._made_like(made)
         return made

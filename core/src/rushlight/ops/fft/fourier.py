@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, complex64, default, float32
+from rushlight.dtypes import COMPLEX, FLOAT, complex64, default, float32
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.fft import rows_and_columns as fourier
 from rushlight.kernels.launch.prepared import by_layout, nothing
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_CODE, dtype_of
+from rushlight.machine.arrays import dtype_of
 from rushlight.ops._calls.direct import tensor_of
 from rushlight.ops._table.domains import positive
 from rushlight.ops._table.op import composite, op
@@ -320,18 +320,13 @@ _PUBLIC = {"method": False, "oracle": "_C._fft", "domain": positive}
 
 
 # ------------------------------------------------------------------------------- one dimension
-_FFT, _IFFT, _RFFT, _IRFFT = (
+_FFT, _IFFT, _RFFT, _IRFFT, _FFT2, _IFFT2, _RFFT2, _IRFFT2 = (
     by_layout(prepare, nothing)
     for prepare in (
         fourier.complex_of,
         fourier.complex_back_of,
         fourier.real_of,
         fourier.real_back_of,
-    )
-)
-_FFT2, _IFFT2, _RFFT2, _IRFFT2 = (
-    by_layout(prepare, nothing)
-    for prepare in (
         fourier.plane_of,
         fourier.plane_back_of,
         fourier.real_plane_of,
@@ -365,7 +360,7 @@ def _at_once(calls, input, n, dim, norm):
 
 
 def _plane_at_once(calls, input, s, dim, norm):
-    """:func:`_at_once` of the last two dimensions, as they are."""
+    """:func:`_at_once` of the last two dimensions."""
     if type(input) not in EXACT or STATE.modes or input._node is not None or s is not None:
         return NotImplemented
     array = input._array
@@ -373,18 +368,15 @@ def _plane_at_once(calls, input, s, dim, norm):
         return NotImplemented
     if norm is not None and type(norm) is not str or not _are_last_two(dim, array.ndim):
         return NotImplemented
-    place = _PLACES.get(norm)
-    if place is None or not array.flags.c_contiguous:
-        return NotImplemented
-    found = calls(array, place)
+    place, found = _PLACES.get(norm), NotImplemented
+    if place is not None and array.flags.c_contiguous:
+        found = calls(array, place)
     return found if found is NotImplemented else tensor_of(found)
 
 
 def _are_last_two(dim, ndim):
     """Whether the dimensions of a transform are a plane's, the last one innermost."""
-    if dim is None:
-        return ndim == 2
-    return type(dim) is tuple and (dim == (-2, -1) or dim == (ndim - 2, ndim - 1))
+    return ndim == 2 if dim is None else dim in ((-2, -1), (ndim - 2, ndim - 1))
 
 
 half_at_once = functools.partial(_at_once, _RFFT)  # of input, n, dim, norm
@@ -587,34 +579,6 @@ fft_ihfft2 = _two("ihfft2", fft_ihfftn)
 
 
 # ----------------------------------------------------------------------------- orders and shifts
-def _frequencies(name, values, n, d, dtype, device, requires_grad, out):
-    from rushlight.ops.creation.tensors import _write, finish, make_tensor
-
-    if n < 1 and name == "fftfreq":
-        raise RuntimeError(f"{name}: expected n of at least 1, got {n}")
-    dtype = default.float if dtype is None else as_dtype(dtype)
-    if dtype.category < FLOAT:
-        raise ValueError(f"{name} requires a floating point or complex dtype, got {dtype}")
-    kind = BY_CODE[dtype.code]
-    array = values.astype(kind) * np.asarray(1.0 / (n * d), kind)
-    if out is not None:
-        return _write(out, make_tensor(array, dtype))
-    return finish(array, dtype, device, requires_grad)
-
-
-def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """The frequencies of the `n` elements of a transform, samples being `d` apart: from 0 up, then
-    the negative ones."""
-    order = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)]).astype(np.float64)
-    return _frequencies("fftfreq", order, n, d, dtype, device, requires_grad, out)
-
-
-def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """The frequencies of the ``n // 2 + 1`` elements of the transform of `n` real numbers."""
-    order = np.arange(n // 2 + 1, dtype=np.float64)
-    return _frequencies("rfftfreq", order, n, d, dtype, device, requires_grad, out)
-
-
 def _shift(input, dim, sign):
     dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
     dims = tuple(wrap_dim(d, input.dim()) for d in dims)

@@ -295,11 +295,9 @@ def linalg_multi_dot(tensors: TensorList):
 def chain_matmul(matrices: Several):
     """The product of matrices ``(a, b, c, ...)``; see :func:`rushlight.linalg.multi_dot`."""
     check_tensors("chain_matmul", matrices)
-    for matrix in matrices:
-        if matrix.dim() != 2:
-            raise RuntimeError(
-                f"chain_matmul: Tensor dimension is {matrix.dim()}, expected 2 instead."
-            )
+    found = [matrix.dim() for matrix in tuple(matrices) if matrix.dim() != 2]
+    if found:
+        raise RuntimeError(f"chain_matmul: Tensor dimension is {found[0]}, expected 2 instead.")
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 

@@ -487,7 +487,8 @@ def _noise_like(engine, input, shape):
     return noise.reshape(shape) if rows_first else noise.reshape(shape[::-1]).T
 
 
-def _check_multinomial(input, num_samples, replacement):
+def _check_multinomial_kinds(input, num_samples, replacement):
+    """Refuse arguments of other types than PyTorch takes."""
     if not isinstance(input, Tensor):
         raise argument_error("multinomial", "input", "Tensor", input)
     if type(num_samples) is not int and (
@@ -496,6 +497,10 @@ def _check_multinomial(input, num_samples, replacement):
         raise argument_error("multinomial", "num_samples", "int", num_samples)
     if type(replacement) is not bool:
         raise argument_error("multinomial", "replacement", "bool", replacement)
+
+
+def _check_multinomial(input, num_samples, replacement):
+    _check_multinomial_kinds(input, num_samples, replacement)
     if input.dim() not in (1, 2):
         raise RuntimeError(
             f"multinomial: prob_dist must be 1 or 2 dim, got shape {list(input.shape)}"

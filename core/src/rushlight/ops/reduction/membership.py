@@ -50,11 +50,16 @@ def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False,
         )
     array = input._array
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, wrap_dim(dim, array.ndim), 0)
-    found = None
-    if type(array) is np.ndarray and (dim is None or array.ndim == 1):
+    if type(array) is np.ndarray and rows.ndim == 1:
         found = run.runs(by_rows(rows), bool(return_inverse), bool(return_counts))
-    if found is not None:
-        return _runs_as_tensors(input, found, dim)
+        if found is not None:
+            return _runs_as_tensors(input, found, dim)
+    return _runs_by_numpy(input, rows, return_inverse, return_counts, dim)
+
+
+def _runs_by_numpy(input, rows, return_inverse, return_counts, dim):
+    """:func:`unique_consecutive` of rows of any dtype and number of dimensions."""
+    array = input._array
     fresh = _begins_run(rows)
     values = rows[fresh]
     if dim is not None:

@@ -576,7 +576,7 @@ def _beside_number(sequence, value):
     from rushlight.ops.creation.tensors import zeros
 
     if number_dtype(value) is None:
-        raise argument_error("searchsorted", "input", "Tensor or Number", value)
+        raise argument_error(searchsorted.op.name, "input", "Tensor or Number", value)
     dtype = result_type([sequence], [value])
     return sequence.to(dtype), zeros((), dtype=dtype, device=sequence.device) + value
 
@@ -619,7 +619,7 @@ def _searched(sorted_sequence, input, out_int32, right, side=None, sorter=None):
     if not isinstance(input, Tensor):
         sorted_sequence, values = _beside_number(sorted_sequence, input)
     elif not isinstance(sorted_sequence, Tensor):
-        raise argument_error("searchsorted", "sorted_sequence", "Tensor", sorted_sequence)
+        raise argument_error(searchsorted.op.name, "sorted_sequence", "Tensor", sorted_sequence)
     for tensor in (sorted_sequence, values):
         refuse_unordered(searchsorted.op.name, tensor._array)
     if values._dtype is not sorted_sequence._dtype:

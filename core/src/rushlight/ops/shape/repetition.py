@@ -164,10 +164,7 @@ def repeat_interleave(input: Tensor, repeats=None, dim=None, *, output_size=None
         return _each_repeated(input, repeats, dim)
     _check_repeats(repeats, input.size(dim))
     index = _indices(repeats, input.shape[dim], output_size)
-    from rushlight.ops.creation.tensors import arange, beside
-
-    index = beside(input, index) if index.size else arange(0, device=input._device)
-    return input.index_select(dim, index)
+    return input.index_select(dim, _beside(input, index))
 
 
 def _repeated(self, repeats, dim=None, *, output_size=None):
@@ -183,7 +180,7 @@ add_methods(repeat_interleave=_repeated)
 def _as_count(repeats):
     """A whole number of repeats."""
     if isinstance(repeats, bool) or not hasattr(repeats, "__index__"):
-        raise argument_error("repeat_interleave", "repeats", "int or Tensor", repeats)
+        raise argument_error(repeat_interleave.op.name, "repeats", "int or Tensor", repeats)
     if repeats < 0:
         raise RuntimeError(f"repeat_interleave: Repeats must be non-negative, got {repeats}")
     return repeats
@@ -198,10 +195,15 @@ def _positions(repeats, dim, output_size):
             f"repeat_interleave only accept 1D vector as repeat, got {repeats.dim()} dimensions"
         )
     _check_repeats(repeats, repeats.size(0))
+    found = _indices(repeats, repeats.shape[0], output_size)
+    return _beside(repeats, found.astype(BY_CODE[repeats._dtype.code], copy=False))
+
+
+def _beside(tensor, indices):
+    """Indices as a tensor on the device of another."""
     from rushlight.ops.creation.tensors import beside
 
-    found = _indices(repeats, repeats.shape[0], output_size)
-    return beside(repeats, found.astype(BY_CODE[repeats._dtype.code], copy=False))
+    return beside(tensor, indices)
 
 
 def _check_repeats(repeats, count):
