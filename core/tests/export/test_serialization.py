@@ -86,7 +86,6 @@ def of_pytorch(tmp_path_factory):
 UNREAD = {
     "FractionalMaxPool2d": "fractional_max_pool2d",
     "FractionalMaxPool3d": "fractional_max_pool3d",
-    "EmbeddingBag": "embedding_bag.padding_idx",
     "88-Embedding": "embedding_renorm_",
 }
 

@@ -19,7 +19,7 @@ runtime.set_default_logger_severity(4)
 
 # Their translations hold tables of the sizes, or have another form for each.
 FIXED = frozenset("""
-bucketize combinations corrcoef diag diag_embed diagflat diagonal diagonal_copy fft_hfft2
+bucketize combinations corrcoef diag diagflat diagonal diagonal_copy fft_hfft2
 fft_hfftn fft_irfft2 fft_irfftn linalg_diagonal linalg_multi_dot scatter scatter_add
 scatter_reduce searchsorted segment_reduce trace unfold unfold_copy
 """.split())  # fmt: skip

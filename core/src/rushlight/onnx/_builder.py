@@ -45,6 +45,11 @@ class Complex:
         return len(self.shape)
 
 
+def _is_list(array):
+    """Whether an array has the form of a range of positions."""
+    return array.ndim == 1 and array.dtype == np.int64
+
+
 def is_complex(value):
     """Whether a value, a tensor or a list holds complex numbers."""
     if isinstance(value, tuple | list):
@@ -150,7 +155,9 @@ class Builder:
         value = self.constant(value)
         if value.dtype is dtype:
             return value
-        if value.array is not None and value.array.size <= 64:
+        # a range of positions may be longer at other sizes: its model has the same operators there
+        array = value.array
+        if array is not None and array.size <= 64 and not _is_list(array):
             if rushlight.bfloat16 not in (dtype, value.dtype):
                 return self.constant(value.array.astype(numpy_dtype(dtype)), dtype)
         return self._add("Cast", [value], 1, dtype, value.shape, "", {"to": number_of(dtype)})
@@ -221,7 +228,8 @@ class Builder:
 
     def shape_of(self, value):
         """The sizes of a value, a list of int64."""
-        return self._add("Shape", [value], 1, rushlight.int64, (value.rank,), "", {})
+        shape = None if value.shape is None else (value.rank,)
+        return self._add("Shape", [value], 1, rushlight.int64, shape, "", {})
 
     def size(self, value, dim):
         """One size of a value: a number where it is known, else a scalar of the graph."""

@@ -7,7 +7,7 @@ import importlib
 import inspect
 
 _FAMILIES = (
-    "comparing counting creating elementwise filters indexing layers linalg normalizing pooling "
+    "bags comparing counting creating elementwise filters indexing layers linalg normalizing pooling "
     "recurrent reducing running shaping sorting windowing "
     "complexes transforms"  # which use those before them
 ).split()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from rushlight.library.operators import lookup
 from rushlight.nn.native_calls import convolution
 from rushlight.ops.linalg.products import addmm, mm
+from rushlight.ops.neural.embedding import _bag_results
+from rushlight.ops.neural.grid_sampling import grid_sampler_2d, grid_sampler_3d
 
 
 def _linear(input, weight, bias=None):
@@ -27,6 +29,22 @@ def _convolution(n):
     return run
 
 
+def _embedding_bag(
+    weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
+    per_sample_weights=None, include_last_offset=False, padding_idx=None,
+):  # fmt: skip
+    padding = -1 if padding_idx is None else padding_idx % weight.shape[0]
+    return _bag_results(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+        include_last_offset, padding,
+    )  # fmt: skip
+
+
+def _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    sample = grid_sampler_2d if input.dim() == 4 else grid_sampler_3d
+    return sample(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
 def _dropout(input, p, train):
     return input if not train else NotImplemented
 
@@ -41,4 +59,7 @@ def implicit() -> dict:
         aten.conv2d.default: _convolution(2),
         aten.conv3d.default: _convolution(3),
         aten.dropout.default: _dropout,
+        aten.grid_sampler.default: _grid_sampler,
+        aten.embedding_bag.default: _embedding_bag,
+        aten.embedding_bag.padding_idx: _embedding_bag,
     }

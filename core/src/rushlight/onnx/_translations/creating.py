@@ -5,6 +5,7 @@ from __future__ import annotations
 import rushlight
 from rushlight.onnx._builder import Value
 from rushlight.onnx._registry import aten
+from rushlight.onnx._types import number_of
 
 
 def filled(g, sizes, value, dtype):
@@ -63,16 +64,48 @@ def scalar_tensor(g, s):
 
 @aten("arange", "arange.start", "arange.start_step")
 def arange(g, end, start=0, step=1):
-    if not any(isinstance(v, Value) for v in (start, end, step)):
-        return g.tensor(rushlight.arange(start, end, step, dtype=g.dtype), "range")
-    return g.op("Range", *g.to(g.dtype, start, end, step))
+    numbers = start, end, step
+    if any(isinstance(v, Value) for v in numbers):
+        return g.op("Range", *g.to(g.dtype, *numbers))
+    if all(isinstance(v, int) for v in numbers):
+        return g.cast(_range(g, *numbers), g.dtype)
+    count = len(rushlight.arange(start, end, step, dtype=g.dtype))
+    return g.cast(_line(g, _positions(g, count), start, step), g.dtype)
+
+
+def _range(g, start, end, step=1):
+    """Whole numbers one after the other: a constant, which may be longer at other sizes."""
+    return g.tensor(rushlight.arange(start, end, step, dtype=rushlight.int64), "range")
+
+
+def _positions(g, count):
+    """0, 1, ... as float64."""
+    return g.cast(_range(g, 0, count), rushlight.float64)
+
+
+def _line(g, positions, start, step):
+    """``start + step * positions``."""
+    return g.op("Add", g.op("Mul", positions, step), g.constant(float(start), rushlight.float64))
 
 
 @aten("linspace")
 def linspace(g, start, end, steps):
+    """From both ends to the middle, so that both are met exactly."""
     if any(isinstance(v, Value) for v in (start, end, steps)):
         raise NotImplementedError("a range that is computed in the program")
-    return g.tensor(rushlight.linspace(start, end, steps, dtype=g.dtype), "range")
+    kind = rushlight.float64 if g.dtype.is_floating_point else g.dtype
+    if kind is not rushlight.float64 or steps < 2:
+        return g.tensor(rushlight.linspace(start, end, steps, dtype=g.dtype), "range")
+    positions = _range(g, 0, steps)
+    from_end = g.op("Sub", g.constant(steps - 1, rushlight.int64), positions)
+    near = g.op("Less", positions, from_end, dtype=rushlight.bool)
+    intervals = g.op("Cast", g.constant(steps - 1, rushlight.int64), dtype=kind, to=number_of(kind))
+    step = g.op("Div", g.constant(float(end) - float(start), kind), intervals)
+    ascending = _line(g, g.cast(positions, kind), start, step)
+    descending = g.op(
+        "Sub", g.constant(float(end), kind), g.op("Mul", g.cast(from_end, kind), step)
+    )
+    return g.cast(g.op("Where", near, ascending, descending, dtype=kind), g.dtype)
 
 
 @aten("logspace")
@@ -82,7 +115,11 @@ def logspace(g, start, end, steps, base=10.0):
 
 @aten("eye", "eye.m")
 def eye(g, n, m=None):
-    return g.tensor(rushlight.eye(n, n if m is None else m, dtype=g.dtype), "eye")
+    if any(isinstance(v, Value) for v in (n, m)):
+        raise NotImplementedError("an identity matrix whose size is computed in the program")
+    rows, columns = (_range(g, 0, size) for size in (n, n if m is None else m))
+    on = g.op("Equal", g.unsqueeze(rows, 1), g.unsqueeze(columns, 0), dtype=rushlight.bool)
+    return g.cast(on, g.dtype)
 
 
 @aten("rand", "rand_like")
@@ -96,8 +133,6 @@ def randn(g, size=None, self=None):
 
 
 def _random(g, kind, size, like):
-    from rushlight.onnx._types import number_of
-
     dtype = number_of(g.dtype)
     if like is not None:
         return g.op(f"{kind}Like", like, dtype=g.dtype, **{})

@@ -6,6 +6,7 @@ import math
 
 import rushlight
 from rushlight.onnx._registry import aten
+from rushlight.onnx._types import number_of
 from rushlight.onnx._translations.elementwise import log1p_of, negative
 
 
@@ -336,12 +337,19 @@ def _repeated_heads(g, x, heads):
 
 
 def _causal(g, query, key):
-    rows, columns = query.shape[-2], key.shape[-2]
-    if type(rows) is int and type(columns) is int:
-        return g.tensor(rushlight.ones(rows, columns, dtype=rushlight.bool).tril(), "causal")
-    rows, columns = (g.size(v, v.rank - 2) for v in (query, key))
-    ones = g.op("Expand", g.constant(1, rushlight.int64), g.sizes([rows, columns]))
-    return g.cast(g.op("Trilu", ones, g.constant(0, rushlight.int64), upper=0), rushlight.bool)
+    """Where a position of the query sees one of the key."""
+    rows, columns = (_positions(g, v) for v in (query, key))
+    seen = g.op("Less", g.unsqueeze(rows, 1), g.unsqueeze(columns, 0), dtype=rushlight.bool)
+    return g.op("Not", seen, dtype=rushlight.bool)
+
+
+def _positions(g, x):
+    """The positions along the dimension before the last."""
+    count = x.shape[-2]
+    if type(count) is int:  # a constant, which may be longer at other sizes
+        return g.integers(range(count))
+    count = g.size(x, x.rank - 2)
+    return g.op("Range", g.constant(0, rushlight.int64), count, g.constant(1, rushlight.int64))
 
 
 def _masked(g, scores, mask, dtype):
@@ -428,6 +436,33 @@ def upsample_cubic(
     x = input if self is None else self
     how = "align_corners" if align_corners else "half_pixel"
     return _scaled(g, x, "cubic", how, scale_factors if output_size is None else None, cubic=-0.75)
+
+
+@aten("affine_grid_generator")
+def affine_grid(g, theta, size, align_corners):
+    """Each coordinate is a sum over the axes of the picture, which are spread against each other;
+    sizes are whole numbers of the model, so that they may be others at other sizes."""
+    axes = len(size) - 2
+    found = None
+    for axis in range(axes + 1):
+        column = g.slice(theta, 2, axis, axis + 1)
+        shape = [0, *[1] * axes, axes]
+        term = g._add("Reshape", [column, g.integers(shape)], 1, theta.dtype, None, "", {})
+        if axis < axes:
+            line = _axis_positions(g, size[-1 - axis], align_corners, theta.dtype)
+            term = g.op("Mul", term, g.reshape(line, [-1, *[1] * (axis + 1)]))
+        found = term if found is None else g.op("Add", found, term)
+    return found
+
+
+def _axis_positions(g, size, align_corners, dtype):
+    """Positions from -1 to 1 along an axis: of the centres of its elements, or of its ends."""
+    last = g.constant(size - 1, rushlight.int64)
+    twice = g.op("Mul", g.integers(range(size)), g.constant(2, rushlight.int64))
+    one = g.constant(1, rushlight.int64)
+    count = g.op("Max", last, one) if align_corners else g.constant(size, rushlight.int64)
+    return g.op("Div", *(g.op("Cast", v, dtype=dtype, to=number_of(dtype))
+                         for v in (g.op("Sub", twice, last), count)))  # fmt: skip
 
 
 @aten("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")

@@ -301,15 +301,14 @@ def size(g, self, dim):
 
 @aten("diag_embed")
 def diag_embed(g, self, offset=0, dim1=-2, dim2=-1):
-    length = self.shape[-1]
-    size = length + abs(offset)
-    eye = rushlight.zeros(length, size, size)
-    for n in range(length):
-        eye[n, n + max(0, -offset), n + max(0, offset)] = 1
-    mask = g.cast(g.tensor(eye, "eye"), g.dtype)
-    wide = g.unsqueeze(g.unsqueeze(self, self.rank), self.rank + 1)
-    found = g.reduce("ReduceSum", g.op("Mul", wide, mask), [self.rank - 1], False)
     rank = self.rank + 1
+    pads = [0] * (2 * self.rank)
+    pads[self.rank - 1], pads[-1] = max(0, -offset), max(0, offset)
+    x = g.op("Pad", self, g.integers(pads)) if offset else self
+    columns = g.integers(range(self.shape[-1] + abs(offset)))  # more of them at other sizes
+    rows = g.op("Add", columns, g.constant(offset, rushlight.int64))
+    on = g.op("Equal", g.unsqueeze(rows, 1), g.unsqueeze(columns, 0), dtype=rushlight.bool)
+    found = g.op("Where", on, g.unsqueeze(x, rank - 1), g.like(0, self), dtype=self.dtype)
     order = list(range(rank - 2))
     places = sorted(((dim1 % rank, rank - 2), (dim2 % rank, rank - 1)))
     for place, axis in places:

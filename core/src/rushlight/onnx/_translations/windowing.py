@@ -33,12 +33,52 @@ def l1_loss(g, self, target, reduction=1):
 def cross_entropy(
     g, self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0
 ):
-    if label_smoothing or target.dtype.is_floating_point:
-        raise NotImplementedError("cross_entropy with label_smoothing or shares as target")
+    if target.dtype.is_floating_point:
+        return _entropy_of_shares(g, self, target, weight, reduction, label_smoothing)
+    if label_smoothing:
+        return _smoothed(g, self, target, weight, reduction, ignore_index, label_smoothing)
     return g.op(
         "SoftmaxCrossEntropyLoss", self, target, weight, ignore_index=ignore_index,
         reduction=_REDUCTIONS[reduction],
     )  # fmt: skip
+
+
+def _logs(g, x, weight):
+    """The dimension of classes, and the logarithms of their shares, weighted."""
+    dim = 0 if x.rank == 1 else 1
+    logs = g.op("LogSoftmax", x, axis=dim)
+    if weight is None:
+        return dim, logs
+    shape = [-1] + [1] * (x.rank - 1 - dim)
+    return dim, g.op("Mul", logs, g.reshape(weight, shape))
+
+
+def _entropy_of_shares(g, x, target, weight, reduction, smoothing):
+    """Cross entropy where a target gives a share to each class; the mean is over samples."""
+    dim, weighted = _logs(g, x, weight)
+    if smoothing:
+        target = g.op("Mul", target, g.like(1 - smoothing, target))
+        target = g.op("Add", target, g.like(smoothing / x.shape[dim], target))
+    loss = g.op("Neg", g.reduce("ReduceSum", g.op("Mul", weighted, target), [dim], False))
+    return reduced(g, loss, reduction)
+
+
+def _smoothed(g, x, target, weight, reduction, ignored, smoothing):
+    """Cross entropy of classes, of which each target gives `smoothing` to all alike."""
+    dim, weighted = _logs(g, x, weight)
+    counted = g.op("Not", g.op("Equal", target, g.like(ignored, target), dtype=rushlight.bool))
+    kept = g.cast(counted, x.dtype)
+    places = g.op("Where", counted, target, g.like(0, target), dtype=target.dtype)
+    own = g.op("GatherElements", weighted, g.unsqueeze(places, dim), axis=dim)
+    own = g.op("Mul", g.squeeze(own, dim), kept)
+    spread = g.op("Mul", g.reduce("ReduceSum", weighted, [dim], False), kept)
+    loss = g.op("Add", g.op("Mul", own, g.like(smoothing - 1, x)),
+                g.op("Mul", spread, g.like(-smoothing / x.shape[dim], x)))  # fmt: skip
+    if reduction != 1:
+        return reduced(g, loss, reduction)
+    if weight is not None:
+        kept = g.op("Mul", kept, g.op("Gather", weight, places, axis=0))
+    return g.op("Div", *(g.reduce("ReduceSum", v, None, False) for v in (loss, kept)))
 
 
 @aten("nll_loss", "nll_loss_nd", "nll_loss2d")

@@ -12,13 +12,14 @@ from rushlight.kernels.indexing import embedding as kernels
 from rushlight.kernels.indexing import indices as index_kernels
 from rushlight.kernels.launch.prepared import Remembered
 from rushlight.ops._calls.direct import arrays_of, is_plain_float, on_cpu, tensor_of, unrecorded
-from rushlight.ops._table.aten import in_aten
+from rushlight.ops._table.aten import RUNS, in_aten
 from rushlight.ops._table.op import op
 from rushlight.ops._table.recording import note
 from rushlight.ops._table.rules import refuse_complex
 from rushlight.ops._table.shape_rules import bags_of, indexed_numbers, rows_of, table_gradient
+from rushlight.ops.creation.tensors import arange
 from rushlight.ops.elementwise.comparison import where
-from rushlight.tensor.dispatch import STATE, readable
+from rushlight.tensor.dispatch import STATE, readable, stack
 from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -130,13 +131,17 @@ def _padding(padding_idx, weight):
     return padding_idx % count
 
 
+def _unwritable(name):
+    return NotImplementedError(
+        f"{name}() with max_norm, which writes to the table, cannot be captured: renormalise the "
+        "table outside of the program"
+    )
+
+
 def _embedding_form(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
                     scale_grad_by_freq=False, sparse=False):  # fmt: skip
     if max_norm is not None:
-        raise NotImplementedError(
-            "embedding() with max_norm, which writes to the table, cannot be captured: renormalise "
-            "the table outside of the program"
-        )
+        raise _unwritable("embedding")
     if padding_idx is None:
         padding_idx = -1
     elif padding_idx < 0:
@@ -226,6 +231,13 @@ def _embedding_bag(
     return out, *saved[1:]
 
 
+_BAG_MODES = ("sum", "mean", "max")  # by their numbers in ATen
+_BAG_ARGUMENTS = (
+    "Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
+    "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False"
+)
+
+
 def _offsets():
     from rushlight.ops.creation.tensors import tensor
 
@@ -276,6 +288,10 @@ def _bag_weights_gradient(
 _embedding_bag.gradient(weight=_bag_table_gradient, per_sample_weights=_bag_weights_gradient)
 
 
+def _is_captured(value):
+    return getattr(getattr(value, "_level", None), "kind", None) == "capture"
+
+
 def _bag_places(indices, offsets, include_last_offset):
     """The bag of every flat index."""
     from rushlight.machine import np
@@ -284,7 +300,6 @@ def _bag_places(indices, offsets, include_last_offset):
     if indices.dim() == 2:
         return beside(indices, np.repeat(np.arange(indices.shape[0]), indices.shape[1]))
     if offsets.is_cuda:  # by search: nothing waits for how long the bags are
-        from rushlight.ops.creation.tensors import arange
         from rushlight.ops.reduction.sorting import searchsorted
 
         starts = offsets[:-1] if include_last_offset else offsets
@@ -293,6 +308,74 @@ def _bag_places(indices, offsets, include_last_offset):
     starts = offsets._array[:-1] if include_last_offset else offsets._array
     lengths = np.diff(np.append(starts, indices.numel()))
     return beside(indices, np.repeat(np.arange(len(starts)), lengths))
+
+
+def _bags_step(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
+               per_sample_weights=None, include_last_offset=False, padding_idx=None):  # fmt: skip
+    """The overload of ATen that captured programs call."""
+    return "embedding_bag", {
+        "weight": weight, "indices": indices, "offsets": offsets,
+        "scale_grad_by_freq": scale_grad_by_freq, "mode": mode, "sparse": sparse,
+        "per_sample_weights": per_sample_weights, "include_last_offset": include_last_offset,
+        "padding_idx": padding_idx,
+    }  # fmt: skip
+
+
+@in_aten(
+    f"embedding_bag({_BAG_ARGUMENTS}) -> (Tensor, Tensor, Tensor, Tensor)",
+    "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, "
+    "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, "
+    "bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
+    call=_bags_step,
+)
+@overridable(as_given=True)
+def _native_bags(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
+                 per_sample_weights=None, include_last_offset=False, padding_idx=None):  # fmt: skip
+    """Bags of rows of flat `indices`; the bag of every index, how many rows count in each bag, and
+    whose rows the maxima are, each where `mode` needs it."""
+    padding = -1 if padding_idx is None else _padding(padding_idx, weight)
+    return _bag_results(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                        per_sample_weights, include_last_offset, padding)  # fmt: skip
+
+
+@in_aten(
+    f"_embedding_bag({_BAG_ARGUMENTS}, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    f"_embedding_bag_forward_only({_BAG_ARGUMENTS}, int padding_idx=-1) -> "
+    "(Tensor, Tensor, Tensor, Tensor)",
+)
+@overridable(as_given=True)
+def _bag_results(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
+                 per_sample_weights=None, include_last_offset=False, padding_idx=-1):  # fmt: skip
+    """:func:`_native_bags`, in which a `padding_idx` below 0 is none."""
+    out, _, counts, places = _embedding_bag(
+        weight, indices, offsets, _BAG_MODES[mode], per_sample_weights, include_last_offset,
+        max(padding_idx, -1), scale_grad_by_freq,
+    )  # fmt: skip
+    if mode == 0:
+        counts = counts.new_zeros(counts.shape)
+        bag_of = indices.new_empty(0 if padding_idx < 0 else indices.shape)
+    else:
+        bag_of = indices.new_empty(indices.shape)
+    if bag_of.numel() and not bag_of.is_meta:
+        bag_of = _bag_places(indices, offsets, include_last_offset)
+    return out, bag_of, counts, places.clamp(min=0) if mode == 2 else counts.clone()
+
+
+RUNS["embedding_bag"] = _native_bags
+
+
+def _bags_of_program(
+    weight, input, offsets, mode, sparse, per_sample_weights, include_last_offset, padding_idx,
+    scale_grad_by_freq,
+):  # fmt: skip
+    """Bags in a program that is captured: one step, whose indices are flat."""
+    if offsets is None:
+        offsets = arange(0, input.numel(), input.shape[1], dtype=input._dtype, device=input.device)
+        input = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+    return _native_bags(weight, input, offsets, scale_grad_by_freq, _BAG_MODES.index(mode), sparse,
+                        per_sample_weights, include_last_offset, padding_idx)[0]  # fmt: skip
 
 
 def _bag_scale(flat, places, padding_idx, grad):
@@ -381,6 +464,11 @@ def embedding_bag(
             f"then it must have the same shape as the input ({list(input.shape)})"
         )
     padding = _padding(padding_idx, weight)
+    if stack.levels and any(map(_is_captured, (weight, input, offsets, per_sample_weights))):
+        if max_norm is not None:
+            raise _unwritable("embedding_bag")
+        return _bags_of_program(weight, input, offsets, mode, sparse, per_sample_weights,
+                                include_last_offset, padding_idx, scale_grad_by_freq)  # fmt: skip
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     if sparse and weight.requires_grad:

@@ -242,8 +242,19 @@ def _is_plain(input, grid):
     return plain and kernels.is_compiled(x, places)
 
 
+def _sampler_call(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    if mode not in _MODES or padding_mode not in _PADDINGS:
+        _check(input, grid, mode, padding_mode)
+    if align_corners is None:
+        align_corners = _default_alignment("grid_sample")
+    return "grid_sampler", {
+        "input": input, "grid": grid, "interpolation_mode": _MODES.index(mode),
+        "padding_mode": _PADDINGS.index(padding_mode), "align_corners": bool(align_corners),
+    }  # fmt: skip
+
+
 @composite(
-    in_aten=False,
+    aten_call=_sampler_call,
     method=False,
     oracle="nn.functional",
     samples=lambda make: [
@@ -269,6 +280,8 @@ def grid_sample(
     if _is_plain(input, grid):
         sample = _grid_sample_2d if len(input._array.shape) == 4 else _grid_sample_3d
         return sample(input, grid, mode, padding_mode, align_corners)
+    if input.is_meta and grid.is_meta:
+        return input.new_empty((*input.shape[:2], *grid.shape[1:-1]))
     if input.element_size() < 4:  # positions and weights need float32; rounded once, at the end
         settings = mode, padding_mode, align_corners
         return grid_sample(input.float(), grid.float(), *settings).to(input.dtype)
@@ -288,8 +301,16 @@ def _base_positions(sizes, align_corners, dtype):
     return np.stack(columns, 1).astype(dtype)
 
 
+def _affine_call(theta, size, align_corners=None):
+    if align_corners is None:
+        align_corners = _default_alignment("affine_grid")
+    return "affine_grid_generator", {
+        "theta": theta, "size": list(size), "align_corners": bool(align_corners)
+    }  # fmt: skip
+
+
 @composite(
-    in_aten=False,
+    aten_call=_affine_call,
     method=False,
     oracle="nn.functional",
     samples=lambda make: [
@@ -320,6 +341,8 @@ def affine_grid(theta: Tensor, size, align_corners=None):
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
+    if theta.is_meta:  # the positions below are an array of the size of the result
+        return theta.new_empty((size[0], *size[2:], dims))
     wide = np.float32 if theta.element_size() == 4 else np.float64
     positions = _base_positions(size[2:], bool(align_corners), wide)
     # a step where captured
@@ -376,7 +399,12 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode, padding_mod
 
 
 # Of integers PyTorch's positions are cut to whole numbers.
-@composite(sweep=(2,), method=False, samples=lambda make: [(make(1, 2, 3), (1, 1, 2, 3), False)])
+@composite(
+    schemas=("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",),
+    sweep=(2,),
+    method=False,
+    samples=lambda make: [(make(1, 2, 3), (1, 1, 2, 3), False)],
+)
 def affine_grid_generator(theta: Tensor, size, align_corners):
     """Another name of :func:`affine_grid`."""
     return affine_grid(theta, size, align_corners)
