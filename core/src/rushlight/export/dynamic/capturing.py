@@ -140,6 +140,7 @@ class Captures:
             declaration = self._one_by_one(declaration)
             found = self.attempt(declaration, reasons)
         if found is None and not declaration.free:
+            self.at(declaration.sizes, {})  # what the program itself raises is told as it is
             raise GuardOnDataDependentSymNode(
                 "Could not guard on data-dependent expression: what is captured depends on a "
                 f"number that item() reads: {reasons[-1]}"

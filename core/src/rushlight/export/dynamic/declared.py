@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from rushlight.export.dynamic.additional import AdditionalInputs
 from rushlight.export.dynamic.dims import Dim, DimHint, ShapesCollection
 from rushlight.export.dynamic.expressions import Expression, ValueRanges, symbol
+from rushlight.export.dynamic.variadic import unpacked
 from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
@@ -73,7 +74,7 @@ def declared(shapes, names, args, kwargs, module) -> Declaration:
         return found
     if isinstance(shapes, ShapesCollection | AdditionalInputs):
         shapes = shapes.dynamic_shapes(module, args, kwargs)
-    structures = _by_argument(shapes, names, args, kwargs)
+    structures = _by_argument(unpacked(shapes, module, args, kwargs), names, args, kwargs)
     leaf = 0
     for name, value in zip(names, [*args, *kwargs.values()], strict=True):
         leaf = _argument(found, name, structures.get(name), value, leaf)
