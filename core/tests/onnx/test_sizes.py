@@ -19,9 +19,9 @@ runtime.set_default_logger_severity(4)
 
 # Their translations hold tables of the sizes, or have another form for each.
 FIXED = frozenset("""
-bucketize combinations corrcoef diag diagflat diagonal diagonal_copy fft_hfft2
-fft_hfftn fft_irfft2 fft_irfftn linalg_diagonal linalg_multi_dot scatter scatter_add
-scatter_reduce searchsorted segment_reduce trace unfold unfold_copy
+bucketize combinations fft_hfft2
+fft_hfftn fft_irfft2 fft_irfftn linalg_multi_dot
+searchsorted segment_reduce unfold unfold_copy
 """.split())  # fmt: skip
 LEAST = 300  # ops whose models may have sizes that differ
 MOVED = frozenset(["resize_as"])  # resizes its input

@@ -65,6 +65,7 @@ class Builder:
         import onnx
 
         self.onnx, self.opset = onnx, opset
+        self.varies = False  # whether models of other sizes must have the same operators
         self.nodes, self.constants, self.inputs = [], {}, []
         self.domains = {}
         self.out = self.dtype = None

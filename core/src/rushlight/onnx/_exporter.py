@@ -17,6 +17,7 @@ from rushlight.onnx._builder import Builder, Complex, Value, is_complex
 from rushlight.onnx._numbers import compared, computed, is_check, is_float, read, reads_number
 from rushlight.onnx._opening import opened
 from rushlight.onnx._registry import called, translation
+from rushlight.onnx._weights import Weights
 from rushlight.onnx.errors import UnsupportedOperatorError
 
 PRODUCER = "rushlight"
@@ -41,6 +42,8 @@ class Exporter:
         self.output_names = list(output_names or ())
         self.values: dict[Node, object] = {}
         self.input_values: dict[str, Value] = {}  # by the program's names
+        self.stored_names: dict[Node, str] = {}
+        self.weights = Weights(self._weight)
         self.results: list = []
 
     def translate(self):
@@ -64,6 +67,7 @@ class Exporter:
             if spec.kind is InputKind.USER_INPUT:
                 self._enter_input(node, next(names, None))
             else:
+                self.stored_names[node] = spec.target
                 self.values[node] = self._stored(spec, node)
         rest = list(names)
         if rest:
@@ -90,6 +94,14 @@ class Exporter:
         program = self.program
         where = program.constants if spec.target in program.constants else program.state_dict
         return self._marked(self.builder.tensor(where[spec.target], spec.target), node.meta)
+
+    def _weight(self, node):
+        """The tensor of a parameter, a buffer or a constant of the program; None of inputs."""
+        program = self.program
+        name = self.stored_names.get(node)
+        if name is None:
+            return None
+        return (program.constants if name in program.constants else program.state_dict)[name]
 
     # --------------------------------------------------------------------------------------- ops
     def translate_node(self, node):
@@ -141,18 +153,25 @@ class Exporter:
 
     def _called(self, node):
         function = self.custom.get(node.target) or translation(node.target, self._complex(node))
+        reason = "there is no translation of it"
         if function is not None:
             try:
                 return self._with(function, node)
             except NotImplementedError as error:
-                found = self._by_parts(node)
-                if found is None:
-                    raise self._unsupported(node, str(error)) from None
-                return found
+                reason = str(error)
+        value = self.weights.value(node)
+        if value is not None:
+            return self._constants(value, node)
         found = self._by_parts(node)
         if found is None:
-            raise self._unsupported(node, "there is no translation of it")
+            raise self._unsupported(node, reason)
         return found
+
+    def _constants(self, value, node):
+        """What is computed of weights alone."""
+        if isinstance(value, tuple | list):
+            return tuple(self._constants(v, node) for v in value)
+        return self.builder.tensor(value.detach(), node.name)
 
     def _with_graphs(self, node):
         try:

@@ -47,6 +47,7 @@ def exporter_of(program, *options, prepare=lambda exporter: None) -> Exporter:
     def translated(program):
         made = Exporter(program, *options)
         prepare(made)
+        made.builder.varies = bool(declaration.free)
         made.translate()
         return made
 

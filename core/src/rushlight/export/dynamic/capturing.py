@@ -180,8 +180,9 @@ class Captures:
             if self.attempt(declaration.only([name]), found) is None:
                 reasons[name] = found[0]
         for group in _alike(declaration, reasons):
-            joined = declaration.merged(group)
-            if len(group) > 1 and self.attempt(joined.only(group[:1]), []) is not None:
+            several = [*_partners(declaration, group[0], reasons), *group]
+            joined = declaration.merged(several)
+            if len(several) > 1 and self.attempt(joined.only(several[:1]), []) is not None:
                 declaration = joined
                 continue
             for name in group:
@@ -331,6 +332,18 @@ def _alike(declaration, names):
         one = declaration.free[name]
         groups.setdefault(one.example if one.inferred else name, []).append(name)
     return groups.values()
+
+
+def _partners(declaration, name, reasons):
+    """A size that differs by itself and may be the one of this name: an index for a scatter has no
+    more rows than what is scattered, and by default as many."""
+    one = declaration.free[name]
+    found = (
+        other
+        for other, each in declaration.free.items()
+        if other not in reasons and each.inferred and each.example == one.example
+    )
+    return list(itertools.islice(found if one.inferred else (), 1))
 
 
 def apart(doubt, declaration, samples):

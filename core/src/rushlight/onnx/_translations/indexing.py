@@ -170,9 +170,9 @@ def scatter(g, self, dim, index, src=None, value=None):
 
 
 def _cut(g, src, index):
-    """The part of the source that has an index."""
+    """The part of the source that has an index; the same steps at all sizes."""
     for dim, (has, wants) in enumerate(zip(src.shape, index.shape, strict=True)):
-        if has != wants:
+        if has != wants or g.varies:
             shape = (*src.shape[:dim], wants, *src.shape[dim + 1 :])
             src = g.slice(src, dim, 0, wants)
             src.shape = shape
@@ -335,7 +335,9 @@ def diagonal_scatter(g, self, src, offset=0, dim1=0, dim2=1):
     order = [first, second, *rest]
     rows, columns = max(0, -offset), max(0, offset)
     count = src.shape[-1]
-    places = g.constant([[n + rows, n + columns] for n in range(count)], rushlight.int64)
+    steps = g.integers(range(count))
+    ends = (g.op("Add", steps, g.constant(n, rushlight.int64)) for n in (rows, columns))
+    places = g.op("Concat", *(g.unsqueeze(end, 1) for end in ends), axis=1)
     values = g.transpose(src, [len(rest), *range(len(rest))])
     found = g.op("ScatterND", g.transpose(self, order), places, values)
     return g.transpose(found, [order.index(d) for d in range(self.rank)])

@@ -6,8 +6,8 @@ import math
 
 import rushlight
 from rushlight.onnx._registry import aten
-from rushlight.onnx._types import number_of
 from rushlight.onnx._translations.elementwise import log1p_of, negative
+from rushlight.onnx._types import number_of
 
 
 # ------------------------------------------------------------------------------------- activations

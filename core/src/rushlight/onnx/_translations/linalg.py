@@ -6,6 +6,7 @@ import rushlight
 from rushlight.machine import np
 from rushlight.onnx._assembling import folded
 from rushlight.onnx._registry import aten
+from rushlight.onnx._translations.shaping import diagonal
 
 
 @aten("linalg_det", "det")
@@ -15,9 +16,7 @@ def det(g, self=None, A=None):  # noqa: N803 - ATen's name
 
 @aten("trace")
 def trace(g, self):
-    rows, columns = self.shape
-    places = [n * (columns + 1) for n in range(min(rows, columns))]
-    found = g.op("Gather", g.reshape(self, [-1]), g.integers(places), axis=0)
+    found = diagonal(g, self)
     return g.cast(g.reduce("ReduceSum", found, None, False), g.dtype or rushlight.float32)
 
 

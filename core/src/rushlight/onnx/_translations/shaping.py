@@ -242,11 +242,22 @@ def diagonal(g, self=None, offset=0, dim1=0, dim2=1, A=None):  # noqa: N803 - AT
     first, second = dim1 % x.rank, dim2 % x.rank
     order = [d for d in range(x.rank) if d not in (first, second)] + [first, second]
     rows, columns = x.shape[first], x.shape[second]
-    count = g.out.shape[-1]
     flat = g.reshape(g.transpose(x, order), [*(x.shape[d] for d in order[:-2]), rows * columns])
     begin = offset if offset >= 0 else -offset * columns
-    places = [begin + n * (columns + 1) for n in range(count)]
-    return g.op("Gather", flat, g.integers(places), axis=len(order) - 2)
+    step, begin = (g.constant(n, rushlight.int64) for n in (columns + 1, begin))
+    # computed of numbers that may be others at other sizes
+    positions = _length(g, rows - max(0, -offset), columns - max(0, offset))
+    places = g.op("Add", g.op("Mul", positions, step), begin)
+    return g.op("Gather", flat, places, axis=len(order) - 2)
+
+
+def _length(g, rows, columns):
+    """The positions along a diagonal that so many rows and columns have."""
+    if not g.varies:
+        return g.integers(range(max(0, min(rows, columns))))
+    zero, one, rows, columns = (g.constant(n, rushlight.int64) for n in (0, 1, rows, columns))
+    count = g.op("Max", g.op("Min", rows, columns), zero)
+    return g.op("Range", zero, count, one)
 
 
 @aten("pixel_shuffle")
