@@ -1,5 +1,6 @@
 """`make_fx` of writes at an index of the program into tensors that ask for gradients."""
 
+import numpy as np
 import pytest
 
 import rushlight
@@ -145,3 +146,58 @@ def test_gradients_of_gradients():
     found = make_fx(twice)(x, i)(x * 2, i)
     # of x**6 where it is written, else of x**4
     assert found.tolist() == [30 * 2.0**4, 12 * 4.0**2, 30 * 6.0**4]
+
+
+@pytest.mark.parametrize("mode", ["real", "symbolic"])
+def test_writes_to_buffers_of_a_module(mode):
+    class Cache(rushlight.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("keys", rushlight.zeros(1, 6, 2))
+
+        def forward(self, key, place):
+            self.keys.index_copy_(1, place, key)
+            seen = rushlight.arange(6) <= place
+            return (self.keys.sum(-1) * seen).cumsum(-1), self.keys * 2
+
+    def given(place, factor):
+        return factor * rushlight.ones(1, 1, 2), rushlight.tensor([place])
+
+    model, whole = Cache(), Cache()
+    with pytest.raises(NotImplementedError, match=r"none of its inputs, by aten.index_copy_"):
+        make_fx(model, tracing_mode=mode)(*given(1, 3.0))
+
+    def function(keys, key, place):
+        found = rushlight.func.functional_call(model, {"keys": keys}, (key, place))
+        return *found, keys * 1
+
+    module = make_fx(function, tracing_mode=mode)(rushlight.zeros(1, 6, 2), *given(1, 3.0))
+    keys = rushlight.zeros(1, 6, 2)
+    for place, factor in ((0, 2.0), (4, 5.0)):
+        *found, after = module(keys, *given(place, factor))
+        assert plain(found) == plain(whole(*given(place, factor)))
+        assert plain(after) == plain(keys) == plain(whole.keys)
+
+
+@pytest.mark.parametrize("name", ["embedding", "embedding_bag", "cross_entropy", "grid_sample"])
+def test_gradients_by_autograd_of_functions_that_are_one_step(name):
+    torch = pytest.importorskip("torch")
+    from torch.fx.experimental.proxy_tensor import make_fx as theirs
+
+    def function(library):
+        functional, number = library.nn.functional, library.tensor
+        run = {
+            "embedding": lambda w: functional.embedding(number([1, 2, 1]), w).sin(),
+            "embedding_bag": lambda w: functional.embedding_bag(number([[1, 2], [1, 0]]), w).sin(),
+            "cross_entropy": lambda w: functional.cross_entropy(w, library.arange(3)),
+            "grid_sample": lambda w: functional.grid_sample(
+                w[None, None], library.full((1, 2, 2, 2), 0.3), align_corners=False
+            ).sin(),
+        }[name]
+        return lambda w: library.autograd.grad(run(w).sum(), w)[0]
+
+    found = []
+    for library, made in ((rushlight, make_fx), (torch, theirs)):
+        first, second = ((library.arange(12.0).reshape(3, 4) / n).requires_grad_() for n in (7, -3))
+        found.append(made(function(library))(first)(second).detach().numpy())
+    np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-6)

@@ -111,3 +111,25 @@ def test_diagonals_at_other_sizes():
 def test_scatters_at_other_sizes():
     several = [(torch.randn(n, 4), torch.arange(4).roll(1).repeat(n, 1) % n) for n in (4, 7, 12)]
     compare(Scattered(), ({0: AUTO}, {0: AUTO}), *several)
+
+
+class Losses(nn.Module):
+    def forward(self, x, target):
+        functional, weight = nn.functional, torch.tensor([2.0, 0.5, 1.0, 3.0])
+        shares = target.sigmoid()
+        return tuple(
+            loss
+            for reduction in ("none", "mean", "sum")
+            for loss in (
+                functional.huber_loss(x, target, reduction=reduction, delta=0.7),
+                functional.binary_cross_entropy_with_logits(
+                    x, shares, weight, reduction=reduction, pos_weight=weight + 1
+                ),
+            )
+        )
+
+
+def test_losses_at_other_sizes():
+    several = [(3 * torch.randn(n, 4), torch.randn(n, 4)) for n in (4, 7, 12)]
+    rows = {0: torch.export.Dim("n")}
+    compare(Losses(), (rows, rows), *several)

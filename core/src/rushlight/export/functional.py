@@ -16,8 +16,10 @@ class Functional(Tracked):
 
     @staticmethod
     def takes(function):
-        """Functions that ATen has whole are whole here too, save those that write."""
-        return hasattr(function, "aten_call") and not function.__name__.endswith("_")
+        """Functions that ATen has whole are whole here too, save those that write and do not say
+        what they do by values."""
+        writes = function.__name__.endswith("_") and not hasattr(function, "functional")
+        return hasattr(function, "aten_call") and not writes
 
     def detach(self):
         """A new tensor of the program."""

@@ -15,6 +15,8 @@ from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Argument
 from rushlight.fx.patching import Patcher, find_proxy, wrap, wrapped, wrapped_names
 from rushlight.fx.proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
+from rushlight.fx.sequences import SequencesOfProxies
+from rushlight.nn import transformer
 
 _depth = 0  # of tracers that are running
 
@@ -182,7 +184,7 @@ class Tracer(TracerBase):
         _depth += 1
         try:
             fn, args = self.create_args_for_root(fn, isinstance(root, nn.Module), concrete_args)
-            with self._patched(fn):
+            with self._patched(fn), SequencesOfProxies():
                 result = self.create_arg(fn(*args))
             kind = getattr(self._root_function, "__annotations__", {}).get("return")
             self.create_node("output", "output", (result,), {}, type_expr=kind)
@@ -235,7 +237,7 @@ class Tracer(TracerBase):
             for namespace, name in wrapped_names():
                 patcher.patch(namespace, name, wrapped(_lookup(namespace, name)))
             patcher.autowrap(getattr(inspect.unwrap(fn), "__globals__", {}), self._autowrap_ids)
-            for module in self._autowrap_search:
+            for module in (*self._autowrap_search, transformer):  # which makes masks of sizes
                 patcher.autowrap(module.__dict__, self._autowrap_ids)
             yield
 

@@ -13,6 +13,8 @@ import inspect
 from rushlight.tensor.dispatch import STATE, asked, call_overrides, stack
 from rushlight.tensor.tensor import EXACT
 
+_RECORDING = ("grad", "jvp")  # kinds of levels
+
 # Types that cannot override anything, nor hold what does.
 _PLAIN = EXACT | {int, float, bool, str, type(None), complex}
 
@@ -85,13 +87,24 @@ def _nothing(function):
 def _asked(values, function):
     """Who is asked of a function's arguments: not those that take part op by op, as nested and
     sparse tensors and those of function transforms do, unless they take the function whole."""
-    found = asked(tuple(values), {})
+    values = tuple(values)
+    found = asked(values, {})
+    if not found:
+        return found
+    # what records gradients inside of a program that is captured comes first, op by op
+    inside = any(_records(value, function) for value in values)
     return [
         item
         for item in found
         if not getattr(type(item), "_asked_by_ops", False)
-        or getattr(type(item), "takes", _nothing)(function)
+        or (not inside and getattr(type(item), "takes", _nothing)(function))
     ]
+
+
+def _records(value, function):
+    """Whether a value records gradients, and of the ops of a function."""
+    kind = getattr(getattr(value, "_level", None), "kind", None)
+    return kind in _RECORDING and not type(value).takes(function)
 
 
 @functools.cache

@@ -106,6 +106,14 @@ class Recorder(ValueSizes):
 
     def written(self, target, step):
         """A step that wrote to its first argument: whoever reads that now reads the step."""
+        if not isinstance(target, Captured):
+            # reads of it behind the write are calls without a tensor of the program: they would
+            # become constants
+            raise NotImplementedError(
+                f"the program writes to a tensor that is none of its inputs, by {step.target}: "
+                "give it as an argument (a buffer by rushlight.func.functional_call), or capture a "
+                "module with rushlight.export.export, which follows buffers"
+            )
         node = self.node("call_function", step.target, step.args, step.kwargs)
         target._fx_node = node
         # forms such as squeeze_ change the shape as well

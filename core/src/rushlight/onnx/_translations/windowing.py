@@ -29,6 +29,15 @@ def l1_loss(g, self, target, reduction=1):
     return reduced(g, g.op("Abs", g.op("Sub", self, target)), reduction)
 
 
+@aten("huber_loss")
+def huber_loss(g, self, target, reduction=1, delta=1.0):
+    gap = g.op("Abs", g.op("Sub", self, target))
+    near = g.op("Mul", g.op("Mul", gap, gap), g.like(0.5, self))
+    far = g.op("Mul", g.op("Sub", gap, g.like(0.5 * delta, self)), g.like(delta, self))
+    inside = g.op("Less", gap, g.like(delta, self), dtype=rushlight.bool)
+    return reduced(g, g.op("Where", inside, near, far, dtype=self.dtype), reduction)
+
+
 @aten("cross_entropy_loss")
 def cross_entropy(
     g, self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0
@@ -91,10 +100,11 @@ def nll_loss(g, self, target, weight=None, reduction=1, ignore_index=-100):
 
 @aten("binary_cross_entropy_with_logits")
 def bce_logits(g, self, target, weight=None, pos_weight=None, reduction=1):
-    if pos_weight is not None:
-        raise NotImplementedError("binary_cross_entropy_with_logits with pos_weight")
     product = g.op("Mul", self, g.op("Sub", g.like(1, self), target))
     tail = g.op("Softplus", g.op("Neg", self))
+    if pos_weight is not None:
+        more = g.op("Mul", g.op("Sub", pos_weight, g.like(1, self)), target)
+        tail = g.op("Mul", tail, g.op("Add", more, g.like(1, self)))
     loss = g.op("Add", product, tail)
     loss = loss if weight is None else g.op("Mul", loss, weight)
     return reduced(g, loss, reduction)

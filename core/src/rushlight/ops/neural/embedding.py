@@ -288,8 +288,11 @@ def _bag_weights_gradient(
 _embedding_bag.gradient(weight=_bag_table_gradient, per_sample_weights=_bag_weights_gradient)
 
 
-def _is_captured(value):
-    return getattr(getattr(value, "_level", None), "kind", None) == "capture"
+def _is_of_program(*values):
+    """Whether a program is captured, and no transform inside of it comes first."""
+    return {getattr(getattr(v, "_level", None), "kind", None) for v in values} - {None} == {
+        "capture"
+    }
 
 
 def _bag_places(indices, offsets, include_last_offset):
@@ -464,7 +467,7 @@ def embedding_bag(
             f"then it must have the same shape as the input ({list(input.shape)})"
         )
     padding = _padding(padding_idx, weight)
-    if stack.levels and any(map(_is_captured, (weight, input, offsets, per_sample_weights))):
+    if stack.levels and _is_of_program(weight, input, offsets, per_sample_weights):
         if max_norm is not None:
             raise _unwritable("embedding_bag")
         return _bags_of_program(weight, input, offsets, mode, sparse, per_sample_weights,

@@ -141,7 +141,8 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         )
     values = (elements, test_elements)
     tensors = [v for v in values if isinstance(v, Tensor)]
-    if not all(map(readable, tensors)):
+    # a tensor of a program that is captured has values, which the program must not read
+    if not all(map(readable, tensors)) or any(hasattr(t, "_level") for t in tensors):
         return _isin_by_comparisons(elements, test_elements, invert)
     found = result_type(tensors, [v for v in values if not isinstance(v, Tensor)])
     arrays = [v._array if isinstance(v, Tensor) else np.asarray(v) for v in values]
