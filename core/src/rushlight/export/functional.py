@@ -18,8 +18,8 @@ class Functional(Tracked):
     def takes(function):
         """Functions that ATen has whole are whole here too, save those that write and do not say
         what they do by values."""
-        writes = function.__name__.endswith("_") and not hasattr(function, "functional")
-        return hasattr(function, "aten_call") and not writes
+        by_values = not function.__name__.endswith("_") or hasattr(function, "functional")
+        return hasattr(function, "aten_call") and by_values
 
     def detach(self):
         """A new tensor of the program."""

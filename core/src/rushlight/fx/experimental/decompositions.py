@@ -8,6 +8,8 @@ from rushlight.ops.linalg.products import addmm, mm
 from rushlight.ops.neural.embedding import _bag_results
 from rushlight.ops.neural.grid_sampling import grid_sampler_2d, grid_sampler_3d
 
+_BAG_OPTIONS = 6  # of embedding_bag, the padding last
+
 
 def _linear(input, weight, bias=None):
     if input.dim() == 2:
@@ -29,15 +31,10 @@ def _convolution(n):
     return run
 
 
-def _embedding_bag(
-    weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
-    per_sample_weights=None, include_last_offset=False, padding_idx=None,
-):  # fmt: skip
-    padding = -1 if padding_idx is None else padding_idx % weight.shape[0]
-    return _bag_results(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
-        include_last_offset, padding,
-    )  # fmt: skip
+def _embedding_bag(weight, indices, offsets, *options):
+    *options, padding = options if len(options) == _BAG_OPTIONS else (*options, None)
+    named = {} if padding is None else {"padding_idx": padding % weight.shape[0]}
+    return _bag_results(weight, indices, offsets, *options, **named)
 
 
 def _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):

@@ -90,7 +90,7 @@ def _line(g, positions, start, step):
 
 @aten("linspace")
 def linspace(g, start, end, steps):
-    """From both ends to the middle, so that both are met exactly."""
+    """From both ends to the middle, so that both are exact."""
     if any(isinstance(v, Value) for v in (start, end, steps)):
         raise NotImplementedError("a range that is computed in the program")
     kind = rushlight.float64 if g.dtype.is_floating_point else g.dtype

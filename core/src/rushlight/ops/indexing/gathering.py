@@ -15,7 +15,6 @@ from rushlight.kernels.scan_sort import lines
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.machine.quiet import quietly
-from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.inplace import write_directly, write_out
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops._table.op import composite, op
@@ -37,6 +36,7 @@ from rushlight.ops.indexing.index_checks import (
 )
 from rushlight.ops.indexing.index_forms import slices
 from rushlight.ops.indexing.items import _index_put
+from rushlight.ops.indexing.scatter_steps import captured_write
 from rushlight.ops.indexing.value_steps import index_rows
 from rushlight.ops.shape.complex_views import conj_number
 from rushlight.tensor.dispatch import readable
@@ -265,26 +265,7 @@ def scatter(input: Tensor, dim, index: Tensor, src=None, value=None, *, reduce=N
     return combine(input, dim, index, source)
 
 
-def _scatter_step(self, dim, index, src=None, value=None, *, reduce=None):
-    """The overload of ATen that captured programs call."""
-    src = src if value is None else value
-    given = {"self": self, "dim": dim, "index": index}
-    given["src" if isinstance(src, Tensor) else "value"] = src
-    return "scatter_", given if reduce is None else {**given, "reduce": reduce}
-
-
-_SCATTERED = "scatter_.{}(Tensor(a!) self, int dim, Tensor index, {}) -> Tensor(a!)"
-
-
-@in_aten(
-    _SCATTERED.format("value", "Scalar value"),
-    _SCATTERED.format("src", "Tensor src"),
-    _SCATTERED.format("reduce", "Tensor src, *, str reduce"),
-    _SCATTERED.format("value_reduce", "Scalar value, *, str reduce"),
-    call=_scatter_step,
-    run={"scatter_": lambda self, *args, **kwargs: scatter_(self, *args, **kwargs)},
-    functional=lambda self, *args, **kwargs: self.copy_(scatter(self, *args, **kwargs)),
-)
+@captured_write(lambda self, *args, **kwargs: self.copy_(scatter(self, *args, **kwargs)))
 @overridable(as_given=True)
 def scatter_(self, dim, index, src=None, value=None, *, reduce=None):
     """In-place version of :func:`rushlight.scatter`."""

@@ -12,7 +12,7 @@ from rushlight.kernels.indexing import embedding as kernels
 from rushlight.kernels.indexing import indices as index_kernels
 from rushlight.kernels.launch.prepared import Remembered
 from rushlight.ops._calls.direct import arrays_of, is_plain_float, on_cpu, tensor_of, unrecorded
-from rushlight.ops._table.aten import RUNS, in_aten
+from rushlight.ops._table.aten import in_aten, name_in
 from rushlight.ops._table.op import op
 from rushlight.ops._table.recording import note
 from rushlight.ops._table.rules import refuse_complex
@@ -313,72 +313,83 @@ def _bag_places(indices, offsets, include_last_offset):
     return beside(indices, np.repeat(np.arange(len(starts)), lengths))
 
 
-def _bags_step(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
-               per_sample_weights=None, include_last_offset=False, padding_idx=None):  # fmt: skip
-    """The overload of ATen that captured programs call."""
-    return "embedding_bag", {
-        "weight": weight, "indices": indices, "offsets": offsets,
-        "scale_grad_by_freq": scale_grad_by_freq, "mode": mode, "sparse": sparse,
-        "per_sample_weights": per_sample_weights, "include_last_offset": include_last_offset,
-        "padding_idx": padding_idx,
-    }  # fmt: skip
+_BAG_DEFAULTS = {
+    "scale_grad_by_freq": False, "mode": 0, "sparse": False, "per_sample_weights": None,
+    "include_last_offset": False, "padding_idx": None,
+}  # fmt: skip
 
 
-@in_aten(
-    f"embedding_bag({_BAG_ARGUMENTS}) -> (Tensor, Tensor, Tensor, Tensor)",
-    "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, "
-    "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, "
-    "bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
-    call=_bags_step,
-)
+def _options(options, named):
+    """The options behind weight, indices and offsets that a call gives, by ATen's names."""
+    return dict(zip(_BAG_DEFAULTS, options, strict=False)) | named
+
+
+def _bag_step(name):
+    def call(weight, indices, offsets, *options, **named):
+        tensors = {"weight": weight, "indices": indices, "offsets": offsets}
+        return name, tensors | _options(options, named)
+
+    return call
+
+
 @overridable(as_given=True)
-def _native_bags(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
-                 per_sample_weights=None, include_last_offset=False, padding_idx=None):  # fmt: skip
+def _native_bags(weight, indices, offsets, *options, **named):
     """Bags of rows of flat `indices`; the bag of every index, how many rows count in each bag, and
-    whose rows the maxima are, each where `mode` needs it."""
-    padding = -1 if padding_idx is None else _padding(padding_idx, weight)
-    return _bag_results(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
-                        per_sample_weights, include_last_offset, padding)  # fmt: skip
+    whose rows the maxima are, each where the mode needs it. Options are ATen's."""
+    given = _options(options, named)
+    padding = given.get("padding_idx")
+    given["padding_idx"] = -1 if padding is None else _padding(padding, weight)
+    return _bag_results(weight, indices, offsets, **given)
 
 
-@in_aten(
-    f"_embedding_bag({_BAG_ARGUMENTS}, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-    f"_embedding_bag_forward_only({_BAG_ARGUMENTS}, int padding_idx=-1) -> "
-    "(Tensor, Tensor, Tensor, Tensor)",
-)
 @overridable(as_given=True)
-def _bag_results(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
-                 per_sample_weights=None, include_last_offset=False, padding_idx=-1):  # fmt: skip
+def _bag_results(weight, indices, offsets, *options, **named):
     """:func:`_native_bags`, in which a `padding_idx` below 0 is none."""
+    given = _BAG_DEFAULTS | {"padding_idx": -1} | _options(options, named)
+    mode, padding = given["mode"], max(given["padding_idx"], -1)
+    last = given["include_last_offset"]
     out, _, counts, places = _embedding_bag(
-        weight, indices, offsets, _BAG_MODES[mode], per_sample_weights, include_last_offset,
-        max(padding_idx, -1), scale_grad_by_freq,
+        weight, indices, offsets, _BAG_MODES[mode], given["per_sample_weights"], last, padding,
+        given["scale_grad_by_freq"],
     )  # fmt: skip
     if mode == 0:
         counts = counts.new_zeros(counts.shape)
-        bag_of = indices.new_empty(0 if padding_idx < 0 else indices.shape)
-    else:
-        bag_of = indices.new_empty(indices.shape)
+    bag_of = indices.new_empty(0 if mode == 0 and padding < 0 else indices.shape)
     if bag_of.numel() and not bag_of.is_meta:
-        bag_of = _bag_places(indices, offsets, include_last_offset)
+        bag_of = _bag_places(indices, offsets, last)
     return out, bag_of, counts, places.clamp(min=0) if mode == 2 else counts.clone()
 
 
-RUNS["embedding_bag"] = _native_bags
+for _function, _texts in (
+    (
+        _native_bags,
+        (
+            f"embedding_bag({_BAG_ARGUMENTS}) -> (Tensor, Tensor, Tensor, Tensor)",
+            "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, "
+            "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, "
+            "bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
+        ),
+    ),
+    (
+        _bag_results,
+        tuple(
+            f"{name}({_BAG_ARGUMENTS}, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)"
+            for name in ("_embedding_bag", "_embedding_bag_forward_only")
+        ),
+    ),
+):
+    _runs = {name_in(text): _function for text in _texts}
+    in_aten(*_texts, call=_bag_step(name_in(_texts[0])), run=_runs)(_function)
 
 
-def _bags_of_program(
-    weight, input, offsets, mode, sparse, per_sample_weights, include_last_offset, padding_idx,
-    scale_grad_by_freq,
-):  # fmt: skip
-    """Bags in a program that is captured: one step, whose indices are flat."""
+def _bags_of_program(weight, input, offsets, scales, before, behind):
+    """Bags in a program that is captured: one step, whose indices are flat; ATen's options stand
+    before and behind the weights of samples."""
     if offsets is None:
         offsets = arange(0, input.numel(), input.shape[1], dtype=input._dtype, device=input.device)
         input = input.reshape(-1)
-        if per_sample_weights is not None:
-            per_sample_weights = per_sample_weights.reshape(-1)
-    return _native_bags(weight, input, offsets, scale_grad_by_freq, _BAG_MODES.index(mode), sparse,
-                        per_sample_weights, include_last_offset, padding_idx)[0]  # fmt: skip
+        scales = None if scales is None else scales.reshape(-1)
+    return _native_bags(weight, input, offsets, *before, scales, *behind)[0]
 
 
 def _bag_scale(flat, places, padding_idx, grad):
@@ -470,8 +481,9 @@ def embedding_bag(
     if stack.levels and _is_of_program(weight, input, offsets, per_sample_weights):
         if max_norm is not None:
             raise _unwritable("embedding_bag")
-        return _bags_of_program(weight, input, offsets, mode, sparse, per_sample_weights,
-                                include_last_offset, padding_idx, scale_grad_by_freq)  # fmt: skip
+        before = scale_grad_by_freq, _BAG_MODES.index(mode), sparse
+        behind = include_last_offset, padding_idx
+        return _bags_of_program(weight, input, offsets, per_sample_weights, before, behind)
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     if sparse and weight.requires_grad:

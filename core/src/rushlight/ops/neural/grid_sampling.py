@@ -246,8 +246,8 @@ def _sampler_call(input, grid, mode="bilinear", padding_mode="zeros", align_corn
     if mode not in _MODES or padding_mode not in _PADDINGS:
         _check(input, grid, mode, padding_mode)
     if align_corners is None:
-        align_corners = _default_alignment("grid_sample")
-    return "grid_sampler", {
+        align_corners = _default_alignment(grid_sample.op.name)
+    return grid_sampler.op.name, {
         "input": input, "grid": grid, "interpolation_mode": _MODES.index(mode),
         "padding_mode": _PADDINGS.index(padding_mode), "align_corners": bool(align_corners),
     }  # fmt: skip
@@ -303,8 +303,8 @@ def _base_positions(sizes, align_corners, dtype):
 
 def _affine_call(theta, size, align_corners=None):
     if align_corners is None:
-        align_corners = _default_alignment("affine_grid")
-    return "affine_grid_generator", {
+        align_corners = _default_alignment(affine_grid.op.name)
+    return affine_grid_generator.op.name, {
         "theta": theta, "size": list(size), "align_corners": bool(align_corners)
     }  # fmt: skip
 
@@ -341,14 +341,18 @@ def affine_grid(theta: Tensor, size, align_corners=None):
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
-    if theta.is_meta:  # the positions below are an array of the size of the result
+    if theta.is_meta:  # positions are an array of the size of the result
         return theta.new_empty((size[0], *size[2:], dims))
+    return _mapped_positions(theta, size, align_corners)
+
+
+def _mapped_positions(theta, size, align_corners):
     wide = np.float32 if theta.element_size() == 4 else np.float64
     positions = _base_positions(size[2:], bool(align_corners), wide)
     # a step where captured
     base = tensor(positions, device=theta.device).to(theta.dtype)
     grid = base.unsqueeze(0).expand(theta.shape[0], *base.shape).bmm(theta.transpose(1, 2))
-    return grid.reshape(size[0], *size[2:], dims)
+    return grid.reshape(size[0], *size[2:], len(size) - 2)
 
 
 @composite(
