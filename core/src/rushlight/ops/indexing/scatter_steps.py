@@ -5,14 +5,12 @@ from __future__ import annotations
 from rushlight.ops._table.aten import in_aten, name_in
 from rushlight.tensor.tensor import Tensor
 
-_SCATTERED = tuple(
-    f"scatter_.{overload}(Tensor(a!) self, int dim, Tensor index, {rest}) -> Tensor(a!)"
-    for overload, rest in (
-        ("value", "Scalar value"),
-        ("src", "Tensor src"),
-        ("reduce", "Tensor src, *, str reduce"),
-        ("value_reduce", "Scalar value, *, str reduce"),
-    )
+_HEAD = "(Tensor(a!) self, int dim, Tensor index, "
+_SCATTERED = (
+    f"scatter_.value{_HEAD}Scalar value) -> Tensor(a!)",
+    f"scatter_.src{_HEAD}Tensor src) -> Tensor(a!)",
+    f"scatter_.reduce{_HEAD}Tensor src, *, str reduce) -> Tensor(a!)",
+    f"scatter_.value_reduce{_HEAD}Scalar value, *, str reduce) -> Tensor(a!)",
 )
 
 

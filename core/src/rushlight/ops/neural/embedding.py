@@ -360,26 +360,24 @@ def _bag_results(weight, indices, offsets, *options, **named):
     return out, bag_of, counts, places.clamp(min=0) if mode == 2 else counts.clone()
 
 
-for _function, _texts in (
-    (
-        _native_bags,
-        (
-            f"embedding_bag({_BAG_ARGUMENTS}) -> (Tensor, Tensor, Tensor, Tensor)",
-            "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, "
-            "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, "
-            "bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
-        ),
-    ),
-    (
-        _bag_results,
-        tuple(
-            f"{name}({_BAG_ARGUMENTS}, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)"
-            for name in ("_embedding_bag", "_embedding_bag_forward_only")
-        ),
-    ),
-):
-    _runs = {name_in(text): _function for text in _texts}
-    in_aten(*_texts, call=_bag_step(name_in(_texts[0])), run=_runs)(_function)
+def _declare(function, *texts):
+    runs = dict.fromkeys(map(name_in, texts), function)
+    in_aten(*texts, call=_bag_step(name_in(texts[0])), run=runs)(function)
+
+
+_FOUR = "-> (Tensor, Tensor, Tensor, Tensor)"
+_declare(
+    _native_bags,
+    f"embedding_bag({_BAG_ARGUMENTS}) {_FOUR}",
+    "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool "
+    "scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool "
+    f"include_last_offset, int? padding_idx) {_FOUR}",
+)
+_declare(
+    _bag_results,
+    f"_embedding_bag({_BAG_ARGUMENTS}, int padding_idx=-1) {_FOUR}",
+    f"_embedding_bag_forward_only({_BAG_ARGUMENTS}, int padding_idx=-1) {_FOUR}",
+)
 
 
 def _bags_of_program(weight, input, offsets, scales, before, behind):
