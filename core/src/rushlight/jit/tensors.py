@@ -79,7 +79,7 @@ def _result(name, args, kwargs):
         return _OF_DIM[name] if by_dim else TENSOR
     if name == "where" and len(args) == 1:
         return _TENSORS
-    if name.startswith("_foreach_"):
+    if name.startswith(("_foreach_", "_amp_foreach_")):
         return NONE if name.endswith("_") else _TENSORS
     if name in _LISTWISE and args and args[0].type.name in ("List", "Tuple"):
         return _TENSORS

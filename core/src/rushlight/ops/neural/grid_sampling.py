@@ -342,7 +342,8 @@ def affine_grid(theta: Tensor, size, align_corners=None):
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
     if theta.is_meta:  # positions are an array of the size of the result
-        return theta.new_empty((size[0], *size[2:], dims))
+        grid = theta.new_empty((theta.shape[0], math.prod(size[2:]), dims))
+        return grid.reshape(size[0], *size[2:], dims)
     return _mapped_positions(theta, size, align_corners)
 
 
