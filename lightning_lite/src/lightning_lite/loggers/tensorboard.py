@@ -79,7 +79,7 @@ class TensorBoardLogger(FolderLogger):
         self, params: Any, metrics: dict[str, Any] | float | None = None, step: int | None = None
     ) -> None:
         """Take the hyper-parameters, with the metrics that came of them."""
-        from rushlight.utils.tensorboard import summaries
+        from rushlight.utils.tensorboard.summary import hparams
 
         given = self._take_hyperparams(params)
         if metrics is None and self._default_hp_metric:
@@ -90,7 +90,7 @@ class TensorBoardLogger(FolderLogger):
             return
         self.log_metrics(metrics, 0 if step is None else step)
         plain = {k: v if isinstance(v, int | float | str) else str(v) for k, v in given.items()}
-        for made in summaries.hparams(plain, metrics):
+        for made in hparams(plain, metrics):
             self.experiment._get_file_writer().add_summary(made)
 
     def state_dict(self) -> dict[str, Any]:

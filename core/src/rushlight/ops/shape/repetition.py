@@ -167,7 +167,9 @@ def repeat_interleave(input: Tensor, repeats=None, dim=None, *, output_size=None
     return input.index_select(dim, _beside(input, index))
 
 
-def _repeated(self, repeats, dim=None, *, output_size=None):
+def _repeated(
+    self, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     """Method :func:`rushlight.repeat_interleave`: `repeats` must be given."""
     if output_size is None:
         return repeat_interleave(self, repeats, dim)
