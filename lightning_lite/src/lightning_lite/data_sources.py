@@ -178,12 +178,13 @@ class BatchMover:
 
 def is_tensors(batch: Any) -> bool:
     """Whether a batch is, at first sight, a tensor or a short row of tensors."""
+    tensor = rl.Tensor
     if isinstance(batch, list | tuple):
         for each in batch:
-            if not isinstance(each, rl.Tensor):
+            if not isinstance(each, tensor):
                 return False
         return True
-    return isinstance(batch, rl.Tensor)
+    return isinstance(batch, tensor)
 
 
 def on_cpu(batch: Any) -> bool:

@@ -244,11 +244,9 @@ class Feed:
             while (batch := self._take()) is not _NOTHING:
                 yield batch
             return
+        length = self.length
         try:
-            while (
-                self.taken < self.length
-                and (batch := next(self._iterator, _NOTHING)) is not _NOTHING
-            ):
+            while self.taken < length and (batch := next(self._iterator, _NOTHING)) is not _NOTHING:
                 self.taken += 1
                 yield batch
         except Exception as error:

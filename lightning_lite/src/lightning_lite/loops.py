@@ -88,6 +88,7 @@ def run_epoch(trainer: Any) -> None:
             restart.on_iteration_done()
     if progress.next is Next.BATCH:
         resuming, interrupt, quiet = restart.is_resuming, trainer.interrupt, quiet_step(trainer)
+        goes_on = Next.BATCH
         for batch in trainer.feed.batches():
             if quiet is None or not quiet(batch):
                 if quiet is None:
@@ -98,7 +99,7 @@ def run_epoch(trainer: Any) -> None:
                 resuming = False
             if interrupt.requested:
                 interrupt.check()
-            if progress.next is not Next.BATCH:
+            if progress.next is not goes_on:
                 break
         else:
             loader_ended(trainer)

@@ -148,6 +148,7 @@ def plain_step(trainer: Any) -> Callable[[Any, int], dict[str, Any]]:
     plain = signature.takes_batch_idx and not signature.takes_loader
     tells = "on_train_batch_end" in hooks.used
     waits = trainer.strategy.root_device.type == "cuda"  # whose losses cost time to look at
+    tensor = rl.Tensor
 
     def train(batch: Any, batch_idx: int) -> dict[str, Any]:
         arguments = (batch, batch_idx) if plain else signature.arguments(batch, batch_idx, 0, False)
@@ -156,7 +157,7 @@ def plain_step(trainer: Any) -> Callable[[Any, int], dict[str, Any]]:
             output = step(*arguments)
         finally:
             hooks.current = None
-        loss, rest = (output, {}) if isinstance(output, rl.Tensor) else split_output(output)
+        loss, rest = (output, {}) if isinstance(output, tensor) else split_output(output)
         optimizer = trainer.optimizers[0]
         optimizer.zero_grad()
         outputs: dict[str, Any] = {}
