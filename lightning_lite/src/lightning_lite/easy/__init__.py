@@ -4,6 +4,7 @@ It is the Trainer with schedules, and imports its public classes only. Begin rea
 `learner.py`.
 """
 
+from lightning_lite.easy.activation_stats import ActivationStats
 from lightning_lite.easy.audio import (
     AddNoise,
     AudioBlock,
@@ -86,6 +87,7 @@ from lightning_lite.easy.data import (
     parent_label,
     setup_aug_tfms,
 )
+from lightning_lite.easy.gradient_callbacks import GradientAccumulation, GradientClip
 from lightning_lite.easy.heads import (
     add_head,
     create_body,
@@ -171,6 +173,7 @@ from lightning_lite.easy.schedules import (
     combine_scheds,
     combined_cos,
 )
+from lightning_lite.easy.show_graph import ShowGraph
 from lightning_lite.easy.tables import (
     Categorify,
     FillMissing,
@@ -344,7 +347,11 @@ __all__ = [
     "RandomSplitter",
     "RandomSubsetSplitter",
     "RegexLabeller",
+    "ActivationStats",
+    "GradientAccumulation",
+    "GradientClip",
     "SaveModel",
+    "ShowGraph",
     "SchedCos",
     "SchedExp",
     "SchedLin",
