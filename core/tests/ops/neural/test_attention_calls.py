@@ -4,7 +4,7 @@ of the calls that do not."""
 import pytest
 
 import rushlight
-from rushlight.ops.neural import attention
+from rushlight.ops.neural import attention_calls
 
 sdpa = rushlight.nn.functional.scaled_dot_product_attention
 
@@ -42,16 +42,16 @@ LEFT = {
 def test_values_are_those_of_the_general_call(name, monkeypatch):
     inputs, options = {**TAKEN, **LEFT}[name]
     found = []
-    of_arrays = attention._of_arrays
+    of_arrays = attention_calls.of_arrays
 
     def noted(*arguments):
         found.append(of_arrays(*arguments))
         return found[-1]
 
-    monkeypatch.setattr(attention, "_of_arrays", noted)
+    monkeypatch.setattr(attention_calls, "of_arrays", noted)
     result = sdpa(*inputs, **options)
     assert (found[0] is result) == (name in TAKEN or name == "no batch")
-    monkeypatch.setattr(attention, "_of_arrays", lambda *arguments: None)
+    monkeypatch.setattr(attention_calls, "of_arrays", lambda *arguments: None)
     general = sdpa(*inputs, **options)
     rushlight.testing.assert_close(result, general, rtol=0, atol=0)
     assert result.stride() == general.stride() and not result.requires_grad

@@ -95,7 +95,7 @@ class ActivationStats(Callback):
         found: dict[str, Any] = {
             "mean": values.mean().item(),
             "std": values.std().item(),
-            "near_zero": (values <= NEAR_ZERO).float().mean().item(),
+            "near_zero": values.le(NEAR_ZERO).float().mean().item(),
         }
         if self.with_hist:
             found["hist"] = values.cpu().histc(BINS, 0, LARGEST)

@@ -30,16 +30,14 @@ class ShowGraph(Recorder):
         figure = self.plot_loss(skip_start=0).figure
         shell = sys.modules.get("IPython")
         if shell is not None and "IPKernelApp" in getattr(shell.get_ipython(), "config", {}):
-            self._show(figure)
+            self._show(shell.display.display, figure)
         else:
             path = Path(self.path or Path(trainer.default_root_dir, "losses.png"))
             path.parent.mkdir(parents=True, exist_ok=True)
             figure.savefig(path)
         pyplot("ShowGraph").close(figure)
 
-    def _show(self, figure: Any) -> None:
-        from IPython.display import display
-
+    def _show(self, display: Any, figure: Any) -> None:
         if self._shown is None:
             self._shown = display(figure, display_id=True)
         else:

@@ -13,19 +13,13 @@ from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
 from rushlight.kernels.attention import products as kernels
 from rushlight.machine.arrays import dtype_of
-from rushlight.ops._calls.direct import (
-    on_arrays,
-    on_gpu,
-    tensor_of,
-    tensors_of,
-    translated,
-    unrecorded,
-)
+from rushlight.ops._calls.direct import on_arrays, on_gpu, tensors_of, translated, unrecorded
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import floating_only
 from rushlight.ops.creation.tensors import ones, zeros
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.linalg.products import baddbmm, linear
+from rushlight.ops.neural import attention_calls
 from rushlight.ops.neural.dropout import dropout
 from rushlight.ops.neural.padding import pad
 from rushlight.ops.neural.softmax import softmax
@@ -203,30 +197,6 @@ def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
     return all(have in (1, want) for have, want in pairs)
 
 
-def _of_arrays(query, key, value, mask, causal, scale, shares):
-    """Attention that nothing records over (B, H, L, E), as when tokens are generated one by one;
-    None for what has to be checked or cast first."""
-    if not query._dtype is key._dtype is value._dtype is float32:
-        return None
-    q, k, v, bias = query._array, key._array, value._array, None
-    if not q.ndim == k.ndim == v.ndim == 4 or v.shape[:3] != k.shape[:3]:
-        return None
-    (batch, heads, length, width), (owners, shared, keys, depth) = q.shape, k.shape
-    if (owners, depth) != (batch, width) or not width or not keys:
-        return None
-    if heads != shared and (not shares or not shared or heads % shared):
-        return None
-    if mask is not None:
-        bias = mask._array
-        wanted = zip(bias.shape, (batch, heads, length, keys), strict=False)
-        if mask._dtype is not float32 or bias.ndim != 4 or causal:
-            return None
-        if not all(have in (1, want) for have, want in wanted):
-            return None
-    scale = 1 / math.sqrt(width) if scale is None else float(scale)
-    return tensor_of(kernels.attention_forward(q, k, v, bias, bool(causal), scale)[0])
-
-
 @composite(
     schemas=(
         "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
@@ -267,7 +237,9 @@ def scaled_dot_product_attention(
     rushlight.Size([1, 2, 4])
     """
     if dropout_p == 0.0 and unrecorded(query, key, value, attn_mask):
-        found = _of_arrays(query, key, value, attn_mask, is_causal, scale, enable_gqa)
+        found = attention_calls.of_arrays(
+            query, key, value, attn_mask, is_causal, scale, enable_gqa
+        )
         if found is not None:
             return found
     _check(query, key, value, attn_mask, is_causal, enable_gqa)
