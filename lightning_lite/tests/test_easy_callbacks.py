@@ -100,11 +100,13 @@ def test_statistics_of_some_layers_and_batches(tmp_path):
 def test_pictures(tmp_path):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("agg")
+    plt.close("all")  # what other tests left open
     stats, graph = easy.ActivationStats(with_hist=True), easy.ShowGraph()
     made = learner(tmp_path, [stats, graph])
     made.fit(2, 0.01)
     assert graph.losses == made.recorder.losses and len(graph.values) == 2
-    assert plt.imread(tmp_path / "losses.png").shape[2] == 4 and not plt.get_fignums()
+    assert plt.imread(tmp_path / "losses.png").shape[2] == 4
+    assert not plt.get_fignums()  # closed behind itself
     figure = stats.plot_layer_stats(1)
     drawn = [ax.lines[0].get_ydata().tolist() for ax in figure.axes]
     assert drawn == stats.layer_stats(1)
