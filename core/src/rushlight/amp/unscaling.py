@@ -21,13 +21,14 @@ def _amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale) -> No
     """Multiply a list of tensors in place by `inv_scale`; `found_inf` becomes 1 where an element
     was infinite or NaN. Both are float32 tensors of one element on the device of the list."""
     groups: dict = {}
+    factor = None if inv_scale.is_cuda else inv_scale.item()
     for tensor in self:
         if tensor.is_cuda:
             groups.setdefault(tensor._dtype, []).append(tensor)
             continue
         if not bool(tensor.isfinite().all()):
             found_inf.fill_(1.0)
-        tensor.mul_(inv_scale.item())
+        tensor.mul_(factor)
     for group in groups.values():
         _kernels().unscale_([t._array for t in group], found_inf._array, inv_scale._array)
         for tensor in group:

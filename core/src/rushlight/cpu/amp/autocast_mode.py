@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight import amp
-from rushlight.cpu.amp.deprecation import warn_deprecated
+from rushlight.amp.former_paths import warn_deprecated
 from rushlight.dtypes import bfloat16
 
 
@@ -11,7 +11,7 @@ class autocast(amp.autocast):  # noqa: N801 - PyTorch's name
     """``rushlight.autocast("cpu", ...)``."""
 
     def __init__(self, enabled=True, dtype=bfloat16, cache_enabled=True):
-        warn_deprecated("autocast")
+        warn_deprecated("cpu", "autocast")
         super().__init__("cpu", dtype, enabled, cache_enabled)
 
     def _recreate_cm(self):

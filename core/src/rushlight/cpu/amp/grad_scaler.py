@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rushlight import amp
+from rushlight.amp.former_paths import warn_deprecated
 from rushlight.amp.grad_scaler import OptState
-from rushlight.cpu.amp.deprecation import warn_deprecated
 
 
 class GradScaler(amp.GradScaler):
@@ -18,7 +18,7 @@ class GradScaler(amp.GradScaler):
         growth_interval=2000,
         enabled=True,
     ):
-        warn_deprecated("GradScaler")
+        warn_deprecated("cpu", "GradScaler")
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from rushlight import amp
+from rushlight.amp.former_paths import warn_deprecated
 from rushlight.amp.mode import is_autocast_available
-from rushlight.cuda.amp.deprecation import warn_deprecated
 from rushlight.dtypes import float16
 
 
@@ -14,7 +14,7 @@ class autocast(amp.autocast):  # noqa: N801 - PyTorch's name
     """``rushlight.autocast("cuda", ...)``."""
 
     def __init__(self, enabled=True, dtype=float16, cache_enabled=True):
-        warn_deprecated("autocast(args...)", "autocast('cuda', args...)")
+        warn_deprecated("cuda", "autocast")
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
     def _recreate_cm(self):

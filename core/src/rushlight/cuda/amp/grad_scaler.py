@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rushlight import amp
+from rushlight.amp.former_paths import warn_deprecated
 from rushlight.amp.grad_scaler import OptState
-from rushlight.cuda.amp.deprecation import warn_deprecated
 
 
 class GradScaler(amp.GradScaler):
@@ -18,7 +18,7 @@ class GradScaler(amp.GradScaler):
         growth_interval=2000,
         enabled=True,
     ):
-        warn_deprecated("GradScaler(args...)", "GradScaler('cuda', args...)")
+        warn_deprecated("cuda", "GradScaler")
         super().__init__(
             "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
         )

@@ -124,27 +124,9 @@ class TestCase(unittest.TestCase):
     `precision` and `rel_tol` are tolerances that are at least allowed in :meth:`assertEqual`.
     """
 
-    _precision: float = 0.0
-    _rel_tol: float = 0.0
+    precision: float = 0.0
+    rel_tol: float = 0.0
     maxDiff = None
-
-    @property
-    def precision(self) -> float:
-        """The least absolute tolerance."""
-        return self._precision
-
-    @precision.setter
-    def precision(self, value: float) -> None:
-        self._precision = value
-
-    @property
-    def rel_tol(self) -> float:
-        """The least relative tolerance."""
-        return self._rel_tol
-
-    @rel_tol.setter
-    def rel_tol(self, value: float) -> None:
-        self._rel_tol = value
 
     def setUp(self) -> None:
         """Seed all generators."""

@@ -1,6 +1,8 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import DeviceLike
+from rushlight._words import _str
 from typing import Any
 
-def warn_deprecated(old: Any, new: Any) -> Any: ...
+def warn_deprecated(device: DeviceLike, name: _str) -> Any: ...
