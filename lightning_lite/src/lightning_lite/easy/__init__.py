@@ -75,6 +75,7 @@ from lightning_lite.easy.data import (
     TrainTestSplitter,
     Transform,
     TransformBlock,
+    URLs,
     Warp,
     Zoom,
     aug_transforms,
@@ -86,6 +87,7 @@ from lightning_lite.easy.data import (
     mnist_stats,
     parent_label,
     setup_aug_tfms,
+    untar_data,
 )
 from lightning_lite.easy.gradient_callbacks import GradientAccumulation, GradientClip
 from lightning_lite.easy.heads import (
@@ -95,7 +97,11 @@ from lightning_lite.easy.heads import (
     cut_model,
     has_pool_type,
 )
-from lightning_lite.easy.interpretation import ClassificationInterpretation
+from lightning_lite.easy.interpretation import (
+    ClassificationInterpretation,
+    Interpretation,
+    SegmentationInterpretation,
+)
 from lightning_lite.easy.learner import Learner
 from lightning_lite.easy.loading import load_learner
 from lightning_lite.easy.losses import (
@@ -173,7 +179,8 @@ from lightning_lite.easy.schedules import (
     combine_scheds,
     combined_cos,
 )
-from lightning_lite.easy.show_graph import ShowGraph
+from lightning_lite.easy.seeding import set_seed
+from lightning_lite.easy.show_graph import ShowGraph, ShowGraphCallback
 from lightning_lite.easy.tables import (
     Categorify,
     FillMissing,
@@ -195,8 +202,16 @@ from lightning_lite.easy.text import (
     text_classifier_learner,
 )
 from lightning_lite.easy.timm_models import TimmBody, create_timm_model
+from lightning_lite.easy.trackers import (
+    EarlyStoppingCallback,
+    ReduceLROnPlateau,
+    SaveModelCallback,
+    TerminateOnNaNCallback,
+    TrackerCallback,
+)
 from lightning_lite.easy.unet import DynamicUnet, create_unet_model, unet_learner
 from lightning_lite.easy.vision import create_vision_model, default_split, vision_learner
+from lightning_lite.tuner.suggestions import minimum, slide, steep, valley
 
 __all__ = [
     "BCELossFlat",
@@ -351,6 +366,21 @@ __all__ = [
     "GradientAccumulation",
     "GradientClip",
     "SaveModel",
+    "EarlyStoppingCallback",
+    "Interpretation",
+    "ReduceLROnPlateau",
+    "SaveModelCallback",
+    "SegmentationInterpretation",
+    "ShowGraphCallback",
+    "TerminateOnNaNCallback",
+    "TrackerCallback",
+    "URLs",
+    "minimum",
+    "set_seed",
+    "slide",
+    "steep",
+    "untar_data",
+    "valley",
     "ShowGraph",
     "SchedCos",
     "SchedExp",

@@ -19,6 +19,7 @@ from lightning_lite.easy.data.randomness import between, whole
 from lightning_lite.easy.data.splitters import GrandparentSplitter, RandomSplitter
 from lightning_lite.easy.data.transform import Transform
 from lightning_lite.easy.learner import Learner
+from lightning_lite.easy.losses import BCEWithLogitsLossFlat, CrossEntropyLossFlat
 from lightning_lite.easy.vision import target_of
 from rushlight import nn
 
@@ -209,7 +210,7 @@ def audio_learner(
     kind, count = target_of(dls, n_out, "audio_learner")
     rate = reader.block.read.sample_rate
     made = {"num_classes": count, "sample_rate": rate, **(config or {})}
-    usual = nn.BCEWithLogitsLoss if kind == "categories" else nn.CrossEntropyLoss
+    usual = BCEWithLogitsLossFlat if kind == "categories" else CrossEntropyLossFlat
     learn = Learner(dls, audio_model(**made), loss_func or usual(), **options)
     learn.recipe = Recipe("audio", made)
     return learn

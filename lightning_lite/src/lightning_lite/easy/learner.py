@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from contextlib import contextmanager
 from functools import partial
@@ -22,6 +23,7 @@ from lightning_lite.easy.schedules import (
     combined_cos,
     set_values,
 )
+from lightning_lite.easy.weights_file import path_of, read_weights, write_weights
 from lightning_lite.trainer import Trainer
 from lightning_lite.tuner import Tuner
 
@@ -107,6 +109,11 @@ class Learner(Predicting):
     def opt(self) -> Any:
         """The optimizer; made at first use."""
         return self.module.configure_optimizers()
+
+    def create_opt(self) -> Any:
+        """Make the optimizer anew, which forgets rates and averages; the optimizer."""
+        self.module.optimizer = None
+        return self.opt
 
     @property
     def loss_func(self) -> Any:
@@ -267,13 +274,15 @@ class Learner(Predicting):
         num_it: int = 100,
         stop_div: bool = True,
         show_plot: bool = False,
-        suggest_funcs: tuple[str, ...] = ("valley",),
+        suggest_funcs: Sequence[Any] = ("valley",),
     ) -> Any:
-        """The learning rate test: rates that `suggest_funcs` ("valley", "slide", "minimum",
-        "steep") find, by name. Afterwards all is what it was, bit for bit.
+        """The learning rate test: a named tuple of the rates that `suggest_funcs` ("valley",
+        "slide", "minimum", "steep", or the rules of `lightning_lite.tuner.suggestions` by these
+        names) find, as `learn.lr_find().valley`. Afterwards all is what it was, bit for bit.
 
         `stop_div`: whether it ends where losses explode; `show_plot` draws the curve.
         """
+        names = [getattr(each, "__name__", each) for each in suggest_funcs]
         trainer = self._trainer(1, list(self.cbs))
         kept = self.module.optimizer
         self.module.optimizer = None
@@ -291,10 +300,10 @@ class Learner(Predicting):
         finally:
             self.module.optimizer = kept
         begin = num_it // 10
-        found = {name: test.suggestion(begin, 5, name) for name in suggest_funcs}
+        rates = [test.suggestion(begin, 5, name) for name in names]
         if show_plot:
-            test.plot(suggest=suggest_funcs[0] if suggest_funcs else False)
-        return found
+            test.plot(suggest=names[0] if names else False)
+        return namedtuple("SuggestedLRs", names)(*rates)
 
     # -- keeping it -----------------------------------------------------------------------------
 
@@ -306,20 +315,11 @@ class Learner(Predicting):
 
     def save(self, file: Any, with_opt: bool = True) -> Path:
         """Write model and optimizer to `path/models/file.pt`; the path."""
-        target = self.path / "models" / f"{file}.pt"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        state = {"model": self.model.state_dict()}
-        if with_opt:
-            state["opt"] = self.opt.state_dict()
-        rl.save(state, target)
-        return target
+        return write_weights(path_of(self.path, file), self.model, self.opt if with_opt else None)
 
     def load(self, file: Any, with_opt: bool = True, strict: bool = True) -> Learner:
         """Read model and optimizer of `save` back; the Learner. Nothing in the file is executed."""
-        state = rl.load(self.path / "models" / f"{file}.pt")
-        self.model.load_state_dict(state["model"], strict=strict)
-        if with_opt and "opt" in state:
-            self.opt.load_state_dict(state["opt"])
+        read_weights(path_of(self.path, file), self.model, self.opt if with_opt else None, strict)
         return self
 
     def export(self, fname: Any = "export.pkl") -> Path:

@@ -29,6 +29,14 @@ class CrossEntropyLossFlat(nn.CrossEntropyLoss):
         found = super().forward(moved.reshape(-1, moved.shape[-1]), target.reshape(-1))
         return found.reshape(target.shape) if self.reduction == "none" else found
 
+    def activation(self, input: Any) -> Any:
+        """The shares of the classes."""
+        return input.softmax(self.axis)
+
+    def decodes(self, input: Any) -> Any:
+        """The numbers of the likeliest classes, of outputs or shares."""
+        return input.argmax(self.axis)
+
 
 @describable
 class MSELossFlat(nn.MSELoss):
@@ -100,21 +108,31 @@ class LabelSmoothingCrossEntropyFlat(CrossEntropyLossFlat):
 @describable
 class BCEWithLogitsLossFlat(nn.BCEWithLogitsLoss):
     """The binary cross entropy of outputs before the sigmoid and targets of any shapes with as many
-    numbers. `options`: those of `nn.BCEWithLogitsLoss`; with `pos_weight` shapes stay.
+    numbers. `thresh`: the share from which on a class counts as there; `options`: those of
+    `nn.BCEWithLogitsLoss`; with `pos_weight` shapes stay.
 
     >>> import rushlight as rl
     >>> BCEWithLogitsLossFlat()(rl.zeros(2, 1), rl.tensor([0, 1]))
     tensor(0.6931)
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, thresh: float = 0.5, **options: Any) -> None:
         super().__init__(**options)
+        self.thresh = thresh
 
     def forward(self, input: Any, target: Any) -> Any:
         """The loss; `reduction="none"` gives it in the shape of `target`."""
         if self.pos_weight is not None:
             return super().forward(input, target.float())
         return _flat(self, super().forward, input, target)
+
+    def activation(self, input: Any) -> Any:
+        """The share of each class."""
+        return input.sigmoid()
+
+    def decodes(self, input: Any) -> Any:
+        """Which classes are there, by their shares (bool)."""
+        return input > self.thresh
 
 
 @describable

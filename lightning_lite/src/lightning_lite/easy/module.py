@@ -64,6 +64,7 @@ class LearnerModule(LightningModule):
         self.optimizer: Any = None
         self.frozen_groups = 0
         self.n_inp: int | None = None  # how many inputs, where the data says it
+        self.keeps_inputs = False
 
     def forward(self, *inputs: Any) -> Any:
         """The model's output."""
@@ -120,11 +121,14 @@ class LearnerModule(LightningModule):
             self.log(name, metric, on_step=False, on_epoch=True, prog_bar=True)
 
     def predict_step(self, batch: Any, batch_idx: int) -> Any:
-        """Output and target of a batch; None for the target where the batch has inputs alone."""
-        if len(batch) == self.n_inp:
-            return self(*batch), None
-        inputs, targets = self._parts(batch)
-        return self(*inputs), targets[0] if len(targets) == 1 else tuple(targets)
+        """Inputs where they are kept, output and target of a batch; None for the target where the
+        batch has inputs alone."""
+        inputs, targets = (batch, ()) if len(batch) == self.n_inp else self._parts(batch)
+        return self._one(inputs) if self.keeps_inputs else None, self(*inputs), self._one(targets)
+
+    def _one(self, parts: Any) -> Any:
+        """The only part, None where there is none, several as a tuple."""
+        return tuple(parts) if len(parts) > 1 else parts[0] if parts else None
 
     def _parts(self, batch: Any) -> tuple[Any, Any]:
         """Inputs and targets of a batch: all but the last, unless the data says how many."""

@@ -46,3 +46,6 @@ class ShowGraph(Recorder):
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         """The next training has a picture of its own."""
         self._shown = None
+
+
+ShowGraphCallback = ShowGraph

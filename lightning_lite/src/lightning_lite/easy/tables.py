@@ -14,8 +14,8 @@ from lightning_lite.easy.data.pictures import Normalize
 from lightning_lite.easy.data.printed import PrintedTable
 from lightning_lite.easy.data.splitters import RandomSplitter
 from lightning_lite.easy.learner import Learner
+from lightning_lite.easy.losses import CrossEntropyLossFlat, MSELossFlat
 from lightning_lite.easy.tabular import TabularModel, TabularProcessor, emb_sz_rule, is_missing
-from rushlight import nn
 from rushlight.utils.data import DataLoader, TensorDataset
 
 
@@ -232,7 +232,7 @@ class TabularLearner(Learner):
                 f"show_results needs TabularDataLoaders; dls is a {type(self.dls).__name__}"
             )
         batch = next(iter(self.dls.valid))
-        return self.dls.shown(batch, max_n, self.get_preds([[batch]])[0])
+        return self.dls.shown(batch, max_n, self._gather([[batch]])[1])
 
     def predict(self, row: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """What a row is (a mapping of columns to values, such as one of a DataFrame): the class or
@@ -242,7 +242,7 @@ class TabularLearner(Learner):
         check_columns("predict", dict(row), names)
         inputs = self._inputs({name: [row[name]] for name in names})
         self.module.n_inp = len(inputs)
-        output = self.get_preds([[inputs]])[0][0]
+        output = self._gather([[inputs]])[1][0]
         if self.vocab is None:
             return output.tolist(), output, output
         number = output.argmax()
@@ -291,7 +291,7 @@ def tabular_learner(
         "emb_szs": widths, "n_cont": len(processor.cont_names), "out_sz": n_out or usual,
         "layers": list(layers), "y_range": y_range, **(config or {}),
     }  # fmt: skip
-    loss = nn.MSELoss() if dls.vocab is None else nn.CrossEntropyLoss()
+    loss = MSELossFlat() if dls.vocab is None else CrossEntropyLossFlat()
     loss = options.pop("loss_func", None) or loss
     learn = TabularLearner(dls, TabularModel(**made), loss, **options)
     learn.processor, learn.vocab = processor, dls.vocab

@@ -13,6 +13,7 @@ import rushlight as rl
 from lightning_lite.easy.architectures import architecture
 from lightning_lite.easy.heads import create_body
 from lightning_lite.easy.learner import Learner
+from lightning_lite.easy.losses import CrossEntropyLossFlat
 from lightning_lite.easy.tabular import in_range
 from lightning_lite.easy.vision import (
     add_normalize,
@@ -330,7 +331,7 @@ def unet_learner(
     model = unet_model(arch, n_out, weights=weights, **shape)
     if normalize and weights is not None:
         add_normalize(dls, stats_of(arch), n_in)
-    loss = nn.CrossEntropyLoss() if loss_func is None else loss_func
+    loss = CrossEntropyLossFlat(axis=1) if loss_func is None else loss_func
     learn = Learner(dls, model, loss, **{"splitter": unet_by_depth, **options})
     learn.recipe = None if callable(cut) else recipe_of("unet", arch, n_out=n_out, **shape)
     if weights is not None:

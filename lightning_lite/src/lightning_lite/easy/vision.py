@@ -14,7 +14,7 @@ from lightning_lite.easy.data.loaders import DataLoaders
 from lightning_lite.easy.data.pictures import Normalize, imagenet_stats
 from lightning_lite.easy.heads import add_head, channels_of, create_body
 from lightning_lite.easy.learner import Learner
-from lightning_lite.easy.losses import MSELossFlat
+from lightning_lite.easy.losses import BCEWithLogitsLossFlat, CrossEntropyLossFlat, MSELossFlat
 from lightning_lite.easy.timm_models import create_timm_model
 from rushlight import nn
 
@@ -169,8 +169,8 @@ def vision_learner(
     made = _build(arch, weights, init, custom_head, config)
     if normalize and weights is not None:
         add_normalize(dls, made.stats, n_in)
-    losses = {"categories": nn.BCEWithLogitsLoss, "points": MSELossFlat, "number": MSELossFlat}
-    usual: Callable[[], Any] = losses.get(kind, nn.CrossEntropyLoss)
+    losses = {"categories": BCEWithLogitsLossFlat, "points": MSELossFlat, "number": MSELossFlat}
+    usual: Callable[[], Any] = losses.get(kind, CrossEntropyLossFlat)
     loss = usual() if loss_func is None else loss_func
     learn = Learner(dls, made.model, loss, splitter=splitter or made.splitter, **options)
     learn.recipe = None if custom_head is not None or callable(cut) else made.recipe

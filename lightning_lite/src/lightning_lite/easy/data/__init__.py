@@ -33,6 +33,7 @@ from lightning_lite.easy.data.cropping import (
     ResizeMethod,
 )
 from lightning_lite.easy.data.data_block import DataBlock
+from lightning_lite.easy.data.external import URLs, untar_data
 from lightning_lite.easy.data.files import FileGetter, get_files, get_image_files, get_text_files
 from lightning_lite.easy.data.image_loaders import ImageDataLoaders
 from lightning_lite.easy.data.labellers import (
@@ -88,7 +89,9 @@ __all__ = [
     "SegmentationDataLoaders",
     "RandomErasing",
     "RandomResizedCropGPU",
+    "URLs",
     "aug_transforms",
+    "untar_data",
     "setup_aug_tfms",
     "AffineCoordTfm",
     "Dihedral",

@@ -245,6 +245,16 @@ class DataLoaders:
         samples = Samples(picked, readers, 1, outside=True)
         return _loader(samples, self.dsets.n_inp, self._settings, bs or self.bs)
 
+    def loader_of(
+        self, samples: Samples, split: int, item_tfms: Any = None, batch_tfms: Any = None
+    ) -> DataLoader:
+        """A loader of samples in their order, changed as in training (`split` 0) or validation (1);
+        transforms that are given stand for those of these loaders."""
+        given = {"item_tfms": item_tfms, "batch_tfms": batch_tfms}
+        changed = {name: each for name, each in given.items() if each is not None}
+        settings = {**self._settings, **changed}
+        return _loader(samples.of_split(split), self.dsets.n_inp, settings, self.bs)
+
 
 def _loader(
     samples: Samples, n_inp: int, settings: dict[str, Any], bs: int | None, **more: Any

@@ -44,6 +44,12 @@ class Samples:
         """How many there are."""
         return len(self.items)
 
+    def of_split(self, split: int) -> Samples:
+        """The same samples, for the transforms of training (0) or validation (1)."""
+        made = Samples(self.items, self.readers, split, self.outside)
+        made.kept = self.kept
+        return made
+
     def __getitem__(self, position: int) -> tuple[Any, ...]:
         """The parts of a sample."""
         numbers = range(len(self.readers))

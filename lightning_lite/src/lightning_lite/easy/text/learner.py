@@ -14,7 +14,7 @@ import rushlight as rl
 from lightning_lite.easy.architectures import Recipe
 from lightning_lite.easy.data.loaders import DataLoaders
 from lightning_lite.easy.learner import Learner
-from lightning_lite.easy.losses import CrossEntropyLossFlat
+from lightning_lite.easy.losses import BCEWithLogitsLossFlat, CrossEntropyLossFlat
 from lightning_lite.easy.module import LearnerModule
 from lightning_lite.easy.text.awd_lstm import AWD_LSTM
 from lightning_lite.easy.text.models import (
@@ -190,11 +190,9 @@ def _carried_out(token: str, pending: str, count: int) -> str:
 class LMLearner(TextLearner):
     """A Learner of a language model."""
 
-    def get_preds(self, dl: Any = None) -> tuple[Any, Any]:  # type: ignore[override]
-        """Numbers for the next tokens `(N, T, vocab)` and targets, batch after batch along `T`."""
-        pairs = self._trainer(1, []).predict(self.module, dl or self.valid_dl)
-        outputs, targets = zip(*pairs, strict=True)
-        return rl.cat(outputs, 1), None if targets[0] is None else rl.cat(targets, 1)
+    def _joined(self, parts: Any) -> Any:
+        """Batches go on along the tokens."""
+        return None if parts[0] is None else rl.cat(parts, 1)
 
     def predict(  # type: ignore[override]
         self,
@@ -295,7 +293,7 @@ def text_classifier_learner(
         "drop_mult": drop_mult, "lin_ftrs": lin_ftrs, "ps": ps, "max_len": max_len,
         "y_range": y_range,
     }  # fmt: skip
-    usual = nn.BCEWithLogitsLoss if kind == "categories" else nn.CrossEntropyLoss
+    usual = BCEWithLogitsLossFlat if kind == "categories" else CrossEntropyLossFlat
     loss = usual() if loss_func is None else loss_func
     model = get_text_classifier(**made)
     learn = TextLearner(dls, model, loss, **{"splitter": classifier_split, **options})
