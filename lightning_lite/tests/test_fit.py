@@ -610,3 +610,37 @@ def test_a_step_that_asks_for_nothing_costs_few_calls():
     """6 functions a step where nobody logs, clips, validates or has hooks."""
     per_step = (calls_of_the_trainer(150) - calls_of_the_trainer(50)) / 100
     assert 1 < per_step <= 6
+
+
+def test_loaders_are_asked_for_in_order(trainer):
+    """As by Lightning 2.6.6: those of validation inside of the sanity check, whose draws leave no
+    trace, then those of training; without a check, training first."""
+    calls = []
+
+    class Model(L.demos.BoringModel):
+        def train_dataloader(self):
+            calls.append(("train", int(rl.rand(1) * 1000)))
+            return super().train_dataloader()
+
+        def val_dataloader(self):
+            calls.append(("val", int(rl.rand(1) * 1000)))
+            return super().val_dataloader()
+
+    class Noting(L.Callback):
+        def on_sanity_check_start(self, trainer, pl_module):
+            calls.append((trainer.num_training_batches, list(trainer.num_val_batches)))
+
+        def on_sanity_check_end(self, trainer, pl_module):
+            calls.append((trainer.num_training_batches, list(trainer.num_val_batches)))
+
+    limits = {"limit_train_batches": 2, "limit_val_batches": 1, "max_epochs": 1}
+    rl.manual_seed(4)
+    drawn = int(rl.rand(1) * 1000)
+    model = Model()
+    rl.manual_seed(4)
+    trainer(callbacks=[Noting()], num_sanity_val_steps=2, **limits).fit(model)
+    infinite = float("inf")
+    assert calls == [(infinite, []), ("val", drawn), (infinite, [1]), ("train", drawn)]
+    calls.clear()
+    trainer(callbacks=[Noting()], num_sanity_val_steps=0, **limits).fit(model)
+    assert [name for name, _ in calls] == ["train", "val"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import rushlight as rl
@@ -143,15 +143,14 @@ def validate_in_training(trainer: Any, free_gradients: bool) -> None:
     trainer.state.stage = RunningStage.TRAINING
 
 
-def sanity_check(trainer: Any) -> None:
+def sanity_check(trainer: Any, set_up_data: Callable[[Any], None]) -> None:
     """A few batches of validation before training, to find mistakes early; random numbers stay."""
-    lengths = trainer.num_sanity_val_batches
-    if not trainer.enable_validation or not any(lengths):
-        return
     stage, trainer.state.stage = trainer.state.stage, RunningStage.SANITY_CHECKING
     with random_state.isolated():
         trainer.hooks.call("on_sanity_check_start")
-        evaluation_loop(trainer, trainer.val_loaders, lengths)
+        set_up_data(trainer)
+        if any(trainer.num_sanity_val_batches):
+            evaluation_loop(trainer, trainer.val_loaders, trainer.num_sanity_val_batches)
         trainer.hooks.call("on_sanity_check_end")
     trainer.evaluation_results = Results(training=False)
     trainer.state.stage = stage

@@ -263,13 +263,8 @@ def fit(trainer: Any, saved: Any) -> None:
     trainer.hooks.call("on_fit_start")
     if saved is not None:
         checkpoint.restore_training(trainer, saved)
-    if trainer.feed is None:
-        set_up_training_data(trainer)
-    set_up_validation_data(trainer)
-    trainer.feed.watch(trainer.interrupt)
     tell_evaluating(module)
-    if trainer.resume_point is None:
-        sanity_check(trainer)
+    set_up_data(trainer)
     trainer.plain_step = plain_step(trainer) if is_plain(trainer) else None
     anomaly = rl.autograd.set_detect_anomaly(True) if trainer.detect_anomaly else None
     try:
@@ -328,6 +323,45 @@ def set_up_optimizers(trainer: Any) -> None:
     ]
 
 
+def set_up_data(trainer: Any) -> None:
+    """Ask for the loaders in Lightning's order: those of validation with the sanity check and its
+    random numbers, those of training, those of validation where there was no such check."""
+    validates = may_validate(trainer)
+    trainer.evaluation_signature = StepSignature(trainer.lightning_module, "validation_step")
+    trainer.val_loaders, trainer.num_val_batches, trainer.num_sanity_val_batches = [], [], []
+    checks = validates and trainer.resume_point is None and trainer.limits.sanity_val > 0
+    if checks:
+        sanity_check(trainer, set_up_validation_data)
+    if trainer.feed is None:
+        set_up_training_data(trainer)
+    if validates and not checks:
+        set_up_validation_data(trainer)
+    plan_validation(trainer)
+    trainer.feed.watch(trainer.interrupt)
+
+
+def reload_data(trainer: Any) -> None:
+    """Ask for the loaders of training and validation anew."""
+    set_up_training_data(trainer)
+    if may_validate(trainer):
+        set_up_validation_data(trainer)
+    plan_validation(trainer)
+
+
+def plan_validation(trainer: Any) -> None:
+    """Find after how many batches validation runs."""
+    trainer.enable_validation = sum(trainer.num_val_batches) > 0
+    trainer.val_check_batch = validation_batches(
+        trainer.val_check_interval, trainer.check_val_every_n_epoch, trainer.num_training_batches
+    )
+
+
+def may_validate(trainer: Any) -> bool:
+    """Whether there are validation data that are to be used."""
+    measures = overrides(trainer.lightning_module, LightningModule, "validation_step")
+    return bool(measures and trainer.sources.has("val") and trainer.limits.val)
+
+
 def set_up_training_data(trainer: Any) -> None:
     """Ask for the training loader."""
     loader = trainer.sources.training_loader()
@@ -340,23 +374,14 @@ def set_up_training_data(trainer: Any) -> None:
 
 
 def set_up_validation_data(trainer: Any) -> None:
-    """Ask for the validation loaders, if there are any and they are to be used."""
-    module = trainer.lightning_module
-    trainer.val_loaders, trainer.num_val_batches, trainer.num_sanity_val_batches = [], [], []
-    measures = overrides(module, LightningModule, "validation_step")
-    if measures and trainer.sources.has("val") and trainer.limits.val:
-        loaders = trainer.sources.evaluation_loaders("val")
-        if trainer.overfit_batches > 0:
-            loaders = [data_sources.without_shuffling(each) for each in loaders]
-        trainer.val_loaders = loaders
-        trainer.num_val_batches = data_sources.lengths(loaders, trainer.limits.val, "val")
-        most = trainer.limits.sanity_val
-        trainer.num_sanity_val_batches = [min(most, each) for each in trainer.num_val_batches]
-    trainer.enable_validation = sum(trainer.num_val_batches) > 0
-    trainer.evaluation_signature = StepSignature(module, "validation_step")
-    trainer.val_check_batch = validation_batches(
-        trainer.val_check_interval, trainer.check_val_every_n_epoch, trainer.num_training_batches
-    )
+    """Ask for the validation loaders."""
+    loaders = trainer.sources.evaluation_loaders("val")
+    if trainer.overfit_batches > 0:
+        loaders = [data_sources.without_shuffling(each) for each in loaders]
+    trainer.val_loaders = loaders
+    trainer.num_val_batches = data_sources.lengths(loaders, trainer.limits.val, "val")
+    most = trainer.limits.sanity_val
+    trainer.num_sanity_val_batches = [min(most, each) for each in trainer.num_val_batches]
 
 
 def evaluate(trainer: Any) -> Any:

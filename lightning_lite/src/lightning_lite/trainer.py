@@ -372,8 +372,7 @@ class Trainer(TrainerProperties):
         """Ask for new loaders every so many epochs, if told to."""
         every = self.reload_dataloaders_every_n_epochs
         if every and self.current_epoch and self.current_epoch % every == 0:
-            running.set_up_training_data(self)
-            running.set_up_validation_data(self)
+            running.reload_data(self)
 
     def save_loggers(self) -> None:
         """Let the loggers write what they hold."""
