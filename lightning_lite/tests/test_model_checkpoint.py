@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -240,3 +241,25 @@ def test_mistaken_options_are_named(options, text):
 def test_names(template, equals, expected):
     values = {"epoch": 3, "step": 40, "val/loss": rl.tensor(0.25)}
     assert format_name(template, values, equals) == expected
+
+
+def test_the_last_checkpoint_of_an_earlier_training_stays(tmp_path, model_class, loader, trainer):
+    """Names as Lightning 2.6.6 gives them."""
+
+    def run(epochs, path=None, **options):
+        kept = L.callbacks.ModelCheckpoint(dirpath=tmp_path / "kept", save_top_k=0, **options)
+        trainer(max_epochs=epochs, callbacks=[kept]).fit(
+            model_class(), loader(), loader(4), ckpt_path=path
+        )
+        return Path(kept.last_model_path).name, sorted(os.listdir(tmp_path / "kept"))
+
+    first = tmp_path / "kept" / "last.ckpt"
+    assert run(1, save_last=True) == ("last.ckpt", ["last.ckpt"])
+    content = first.read_bytes()
+    assert run(1, save_last=True) == ("last-v1.ckpt", ["last-v1.ckpt", "last.ckpt"])
+    assert first.read_bytes() == content
+    # A training that goes on writes its own file again.
+    assert run(2, first, save_last=True) == ("last.ckpt", ["last-v1.ckpt", "last.ckpt"])
+    assert first.read_bytes() != content
+    known = ("last.ckpt", ["last-v1.ckpt", "last.ckpt"])
+    assert run(1, save_last=True, enable_version_counter=False) == known

@@ -58,6 +58,8 @@ def test_classes_are_learnt(tmp_path):
     learn.fit_one_cycle(12, 0.03)
     assert learn.validate()[1] > 0.9
     name, number, shares = learn.predict({"kind": "a", "x": 4.5, "more": 1})
+    seen = learn.predict({"kind": "a", "x": 4.5, "more": 1}, with_input=True)[0]
+    assert seen == {"kind": "a", "x": 4.5}
     assert name == "right" == dls.vocab[int(number)] and float(shares.sum()) == pytest.approx(1)
     again = easy.load_learner(learn.export(), **QUIET)
     assert rl.equal(again.predict({"kind": "a", "x": 4.5})[2], shares)

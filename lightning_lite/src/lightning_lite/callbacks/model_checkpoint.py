@@ -381,8 +381,9 @@ class ModelCheckpoint(Checkpoint):
         """Write or link the last checkpoint."""
         if not self.save_last:
             return
-        name = self.format_checkpoint_name(values, self.CHECKPOINT_NAME_LAST)
-        previous, self.last_model_path = self.last_model_path, name
+        previous = self.last_model_path
+        name = self._path(values, trainer, previous, self.CHECKPOINT_NAME_LAST)
+        self.last_model_path = name
         if self.save_last == "link" and (written or self.last_written_path):
             if trainer.is_global_zero:
                 link(written or self.last_written_path, name)
@@ -445,12 +446,14 @@ class ModelCheckpoint(Checkpoint):
         name += self.FILE_EXTENSION
         return os.path.join(self.dirpath, name) if self.dirpath else name
 
-    def _path(self, values: dict[str, Any], trainer: Any, replaced: str = "") -> str:
+    def _path(
+        self, values: dict[str, Any], trainer: Any, replaced: str = "", filename: str | None = None
+    ) -> str:
         """An unused path; the one that is about to be replaced counts as unused."""
         if not self.enable_version_counter:
-            return self.format_checkpoint_name(values)
+            return self.format_checkpoint_name(values, filename)
         return unused_name(
-            lambda version: self.format_checkpoint_name(values, ver=version),
+            lambda version: self.format_checkpoint_name(values, filename, version),
             taken=lambda path: trainer.strategy.broadcast(
                 path != replaced and os.path.exists(path)
             ),

@@ -28,7 +28,7 @@ class Interpretation:
     def __init__(
         self,
         outputs: Tensor,
-        targets: Any,
+        targets: Tensor,
         losses: Tensor,
         vocab: Sequence[str] | None = None,
         dataset: Dataset | Sequence[Any] | None = None,

@@ -234,19 +234,23 @@ class TabularLearner(Learner):
         batch = next(iter(self.dls.valid))
         return self.dls.shown(batch, max_n, self._gather([[batch]])[1])
 
-    def predict(self, row: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    def predict(  # type: ignore[override]
+        self, row: Mapping[str, Any], with_input: bool = False
+    ) -> tuple[Any, ...]:
         """What a row is (a mapping of columns to values, such as one of a DataFrame): the class or
-        the numbers, the same as a tensor, and the output: shares of the classes."""
+        the numbers, the same as a tensor, and the output: shares of the classes. `with_input`: the
+        row's columns come first."""
         processor = self.processor
         names = [*processor.cat_names, *processor.cont_names]
         check_columns("predict", dict(row), names)
         inputs = self._inputs({name: [row[name]] for name in names})
         self.module.n_inp = len(inputs)
         output = self._gather([[inputs]])[1][0]
+        seen = ({name: row[name] for name in names},) if with_input else ()
         if self.vocab is None:
-            return output.tolist(), output, output
+            return (*seen, output.tolist(), output, output)
         number = output.argmax()
-        return self.vocab[int(number)], number, output.softmax(0)
+        return (*seen, self.vocab[int(number)], number, output.softmax(0))
 
     def _inputs(self, table: Mapping[str, Any]) -> tuple[rl.Tensor, ...]:
         made: tuple[rl.Tensor, ...] = self.processor.transform(table)

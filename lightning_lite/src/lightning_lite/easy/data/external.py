@@ -117,7 +117,7 @@ def untar_data(
         return target
     if force_download or not packed.exists():
         packed.parent.mkdir(parents=True, exist_ok=True)
-        download_url_to_file(url, packed)
+        download_url_to_file(url, str(packed))
     _unpack(packed, target)
     return target
 
