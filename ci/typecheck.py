@@ -4,8 +4,9 @@ Usage: python ci/typecheck.py [PACKAGE ...]
 
 Packages are checked beside core's sources, and those in `_AGAINST_STUBS` again with core's stubs
 alone, as after an installation. Without names, the stubs are checked, too: that they are what
-ci/stubs.py would write, that `mypy --strict` finds nothing in them, and that it finds in
-ci/typed_programs what their comments say and nothing else.
+ci/stubs.py would write, that `mypy --strict` finds nothing in them, that it finds in
+ci/typed_programs what their comments say and nothing else, and nothing in the calls of
+ci/typed_calls.txt, which PyTorch's stubs allow.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ CONFIGURATION = Path(__file__).with_name("mypy.ini")
 
 _STUBS = ROOT / "core" / "stubs" / "rushlight-stubs"
 _PROGRAMS = Path(__file__).with_name("typed_programs")
+_CALLS = Path(__file__).with_name("typed_calls.txt")
 # Folders of the packages in which mypy finds nothing with core's stubs alone (16 s of CPU).
 _AGAINST_STUBS = ("vision", "text", "audio", "lightning_lite")
 
@@ -38,12 +40,24 @@ def check_stubs() -> int:
         link_installed(folder)
         of_stubs = mypy(folder, "--strict", "-p", "rushlight")
         of_programs = mypy(folder, "--strict", "--follow-imports=silent", *map(str, programs))
+        refused = of_calls(folder, _CALLS.read_text().splitlines())
     lines = re.findall(r".*: error: .*", of_stubs)
     for program in programs:
         lines += [f"{program.name}: {line}" for line in differences(program, of_programs)]
+    lines += [f"{_CALLS.name}: {call}: {text}" for call, text in refused.items()]
     for line in lines:
         print(line)
     return 1 if lines else status
+
+
+def of_calls(folder: str, calls: list[str]) -> dict[str, str]:
+    """What mypy says of each of some calls on a tensor `x` that it finds a mistake in."""
+    head = ["import rushlight as T", "x: T.Tensor", "t: T.Tensor", "G: T.Generator"]
+    program = Path(folder, "typed_calls.py")
+    program.write_text("\n".join([*head, *calls]) + "\n")
+    said = mypy(folder, "--follow-imports=silent", program.name)
+    found = re.findall(rf"{program.name}:(\d+): error: (.*)", said)
+    return {calls[int(number) - 1 - len(head)]: text for number, text in reversed(found)}
 
 
 def check_against_stubs(packages: list[Package]) -> int:

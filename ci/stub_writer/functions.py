@@ -26,7 +26,8 @@ _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_
 _LEFT_OUT = frozenset(("out", "names", "path"))
 # Functions whose schemas do not say what Python takes.
 BY_SIGNATURE = frozenset(
-    "tensor size stride numel item tolist split chunk dropout to type norm".split()
+    "tensor size stride numel item tolist split chunk dropout to type norm tensor_split "
+    "multi_margin_loss multilabel_margin_loss".split()
 )
 
 
@@ -37,7 +38,19 @@ _WITH_PLACES = frozenset(
 # Calls that ATen has no schema for.
 MORE = {
     "where": ["def where(condition: Tensor) -> tuple[Tensor, ...]: ..."],
-    "sub": ["def sub(input: Number, other: Tensor, *, alpha: Number = ...) -> Tensor: ..."],
+    "randint_like": [
+        "def randint_like(input: Tensor, high: Tensor, *, generator: Generator | None = ..., "
+        "dtype: dtype | None = ..., layout: layout | None = ..., device: DeviceLike | None = ..., "
+        "requires_grad: bool = ..., pin_memory: bool = ..., "
+        "memory_format: memory_format | None = ...) -> Tensor: ..."
+    ],
+    **{
+        name: [
+            f"def {name}(input: Tensor, dim: int | None = ..., _stacklevel: int = ..., "
+            "dtype: dtype | None = ...) -> Tensor: ..."
+        ]
+        for name in ("softmax", "log_softmax", "softmin")
+    },
 }
 
 
@@ -49,9 +62,25 @@ def schemas_of(function) -> list:
         return []
     if op is not None and op.kind == "composite" and not _is_aten(op):
         return []  # what would be derived are guesses
+    if has_operands(op):
+        return []  # which operands may be numbers, the declaration says
     called = name if op is None else op.name
     found = importlib.import_module("rushlight.library.aten_schemas").schemas_of(called)
     return [s for key, s in found.items() if "out" not in key.split("_") and key != "vec"]
+
+
+def has_operands(op) -> bool:
+    """Whether an op computes elementwise with several tensors."""
+    return op is not None and op.kind == "elementwise" and len(op.tensor_positions) > 1
+
+
+def _operand(function, name: str) -> str | None:
+    """The type of an operand: a tensor, or a number where calls take one."""
+    op = getattr(function, "op", None)
+    if not has_operands(op) or op.index.get(name) not in op.tensor_positions:
+        return None
+    position = op.index[name]
+    return "Tensor" if position in op.strict else "Tensor | Number"
 
 
 def _is_aten(op) -> bool:
@@ -113,12 +142,13 @@ def _for_checkers(module: str | None) -> dict:
 
 
 def by_schemas(
-    name: str, function, schemas: list, written, method: bool, result: str | None = None
+    name: str, function, schemas: list, written, method: bool, result: str | None = None, out=None
 ) -> list[str]:
-    """The overloads of an op; `result` is the type of all of them, where they have one."""
+    """The overloads of an op; `result` is the type of all of them, where they have one, `out`
+    the parameter that they write into."""
     every = parameters(function)
     own = [p for p in every if p.kind is p.POSITIONAL_OR_KEYWORD]
-    out, lines = takes_out(function), []
+    lines = []
     for schema in schemas:
         gives = result or _gives(function, schema, written)
         lines.append(_line(name, schema, own, function, method, gives, out))
@@ -152,14 +182,23 @@ def _gives(function, schema, written) -> str:
     return hints.returned(schema.returns)
 
 
-def takes_out(function) -> bool:
-    """Whether a function writes its result into `out`."""
+# Homes of functions that write into `out`, and those of them that do not.
+_WITH_OUT = ("rushlight.linalg", "rushlight.special", "rushlight.fft")
+_WITHOUT_OUT = frozenset(
+    "linalg_diagonal linalg_lstsq linalg_vander softmax log_softmax fftshift ifftshift "
+    "fft_fftshift fft_ifftshift lstsq vander diagonal".split()
+)
+
+
+def out_of(module: str, function) -> str | None:
+    """The parameter `out` of a function of a module; None where it has none."""
+    told = op_types.type_of(function, "out") if op_types.is_by_name(function) else None
     op = getattr(function, "op", None)
-    return (
-        op is not None
-        and op.kind in ("elementwise", "op")
-        and "_out" in str(op.options.get("aten"))
-    )
+    if told is None and module in _WITH_OUT and op is not None and op.kind != "view":
+        told = None if op.name in _WITHOUT_OUT else "Tensor | None"
+    if told is None or module.startswith("rushlight.nn"):
+        return None
+    return f"out: {told} = ..."
 
 
 def _line(name, schema, own, function, method, gives, out):
@@ -182,12 +221,17 @@ def _line(name, schema, own, function, method, gives, out):
         if argument.default is not REQUIRED and label not in known and not is_open:
             continue  # ATen's alone
         default = "" if argument.default is REQUIRED else " = ..."
-        words.append(f"{label}: {_type_of(argument, label)}{default}")
+        told = op_types.type_of(function, label) if op_types.is_by_name(function) else None
+        words.append(f"{label}: {told or _type_of(argument, label)}{default}")
     named = {word.partition(":")[0] for word in words}
     more = [p for p in every if p.kind is p.KEYWORD_ONLY and p.name not in named]
+    if not starred and "inplace" in known:  # as layers have it, after ATen's arguments
+        words = [w for w in words if not w.startswith(("scale: ", "input_scale: "))]
+        words.append("inplace: bool = ...")
+        more = [p for p in more if p.name != "inplace"]
     more = [f"{p.name}: {_more(function, p)} = ..." for p in more]
     if out and not method and not any(w.startswith("out:") for w in more):
-        more.append("out: Tensor | None = ...")
+        more.append(out)
     if more and not starred:
         words.append("*")
     words += more
@@ -231,9 +275,10 @@ def parameters(function) -> list[inspect.Parameter]:
 
 
 def by_signature(
-    name, function, written, method=False, gives=None, first=None, of_tensors=True
+    name, function, written, method=False, gives=None, first=None, of_tensors=True, out=None
 ) -> str:
-    """A function by its signature; `gives` is its type where it has no annotation of one."""
+    """A function by its signature; `gives` is its type where it has no annotation of one, `out`
+    the parameter that it writes into."""
     known = hints_of(function)
     found = parameters(function)
     words, keywords, optional = [], False, False
@@ -245,7 +290,7 @@ def by_signature(
             if not any(p.kind is p.VAR_POSITIONAL for p in found):
                 words.append("*")
             keywords = True
-        told = op_types.type_of(function, parameter.name)
+        told = op_types.type_of(function, parameter.name) or _operand(function, parameter.name)
         words.append(_word(parameter, known, written, of_tensors, told))
         optional = optional or parameter.default is not _EMPTY
         if optional and parameter.default is _EMPTY and parameter.kind in _BY_POSITION:
@@ -259,6 +304,8 @@ def by_signature(
     result = op_types.type_of(function, "return")
     if result is None:
         result = written.text(known["return"]) if "return" in known else (gives or "Any")
+    if out and not any(word.startswith(("out:", "**")) for word in words):
+        words += [out] if keywords else ["*", out]
     if getattr(function, "__code__", None) is _OF_CONTEXTS:
         result = f"AbstractContextManager[{_item(result)}]"
     return f"def {name}({', '.join(words)}) -> {result}: ..."

@@ -14,6 +14,7 @@ import re
 import types
 import typing
 
+from rushlight.tensor.tensor import Tensor
 from stub_writer import by_hand, classes, functions, tensors
 from stub_writer.hints import Written
 
@@ -157,6 +158,16 @@ _SUBMODULES = {
     "rushlight.nn": {"parallel"},
     "rushlight.backends": set("cpu cuda cudnn mkl mkldnn mps openmp".split()),
 }
+# Methods that write in place which PyTorch has as functions too.
+IN_PLACE = frozenset(
+    "abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ "
+    "as_strided_ asin_ asinh_ atan_ atanh_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ "
+    "conj_physical_ cos_ cosh_ deg2rad_ detach_ dropout_ erf_ erfc_ exp2_ exp_ "
+    "expm1_ feature_alpha_dropout_ feature_dropout_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ "
+    "lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ "
+    "relu_ resize_as_ resize_as_sparse_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ "
+    "square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_".split()
+)
 # Names with underscores that programs use.
 _MORE = {
     "rushlight": [
@@ -176,7 +187,7 @@ def public_names(module) -> list[str]:
         else {n for n, v in vars(module).items() if _is_own(module, v)}
     )
     if module.__name__ == "rushlight":
-        found |= {n for n in dir(module)}
+        found |= {*dir(module), *IN_PLACE}
     elif named is None and not found:  # a module of other modules' names
         homes = {n: str(getattr(v, "__module__", "")) for n, v in vars(module).items()}
         found = {n for n, home in homes.items() if home.startswith("rushlight")}
@@ -257,11 +268,14 @@ def _named(module, public, value, written) -> list[str]:
     if callable(value) and not _is_constant(value):
         if told := by_hand.lines_of(value):
             return told
+        if public in IN_PLACE and module.__name__ == "rushlight" and hasattr(Tensor, public):
+            return tensors.as_functions(Tensor, public, written)
         schemas = functions.schemas_of(value)
+        out = functions.out_of(module.__name__, value)
         if schemas:
-            return functions.by_schemas(public, value, schemas, written, False)
+            return functions.by_schemas(public, value, schemas, written, False, out=out)
         gives = "Tensor" if _makes_tensors(module.__name__, value) else None
-        return [functions.by_signature(public, value, written, gives=gives)]
+        return [functions.by_signature(public, value, written, gives=gives, out=out)]
     return [f"{public}: {written.text(type(value))}"]
 
 

@@ -8,6 +8,9 @@ import inspect
 
 from stub_writer import by_hand, functions, modules, op_types
 
+# What a function has without naming it: its result, and what ops write into.
+_ADDED = ("return", "out")
+
 
 def entries() -> list[str]:
     """``file: entry`` of every entry that matches no class, function or parameter."""
@@ -15,7 +18,7 @@ def entries() -> list[str]:
     of_types = [
         f"op_types.txt: {function}.{parameter}"
         for function, parameter in op_types.keys()
-        if not any(parameter == "return" or parameter in _names(v) for v in _described(function))
+        if not any(parameter in _ADDED or parameter in _names(v) for v in _described(function))
     ]
     return of_classes + of_types
 

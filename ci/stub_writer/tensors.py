@@ -80,8 +80,8 @@ _BY_HAND = [
     "@overload\ndef to(self, device: DeviceLike | None = ..., dtype: _dtype | None = ..., "
     "non_blocking: bool = ..., copy: bool = ..., *, memory_format: memory_format | None = ...) "
     "-> Tensor: ...",
-    "@overload\ndef to(self, other: Tensor, non_blocking: bool = ..., copy: bool = ...) "
-    "-> Tensor: ...",
+    "@overload\ndef to(self, other: Tensor, non_blocking: bool = ..., copy: bool = ..., *, "
+    "memory_format: memory_format | None = ...) -> Tensor: ...",
     "def item(self) -> int | float | bool: ...",
     "def tolist(self) -> list[Any]: ...",
     "def numpy(self, *, force: bool = ...) -> ndarray[Any, Any]: ...",
@@ -135,6 +135,12 @@ def overridden(cls, name) -> list[str] | None:
     return [p.replace("-> Tensor:", result) for text in lines for p in text.split("\n")]
 
 
+def as_functions(cls, name, written) -> list[str]:
+    """A method that writes in place as the function of its name."""
+    lines = overridden(cls, name) or _member(cls, name, written)
+    return [line.replace("(self", "(input: Tensor").replace("Self", "Tensor") for line in lines]
+
+
 def _member(cls, name, written) -> list[str]:
     value = inspect.getattr_static(cls, name)
     if isinstance(value, property) or not callable(value):
@@ -142,6 +148,10 @@ def _member(cls, name, written) -> list[str]:
     if isinstance(value, (staticmethod, classmethod)):
         return [f"def {name}(self, *args: Any, **kwargs: Any) -> Any: ..."]
     result = "Self" if name.endswith("_") and not name.endswith("__") else None
+    if functions.has_operands(getattr(value, "op", None)):
+        whole = value.op.function  # in place, the method's signature is open
+        gives = result or "Tensor"
+        return [functions.by_signature(name, whole, written, method=True, gives=gives)]
     schemas = functions.schemas_of(value) or _of_written(name)
     if schemas and name not in functions.BY_SIGNATURE:
         return functions.by_schemas(name, value, schemas, written, True, result)

@@ -63,7 +63,6 @@ ADVICE = {
     "quantize_per_channel": "use bfloat16 or float16 tensors",
     "quantize_per_tensor_dynamic": "use bfloat16 or float16 tensors",
     "dequantize": "use bfloat16 or float16 tensors",
-    "norm_except_dim": "use linalg.vector_norm over the other dimensions, keepdim=True",
     "sym_fresh_size": "sizes are Python's numbers here",
     "float4_e2m1fn_x2": "use bfloat16 or float16",
     "package": "use rushlight.save and rushlight.load",
@@ -133,7 +132,7 @@ NAMES = frozenset(
     "quantize_per_tensor qint8 quint8 qint32 "
     "classes embedding_bag embedding_renorm_ saddmm dsmm hsmm resize_as_sparse_ "
     "fake_quantize_per_tensor_affine fake_quantize_per_channel_affine quantize_per_channel "
-    "quantize_per_tensor_dynamic dequantize norm_except_dim sym_fresh_size "
+    "quantize_per_tensor_dynamic dequantize sym_fresh_size "
     "float4_e2m1fn_x2 PyTorchFileReader".split()
 )
 

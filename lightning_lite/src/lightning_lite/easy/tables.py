@@ -234,9 +234,7 @@ class TabularLearner(Learner):
         batch = next(iter(self.dls.valid))
         return self.dls.shown(batch, max_n, self._gather([[batch]])[1])
 
-    def predict(  # type: ignore[override]
-        self, row: Mapping[str, Any], with_input: bool = False
-    ) -> tuple[Any, ...]:
+    def predict(self, row: Mapping[str, Any], with_input: bool = False) -> tuple[Any, ...]:
         """What a row is (a mapping of columns to values, such as one of a DataFrame): the class or
         the numbers, the same as a tensor, and the output: shares of the classes. `with_input`: the
         row's columns come first."""

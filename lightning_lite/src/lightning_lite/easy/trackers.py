@@ -246,7 +246,7 @@ def _comparison(name: str, monitor: str, comp: Any) -> Callable[[float, float], 
     if comp is None:
         return operator.lt if "loss" in monitor or "error" in monitor else operator.gt
     if callable(comp):
-        return comp  # type: ignore[no-any-return]
+        return comp
     if comp not in _KNOWN:
         raise ValueError(f"{name}: comp={comp!r}; expected 'less', 'greater' or a function")
     return _KNOWN[comp]

@@ -13,6 +13,7 @@ from rushlight.machine.language.functions import (
     f32,
     f64,
     function,
+    fused_multiply_add,
     i64,
     independent,
     range_kernel,
@@ -168,16 +169,17 @@ def ramp(args, lo, hi, tid):
 
 @range_kernel(fused=False)
 def spaced(args, lo, hi, tid):
-    """Numbers in equal steps, the second half counted from its end: items are blocks. The start,
-    the step and the end are the numbers of the call; constant: elements."""
+    """Numbers in equal steps, the second half counted from its end, each rounded once as PyTorch
+    does: items are blocks. The start and the end are the numbers of the call; constant: elements."""
     g, numbers = array(i64, args), array(f64, args)
-    start, step, end = real(numbers[2]), real(numbers[3]), real(numbers[4])
-    out, n = array(real, g[OUT]), g[5]
-    half, last = n // 2, min(hi * BLOCK, g[5])
+    start, end = real(numbers[2]), real(numbers[3])
+    out, n = array(real, g[OUT]), g[4]
+    step = (end - start) / real(n - 1)
+    half, last = n // 2, min(hi * BLOCK, g[4])
     for i in range(lo * BLOCK, min(last, half)):
-        out[i] = step * real(i) + start
+        out[i] = fused_multiply_add(step, real(i), start)
     for i in range(max(lo * BLOCK, half), last):
-        out[i] = end - step * real(n - 1 - i)
+        out[i] = fused_multiply_add(-step, real(n - 1 - i), end)
 
 
 @range_kernel

@@ -211,16 +211,16 @@ def ramp(count):
 
 
 def spaced(count, dtype):
-    """``f(start, step, end)``: so many float32 or float64 in equal steps, the second half counted
-    from its end; None for other dtypes and few numbers, where NumPy is as good."""
-    if REFERENCE or count < 16 or dtype not in COMPILED_DTYPES:
+    """``f(start, end)``: so many float32 or float64 in equal steps, the second half counted from
+    its end; None for other dtypes."""
+    if REFERENCE or dtype not in COMPILED_DTYPES:
         return None
     from rushlight.kernels.gemm import vector_kernels as native
 
     code = native.spaced.address(real=language_type(dtype))
     blocks = math.ceil(count / native.BLOCK)
     return prepared(code, blocks, chunk(blocks, native.BLOCK), [], [((count,), dtype)], [count],
-                    "fff")  # fmt: skip
+                    "ff")  # fmt: skip
 
 
 _steps = Remembered()
@@ -236,7 +236,7 @@ def whole_steps(count, start, step):
 
 def _spaced_by_numpy(count, start, end, real):
     index, half, array = np.arange(count, dtype=real), count // 2, np.empty(count, real)
-    step = np.asarray((end - start) / (count - 1), real)
+    step = (np.asarray(end, real) - np.asarray(start, real)) / np.asarray(count - 1, real)
     np.multiply(step, index[:half], out=array[:half])
     array[:half] += np.asarray(start, real)
     np.multiply(step, count - 1 - index[half:], out=array[half:])
@@ -252,7 +252,7 @@ def evenly_spaced(count, start, end, dtype):
         call = _steps.keep((count, dtype), spaced(count, np.dtype(dtype)))
     if call is None or type(start) not in (int, float) or type(end) not in (int, float):
         return _spaced_by_numpy(count, start, end, dtype)
-    return call(float(start), (end - start) / (count - 1), float(end))
+    return call(float(start), float(end))
 
 
 @functools.lru_cache(maxsize=512)

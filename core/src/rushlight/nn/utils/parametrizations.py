@@ -9,7 +9,8 @@ from rushlight.nn.functional import normalize
 from rushlight.nn.module import Module
 from rushlight.nn.utils.parametrize import register_parametrization
 from rushlight.nn.utils.spectral_normalization import as_matrix
-from rushlight.nn.utils.weight_normalization import norm_except_dim, weight_of
+from rushlight.nn.utils.weight_normalization import weight_of
+from rushlight.ops.reduction.sums_and_extremes import norm_except_dim
 
 
 def _named(module, name):

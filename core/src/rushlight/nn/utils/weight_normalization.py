@@ -9,13 +9,7 @@ import warnings
 
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
-
-
-def norm_except_dim(v, pow=2, dim=0):
-    """Norms over all dimensions but one (-1: over all), with those dimensions kept as 1."""
-    if dim == -1:
-        return v.norm(pow)
-    return v.norm(pow, [d for d in range(v.dim()) if d != dim % v.dim()], keepdim=True)
+from rushlight.ops.reduction.sums_and_extremes import norm_except_dim
 
 
 def weight_of(v, g, dim=0):

@@ -42,8 +42,9 @@ def mapped_array(filename, shared: bool, count: int, array_dtype):
 
 
 def from_file(
-    filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=False
-):
+    filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=False,
+    requires_grad=False,
+):  # fmt: skip
     """A tensor over the first `size` elements of a file, which are read when they are looked at.
 
     filename: its path.
@@ -63,7 +64,8 @@ def from_file(
         raise RuntimeError(f"from_file: only the CPU can map files, got device {device}")
     dtype = default.float if dtype is None else as_dtype(dtype)
     array = mapped_array(filename, bool(shared), size, BY_CODE[dtype.code])
-    return make_tensor(array, dtype)
+    made = make_tensor(array, dtype)
+    return made.requires_grad_() if requires_grad else made
 
 
 def bytes_of_file(filename, shared: bool, nbytes: int):

@@ -7,6 +7,7 @@ import math
 from rushlight.compiler import xp
 from rushlight.dtypes import float64
 from rushlight.errors import shape_text
+from rushlight.machine import np
 from rushlight.ops._table.domains import nonzero
 from rushlight.ops._table.number_limits import WIDE, check_factors
 from rushlight.ops._table.numpy_names import numpy_names
@@ -17,6 +18,7 @@ from rushlight.ops.creation.tensors import ones_like, zeros_like
 from rushlight.ops.elementwise.activation import leaky_relu
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.neural.softmax import softmax
+from rushlight.ops.random.generators import Generator
 from rushlight.ops.random.random_alike import rand_like
 from rushlight.ops.random.sampling import rand
 from rushlight.tensor.dispatch import readable
@@ -99,22 +101,34 @@ def prelu(input: Tensor, weight: Tensor):
     return _sloped(input, slope)
 
 
-def _drawn_slopes(input, lower, upper):
+def _drawn_slopes(input, lower, upper, generator):
     """A slope for each element: 1 where it is positive, else uniform, drawn in order (inside of
-    `vmap`, where it cannot be seen which are wanted, for all elements)."""
+    `vmap`, where it cannot be seen which are wanted, for all elements). Bounds are rounded as
+    PyTorch rounds them."""
+    if input.dtype is not float64:
+        lower, upper = float(np.float32(lower)), float(np.float32(upper))
     if not readable(input):
-        return where(input.detach() > 0, 1.0, rand_like(input.detach()) * (upper - lower) + lower)
+        drawn = rand_like(input.detach(), generator=generator) * (upper - lower) + lower
+        return where(input.detach() > 0, 1.0, drawn)
     slopes = ones_like(input.detach()).contiguous()
     flat, negative = slopes.view(-1), (input.detach() <= 0).reshape(-1)
     count = int(negative.sum())
-    drawn = rand(count, dtype=float64, device="cpu") * (upper - lower) + lower
+    drawn = rand(count, generator=generator, dtype=float64, device="cpu")
+    drawn = drawn * (upper - lower) + lower
     flat[negative] = drawn.to(input.dtype)
     return slopes
 
 
 @composite(method=False, samples=[(), (0.1, 0.4)], domain=nonzero)
 def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
-    """:func:`leaky_relu` with a random slope per element in training, their mean otherwise."""
+    """:func:`leaky_relu` with a random slope per element in training, their mean otherwise.
+
+    `inplace` may be a Generator that draws: ``torch.rrelu`` has one where ``F.rrelu`` has
+    `inplace`.
+    """
+    generator = None
+    if isinstance(inplace, Generator):
+        generator, inplace = inplace, False
     for name, value in (("lower", lower), ("upper", upper)):
         if not math.isfinite(value):
             raise RuntimeError(f"rrelu: {name} bound must be finite, got {value}")
@@ -127,14 +141,16 @@ def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=F
     if not training:
         mean = (lower + upper) / 2
         return leaky_relu.op.inplace(input, mean) if inplace else leaky_relu(input, mean)
-    slopes = _drawn_slopes(input, lower, upper)
+    slopes = _drawn_slopes(input, lower, upper, generator)
     return input.mul_(slopes) if inplace else with_history(input) * slopes
 
 
 @numpy_names
-def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """In-place version of :func:`rrelu`."""
-    return rrelu(input, lower, upper, training, True)
+    if generator is None or not training:
+        return rrelu(input, lower, upper, training, True)
+    return input.mul_(_drawn_slopes(input, lower, upper, generator))
 
 
 rrelu.op.inplace = rrelu_

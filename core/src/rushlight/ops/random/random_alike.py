@@ -13,15 +13,16 @@ from rushlight.ops.random.sampling import _check_bounds, randint
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.layout import only_strided
 from rushlight.tensor.memory_format import contiguous_format
-from rushlight.tensor.tensor import EXACT
+from rushlight.tensor.tensor import EXACT, Tensor
 
 
-def _recorded(function, input, dtype, layout, device, memory_format):
+def _recorded(function, input, dtype, layout, device, memory_format, generator):
     """A step of the program that is captured or traced; None elsewhere."""
     level = getattr(input, "_level", None)
     if level is None or not (level.kind == "tracing" or type(input).takes(function)):
         return None
     given = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format}
+    given["generator"] = generator
     given = {name: value for name, value in given.items() if value is not None}
     return level.process(level, function, (input,), given)
 
@@ -35,41 +36,53 @@ def _empty_like(name, input, layout, dtype, device, memory_format):
     return empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
 
 
+def _number(function, name, value):
+    """The number of a tensor of no dimensions on the CPU."""
+    if value.dim() or value.device.type != "cpu":
+        raise RuntimeError(
+            f"{function}: {name} must be a number or a tensor of no dimensions on the CPU, got one "
+            f"of shape {list(value.shape)} on {value.device}"
+        )
+    return value.item()
+
+
 @in_aten(forms.like("rand_like"), call=forms.alike("rand_like"))
 @numpy_names
 def rand_like(
-    input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
-    memory_format=None,
+    input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False,
+    pin_memory=False, memory_format=None,
 ):  # fmt: skip
     """:func:`rand` in the shape, dtype and strides of `input`."""
-    if dtype is layout is device is memory_format is None and type(input) in EXACT:
+    if dtype is layout is device is memory_format is generator is None and type(input) in EXACT:
         made = drawing.alike("uniform", input)
         if made is not None:
             return made.requires_grad_() if requires_grad else made
-    made = (
-        _recorded(rand_like, input, dtype, layout, device, memory_format) if stack.levels else None
-    )
+    made = None
+    if stack.levels:
+        made = _recorded(rand_like, input, dtype, layout, device, memory_format, generator)
     if made is None:
-        made = _empty_like("rand_like", input, layout, dtype, device, memory_format).uniform_()
+        made = _empty_like("rand_like", input, layout, dtype, device, memory_format)
+        made.uniform_(generator=generator)
     return made.requires_grad_() if requires_grad else made
 
 
 @in_aten(forms.like("randn_like"), call=forms.alike("randn_like"))
 @numpy_names
 def randn_like(
-    input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
-    memory_format=None,
+    input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False,
+    pin_memory=False, memory_format=None,
 ):  # fmt: skip
     """:func:`randn` in the shape, dtype and strides of `input`."""
-    if dtype is layout is device is memory_format is None and type(input) in EXACT:
+    if dtype is layout is device is memory_format is generator is None and type(input) in EXACT:
         made = drawing.alike("normal", input, 0.0, 1.0)
         if made is not None:
             return made.requires_grad_() if requires_grad else made
-    made = (
-        _recorded(randn_like, input, dtype, layout, device, memory_format) if stack.levels else None
-    )
+    made = None
+    if stack.levels:
+        made = _recorded(randn_like, input, dtype, layout, device, memory_format, generator)
     if made is None:
-        made = _empty_like("randn_like", input, layout, dtype, device, memory_format).normal_()
+        made = _empty_like("randn_like", input, layout, dtype, device, memory_format)
+        made.normal_(generator=generator)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -82,6 +95,8 @@ def randint_like(
     only_strided("randint_like", layout)
     if low is None or high is None:
         low, high = 0, low if high is None else high
+    if isinstance(high, Tensor):
+        high = _number("randint_like", "high", high)
     _check_bounds(low, high)
     options = {"generator": generator, "dtype": dtype or input._dtype}
     options["device"] = device or input._device

@@ -304,7 +304,7 @@ def _shape_for(*values):
 @transformable
 def normal(
     mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
-    requires_grad=False,
+    requires_grad=False, pin_memory=False,
 ):  # fmt: skip
     """Normal samples with means and standard deviations given as numbers or tensors."""
     only_strided("normal", layout)

@@ -710,3 +710,15 @@ def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
 def dist(input: Tensor, other: Tensor, p=2):
     """The norm of order `p` of ``input - other``."""
     return (input - other).norm(p)
+
+
+@composite(method=False, samples=[(), (2, 1), (3, -1)])
+def norm_except_dim(v: Tensor, pow=2, dim=0):
+    """The norms over all dimensions but `dim`, which are kept with size 1; with -1 the norm of all
+    elements.
+
+    v: of any shape, floating or complex; pow: an int; dim: an int.
+    """
+    if dim == -1:
+        return v.norm(pow)
+    return v.norm(pow, [d for d in range(v.dim()) if d != dim % v.dim()], keepdim=True)

@@ -117,7 +117,7 @@ def constant_pad_nd(input: Tensor, pad, value=0):
     return _constant_pad(input, pad, held(value, input._dtype))
 
 
-def _triangle(name, chosen, row, col, offset, dtype, device):
+def _triangle(name, chosen, row, col, offset, dtype, device, requires_grad):
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
     dtype = int64 if dtype is None else as_dtype(dtype)
@@ -125,25 +125,36 @@ def _triangle(name, chosen, row, col, offset, dtype, device):
     kind = BY_CODE[dtype.code]
     call = index_kernels.triangle(chosen is np.triu_indices, row, col, offset, kind)
     if call is not None:
-        return finish(call(), dtype, device, False)
-    return finish(np.asarray(chosen(row, offset, col), kind).reshape(2, -1), dtype, device, False)
+        return finish(call(), dtype, device, requires_grad)
+    numbers = np.asarray(chosen(row, offset, col), kind).reshape(2, -1)
+    return finish(numbers, dtype, device, requires_grad)
 
 
 @composite(method=False, samples=lambda make: [(3, 4), (4, 3, 1), (3, 3, -1)], differentiable=False)
-def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+def tril_indices(
+    row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False,
+    requires_grad=False,
+):  # fmt: skip
     """Row and column numbers of the lower triangle of a ``row x col`` matrix, as two rows.
 
     >>> rushlight.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype, device)
+    return _triangle(
+        "tril_indices", np.tril_indices, row, col, offset, dtype, device, requires_grad
+    )
 
 
 @composite(method=False, samples=lambda make: [(3, 4), (4, 3, 1), (3, 3, -1)], differentiable=False)
-def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+def triu_indices(
+    row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False,
+    requires_grad=False,
+):  # fmt: skip
     """Row and column numbers of the upper triangle of a ``row x col`` matrix, as two rows."""
-    return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype, device)
+    return _triangle(
+        "triu_indices", np.triu_indices, row, col, offset, dtype, device, requires_grad
+    )
 
 
 def fill_diagonal_(self, fill_value, wrap=False):
