@@ -170,7 +170,8 @@ def ramp(args, lo, hi, tid):
 @range_kernel(fused=False)
 def spaced(args, lo, hi, tid):
     """Numbers in equal steps, the second half counted from its end, each rounded once as PyTorch
-    does: items are blocks. The start and the end are the numbers of the call; constant: elements."""
+    does: items are blocks. The start and the end are the numbers of the call; constant: elements.
+    """
     g, numbers = array(i64, args), array(f64, args)
     start, end = real(numbers[2]), real(numbers[3])
     out, n = array(real, g[OUT]), g[4]

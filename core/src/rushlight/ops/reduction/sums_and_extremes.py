@@ -712,7 +712,11 @@ def dist(input: Tensor, other: Tensor, p=2):
     return (input - other).norm(p)
 
 
-@composite(method=False, samples=[(), (2, 1), (3, -1)])
+@composite(
+    method=False,
+    samples=[(), (2, 1), (3, -1)],
+    schemas=("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",),
+)
 def norm_except_dim(v: Tensor, pow=2, dim=0):
     """The norms over all dimensions but `dim`, which are kept with size 1; with -1 the norm of all
     elements.
