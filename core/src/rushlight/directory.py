@@ -61,6 +61,7 @@ NAMES = {
         "rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell triplet_margin_loss "
         "adaptive_max_pool1d"
     ),
+    "nn.packed_calls": "_pack_padded_sequence _pad_packed_sequence",
     "ops.storages": (
         "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "
         "ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "

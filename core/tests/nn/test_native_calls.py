@@ -93,10 +93,11 @@ def test_reductions_are_numbers():
         rushlight.kl_div(rushlight.ones(3), rushlight.ones(3), "mean")
 
 
-def test_packed_sequences_are_refused():
-    x = rushlight.ones(5, 3)
-    with pytest.raises(NotImplementedError, match="pack_padded_sequence"):
-        rushlight.gru(x, rushlight.tensor([3, 2]), x, [x], True, 1, 0.0, False, False)
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_layers_of_packed_data_want_all_their_parameters(count):
+    x, params = rushlight.ones(5, 3), [rushlight.ones(9, 3)] * count
+    with pytest.raises(RuntimeError, match=f"gru: expected 4 parameters, got {count}"):
+        rushlight.gru(x, rushlight.tensor([3, 2]), x, params, True, 1, 0.0, False, False)
 
 
 def test_names_of_arguments():

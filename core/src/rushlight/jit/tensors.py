@@ -49,6 +49,7 @@ _results(DEVICE, "device")
 # Of functions that are no ops, or whose declaration gives no schema.
 _results(_TENSORS, "gradient unbind_copy meshgrid where_list atleast_list align_tensors "
          "nonzero_numpy unflatten_dense_tensors")  # fmt: skip
+_results(_PAIR, "_pack_padded_sequence _pad_packed_sequence")
 _results(_PAIR, "median_dim lstm_cell fractional_max_pool2d fractional_max_pool3d lu_factor "
          "_native_multi_head_attention log_sigmoid_forward native_dropout")  # fmt: skip
 _results(_TRIPLE, "_native_batch_norm_legit _unique2 unique_dim _lu_with_info")

@@ -15,7 +15,7 @@ import re
 
 from rushlight import devices, dtypes
 from rushlight.library.schema import REQUIRED, Argument, Schema, parse
-from rushlight.nn import native_calls  # noqa: F401 - declares schemas
+from rushlight.nn import native_calls, packed_calls  # noqa: F401 - declare schemas
 from rushlight.ops._table.aten import FUNCTIONS, name_in
 from rushlight.ops._table.attributes import DTYPE, TRUTH, WHOLE, kind_of
 from rushlight.ops._table.op import OPTIONAL, SIZES, TABLE, TENSOR, TENSORS

@@ -15,6 +15,7 @@ from rushlight.errors import argument_error
 from rushlight.nn import functional as F
 from rushlight.ops._table.aten import RUNS, in_aten
 from rushlight.ops._table.numpy_names import numpy_names
+from rushlight.ops._table.value_sized import value_sized
 from rushlight.ops.creation.tensors import empty_like
 from rushlight.ops.linalg.matrix_norm import linalg_matrix_norm, linalg_vector_norm
 from rushlight.ops.neural import dropout as noise
@@ -301,18 +302,77 @@ def nuclear_norm(input, dim=None, keepdim=False):
 
 # ---------------------------------------------------------------------------------- recurrent nets
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+_PADDED = ("input", "hx", "params", "has_biases", "num_layers", "dropout", "train",
+           "bidirectional", "batch_first")  # fmt: skip
+_PACKED = ("data", "batch_sizes", *_PADDED[1:-1])
 
 
-def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectional, batch_first,
-               **options):  # fmt: skip
+def _is_packed(values):
+    """Whether the values of a call are data and batch sizes: nine values, too, where those of
+    padded input are."""
+    return not isinstance(values[_PADDED.index("has_biases")], bool)
+
+
+def _packed_states(draw, *values):
+    """Forms of the results over packed data: the rows of the output are those of the data."""
+    if not _is_packed(values):
+        return NotImplemented
+    given = dict(zip(_PACKED, values, strict=True))
+    states = given["hx"] if isinstance(given["hx"], list | tuple) else [given["hx"]]
+    width = states[0].shape[2] * (2 if given["bidirectional"] else 1)
+    output = given["data"].new_empty((given["data"].shape[0], width))
+    return (output, *(state.new_empty(state.shape) for state in states))
+
+
+def _in_aten(states):
+    """Declare both overloads in ATen of a layer with `states` of state."""
+    hx, results = ("Tensor[] hx", "Tensor, Tensor, Tensor") if states == 2 else (
+        "Tensor hx", "Tensor, Tensor")  # fmt: skip
+    rest = (
+        f"{hx}, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool "
+        "bidirectional"
+    )
+
+    def decorate(function):
+        name, signature = function.__name__, inspect.signature(function)
+
+        def call(*args, **kwargs):
+            values = tuple(signature.bind(*args, **kwargs).arguments.values())
+            names = _PACKED if _is_packed(values) else _PADDED
+            return name, dict(zip(names, values, strict=True))
+
+        RUNS[name] = function
+        function = value_sized(_packed_states)(function)
+        return in_aten(
+            f"{name}.input(Tensor input, {rest}, bool batch_first) -> ({results})",
+            f"{name}.data(Tensor data, Tensor batch_sizes, {rest}) -> ({results})",
+            call=call,
+        )(function)
+
+    return decorate
+
+
+def _recurrent(kind, values, **options):
+    """A layer over padded input or packed data: its output, and its states."""
+    if _is_packed(values):
+        from rushlight.nn.utils.rnn import PackedSequence
+
+        data, batch_sizes, *rest = values
+        input, batch_first = PackedSequence(data, batch_sizes), False
+    else:
+        input, *rest, batch_first = values
+    output, states = _layers(kind, input, *rest, batch_first, **options)
+    return (output.data if _is_packed(values) else output), states
+
+
+def _layers(kind, input, hx, params, has_biases, layers, p, train, bidirectional, batch_first,
+            **options):  # fmt: skip
     from rushlight import nn
     from rushlight.nn.utils.stateless import called
 
-    if not isinstance(has_biases, bool):
-        raise NotImplementedError(
-            f"{kind.lower()}() of packed sequences: use rushlight.nn.{kind} on the result of "
-            "nn.utils.rnn.pack_padded_sequence"
-        )
+    expected = layers * (2 if bidirectional else 1) * (4 if has_biases else 2)
+    if len(params) < 2:
+        raise RuntimeError(f"{kind.lower()}: expected {expected} parameters, got {len(params)}")
     hidden, state = params[1].shape[0] // _GATES[kind], params[1].shape[1]
     if state != hidden:  # projected
         options["proj_size"] = state
@@ -323,69 +383,63 @@ def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectio
     module.train(train)
     names = [name for name, _ in module.named_parameters()]
     if len(names) != len(params):
-        raise ValueError(f"{kind.lower()}: expected {len(names)} parameters, got {len(params)}")
+        raise RuntimeError(f"{kind.lower()}: expected {len(names)} parameters, got {len(params)}")
+    hx = tuple(hx) if kind == "LSTM" else hx
     return called(module, dict(zip(names, params, strict=True)), (input, hx))
 
 
-@in_aten(
-    "lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, "
-    "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)"
-)
+@_in_aten(states=2)
 @overridable(as_given=True)
 def lstm(
     input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
 ) -> tuple[Tensor, Tensor, Tensor]:
     """A long short-term memory: output, hidden and cell state; see :class:`rushlight.nn.LSTM`.
-    `params` are its weights and biases, layer by layer."""
-    out, (hidden, cell) = _recurrent(
-        "LSTM", input, tuple(hx), params, has_biases, num_layers, dropout, train, bidirectional,
-        batch_first,
+    `params` are its weights and biases, layer by layer. Of packed data: ``lstm(data, batch_sizes,
+    hx, params, has_biases, num_layers, dropout, train, bidirectional)``."""
+    values = (
+        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
     )  # fmt: skip
+    out, (hidden, cell) = _recurrent("LSTM", values)
     return out, hidden, cell
 
 
-@in_aten(
-    "gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
-    "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
-)
+@_in_aten(states=1)
 @overridable(as_given=True)
 def gru(
     input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
 ) -> tuple[Tensor, Tensor]:
-    """A gated recurrent unit: output and hidden state; see :class:`rushlight.nn.GRU`."""
-    return _recurrent(
-        "GRU", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
-    )
+    """A gated recurrent unit: output and hidden state; see :class:`rushlight.nn.GRU`. Of packed
+    data as :func:`lstm`."""
+    values = (
+        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )  # fmt: skip
+    return _recurrent("GRU", values)
 
 
-@in_aten(
-    "rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
-    "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
-)
+@_in_aten(states=1)
 @overridable(as_given=True)
 def rnn_tanh(
     input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
 ) -> tuple[Tensor, Tensor]:
-    """An Elman network with tanh: output and hidden state; see :class:`rushlight.nn.RNN`."""
-    return _recurrent(
-        "RNN", input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
-        batch_first, nonlinearity="tanh",
+    """An Elman network with tanh: output and hidden state; see :class:`rushlight.nn.RNN`. Of
+    packed data as :func:`lstm`."""
+    values = (
+        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
     )  # fmt: skip
+    return _recurrent("RNN", values, nonlinearity="tanh")
 
 
-@in_aten(
-    "rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
-    "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"
-)
+@_in_aten(states=1)
 @overridable(as_given=True)
 def rnn_relu(
     input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
 ) -> tuple[Tensor, Tensor]:
-    """An Elman network with relu: output and hidden state; see :class:`rushlight.nn.RNN`."""
-    return _recurrent(
-        "RNN", input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
-        batch_first, nonlinearity="relu",
+    """An Elman network with relu: output and hidden state; see :class:`rushlight.nn.RNN`. Of
+    packed data as :func:`lstm`."""
+    values = (
+        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
     )  # fmt: skip
+    return _recurrent("RNN", values, nonlinearity="relu")
 
 
 @overridable(as_given=True)

@@ -8,6 +8,7 @@ import warnings
 from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
+from rushlight.nn.packed_calls import is_recorded
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation.tensors import empty, zeros
 from rushlight.ops.neural.recurrence import _recurrence, gru_step, lstm_step
@@ -165,9 +166,12 @@ class RNNBase(Module):
         """The size of each part of the state."""
         return (self.proj_size or self.hidden_size,)
 
-    def _initial(self, hidden, batch, like):
+    def _state_shapes(self, batch):
         count = self.num_layers * (2 if self.bidirectional else 1)
-        expected = [(count, batch, width) for width in self._widths()]
+        return [(count, batch, width) for width in self._widths()]
+
+    def _initial(self, hidden, batch, like):
+        expected = self._state_shapes(batch)
         if hidden is None:
             return [zeros(shape, dtype=like.dtype, device=like.device) for shape in expected]
         for i, (state, shape) in enumerate(zip(hidden, expected, strict=True)):
@@ -235,14 +239,9 @@ class RNNBase(Module):
 
         batch_first = self.batch_first and not unbatched
         self.check_input(input, None)
-        count = self.num_layers * (2 if self.bidirectional else 1)
         batch = input.shape[0 if batch_first else 1]
-        widths = [self.proj_size or self.hidden_size, self.hidden_size]
         if hidden is None:
-            hidden = [
-                zeros((count, batch, width), dtype=input.dtype, device=input.device)
-                for width in widths[: 2 if self.mode == "LSTM" else 1]
-            ]
+            hidden = self._initial(None, batch, input)
         state = hidden if self.mode == "LSTM" else hidden[0]
         output, *finals = getattr(native_calls, self.mode.lower())(
             input, state, list(self._parameters.values()), self.bias, self.num_layers,
@@ -255,14 +254,34 @@ class RNNBase(Module):
     def _forward_packed(self, packed, hidden):
         data, batch_sizes, order, back = packed
         self.check_input(data, batch_sizes)
-        sizes = batch_sizes.tolist()
         if hidden is not None and order is not None:
             hidden = [h.index_select(1, order) for h in hidden]
-        state = self._initial(hidden, sizes[0], data)
-        output, finals = self._layers(data, sizes, state)
+        if is_recorded(data, batch_sizes):
+            output, finals = self._recorded_packed(packed, hidden)
+        else:
+            sizes = batch_sizes.tolist()
+            state = self._initial(hidden, sizes[0], data)
+            output, finals = self._layers(data, sizes, state)
         if back is not None:
             finals = [f.index_select(1, back) for f in finals]
         return type(packed)(output, batch_sizes, order, back), finals
+
+    def _recorded_packed(self, packed, hidden):
+        """The network over packed data as one step of a trace or of a captured program."""
+        from rushlight.nn import native_calls
+
+        data, batch_sizes, order, _ = packed
+        batch = getattr(batch_sizes, "_batch", None) if order is None else order.shape[0]
+        batch = batch_sizes[0].item() if batch is None else batch
+        if hidden is None:  # by a method, which traces record with the size of the batch
+            hidden = [data.new_zeros(shape) for shape in self._state_shapes(batch)]
+        state = self._initial(hidden, batch, data)
+        output, *finals = getattr(native_calls, self.mode.lower())(
+            data, batch_sizes, state if self.mode == "LSTM" else state[0],
+            list(self._parameters.values()), self.bias, self.num_layers, float(self.dropout),
+            self.training, self.bidirectional,
+        )  # fmt: skip
+        return output, finals
 
     def permute_hidden(self, hx, permutation):
         """The state of the sequences in another order."""

@@ -87,7 +87,7 @@ class Recorder(ValueSizes):
             return result
         node.meta["val"] = tuple(_value(r) for r in result)
         items = [
-            self.sized(step, self.made(self._part(node, i), r)) if isinstance(r, Tensor) else r
+            self.sized(step, self.made(self._part(node, i), r), i) if isinstance(r, Tensor) else r
             for i, r in enumerate(result)
         ]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)

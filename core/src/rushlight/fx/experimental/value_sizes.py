@@ -41,7 +41,7 @@ class ValueSizes:
         """What gives sizes for the results of a step whose sizes depend on values."""
         name = function.__name__.strip("_")
 
-        def draw(least=0, most=None, dim=0):
+        def draw(least=0, most=None, dim=0, result=0):
             if self.draws is None:
                 raise GuardOnDataDependentSymNode(
                     at_user_line(
@@ -50,20 +50,22 @@ class ValueSizes:
                     )
                 )
             found = self.draws.take(least, most, f"a size of what {name}() gives")
-            self.pending.append((found, dim))
+            self.pending.append((found, dim, result))
             return int(found)
 
         return draw
 
-    def sized(self, step, tensor):
-        """Let a result know which of its sizes depend on values."""
+    def sized(self, step, tensor, result=0):
+        """Let a result, of several the one at a position, know which of its sizes depend on
+        values."""
         if self.draws is None or not self.draws.values:
             return tensor
         found = {}
-        for drawn, dim in self.pending:
-            found[dim] = drawn
-            self._note(drawn, tensor._fx_node, dim)
-        self.pending.clear()
+        for drawn, dim, position in self.pending:
+            if position == result:
+                found[dim] = drawn
+                self._note(drawn, tensor._fx_node, dim)
+        self.pending = [each for each in self.pending if each[2] > result]
         if not found:
             known = _known(step)
             found = {d: known[n] for d, n in enumerate(sized(tensor)) if n in known}

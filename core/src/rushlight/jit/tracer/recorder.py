@@ -191,7 +191,7 @@ class Recorder:
         if name == "interpolate":
             kwargs = _by_dimension(args[0], kwargs)
         own = getattr(function, "op", None)
-        public = getattr(own, "name", name).lstrip("_")
+        public = _script_name(getattr(own, "name", name))
         if name.endswith("_") and not public.endswith("_"):
             public += "_"
         if public in _REVERSED:
@@ -285,6 +285,12 @@ def _plain(value):
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return type(value)(_plain(v) for v in value)
     return replace(value, lambda t: t._inner if isinstance(t, Traced) else t)
+
+
+def _script_name(name):
+    """What scripts call an op: a name of ATen's own may begin with a stroke, others' do not."""
+    plain = name.lstrip("_")
+    return name if plain != name and not tensors.exists(plain) and tensors.exists(name) else plain
 
 
 @functools.cache

@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections import namedtuple
 
 from rushlight.machine import np
+from rushlight.nn.packed_calls import (
+    _pack_padded_sequence,
+    _pad_packed_sequence,
+    is_recorded,
+    lengths_array,
+)
 from rushlight.ops.creation.tensors import beside, from_numpy, tensor
 from rushlight.ops.shape.joining import stack
 from rushlight.tensor.tensor import Tensor
@@ -95,28 +101,22 @@ def invert_permutation(permutation):
     """The inverse of a permutation (or None)."""
     if permutation is None:
         return None
+    if is_recorded(permutation):
+        return permutation.argsort()
     inverse = np.empty(permutation.numel(), np.int64)
     inverse[permutation.cpu()._array] = np.arange(permutation.numel())
     return beside(permutation, inverse)
 
 
-def _lengths_array(lengths):
-    if isinstance(lengths, Tensor):
-        if lengths.device.type != "cpu":
-            raise RuntimeError(
-                "'lengths' argument should be a 1D CPU int64 tensor, but got a tensor on "
-                f"{lengths.device}"
-            )
-        return lengths._array.astype(np.int64)
-    return np.asarray(lengths, np.int64)
-
-
-def _places(lengths, width):
-    """Positions in (T, N) order, flattened, of every element of the packed data."""
-    steps = int(lengths[0])
-    inside = np.arange(steps)[:, None] < lengths
-    rows, columns = np.nonzero(inside)
-    return rows * width + columns, inside.sum(1)
+def _falling(input, lengths, batch_dim):
+    """The input and its lengths, the longest sequence first, and the order that gives that."""
+    if isinstance(lengths, Tensor) and is_recorded(lengths):
+        lengths, order = lengths.sort(descending=True, stable=True)
+    else:
+        lengths = lengths_array(lengths)
+        order = np.argsort(-lengths, kind="stable")
+        lengths, order = from_numpy(lengths[order]), beside(input, order)
+    return input.index_select(batch_dim, order), lengths, order
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
@@ -124,71 +124,30 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
     Lengths must fall unless `enforce_sorted` is False, which sorts the batch.
     """
-    lengths = _lengths_array(lengths)
-    sorted_indices = None
+    order = None
     if not enforce_sorted:
-        order = np.argsort(-lengths, kind="stable")
-        sorted_indices, lengths = beside(input, order), lengths[order]
-        input = input.index_select(0 if batch_first else 1, sorted_indices)
-    if batch_first:
-        input = input.transpose(0, 1)
-    if not len(lengths) or not input.numel():
-        raise RuntimeError("Cannot pack empty tensors.")
-    if len(lengths) != input.shape[1]:
-        raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} (batch_size"
-            f"={input.shape[1]})"
-        )
-    if lengths.min() <= 0:
-        raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' that"
-            " is <= 0"
-        )
-    if (np.diff(lengths) > 0).any():
-        raise RuntimeError(
-            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You "
-            "can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to "
-            "sidestep this requirement if you do not need ONNX exportability."
-        )
-    if lengths[0] > input.shape[0]:
-        raise RuntimeError(
-            f"Expected all lengths to be at most {input.shape[0]} (steps of the input), but got "
-            f"{int(lengths[0])}"
-        )
-    places, sizes = _places(lengths, input.shape[1])
-    flat = input.reshape(input.shape[0] * input.shape[1], *input.shape[2:])
-    data = flat.index_select(0, beside(input, places))
-    return PackedSequence(data, from_numpy(sizes.astype(np.int64)), sorted_indices)
+        input, lengths, order = _falling(input, lengths, 0 if batch_first else 1)
+    elif not isinstance(lengths, Tensor):
+        lengths = from_numpy(lengths_array(lengths))
+    data, sizes = _pack_padded_sequence(input, lengths, batch_first)
+    if is_recorded(sizes):
+        sizes._batch = input.shape[0 if batch_first else 1]
+    return PackedSequence(data, sizes, order)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
     """Padded sequences (T, N, ...) (or (N, T, ...)) and their lengths from packed ones."""
-    sizes = sequence.batch_sizes._array
-    steps, width = len(sizes), int(sizes[0])
-    lengths = (sizes[:, None] > np.arange(width)).sum(0)
-    if total_length is not None:
-        if total_length < steps:
-            raise ValueError(
-                "Expected total_length to be at least the length of the longest sequence in input, "
-                f"but got total_length={total_length} and max sequence length being {steps}"
-            )
-        steps = total_length
-    places, _ = _places(lengths, width)
-    source = np.zeros(steps * width, np.int64)
-    source[places] = np.arange(len(places))
-    hidden = np.ones(steps * width, bool)
-    hidden[places] = False
-    data = sequence.data
-    padded = data.index_select(0, beside(data, source))
-    mask = beside(data, hidden).reshape(-1, *(1,) * (data.dim() - 1))
-    padded = padded.masked_fill(mask, padding_value)
-    padded = padded.reshape(steps, width, *data.shape[1:])
-    lengths = from_numpy(lengths.astype(np.int64))
-    if batch_first:
-        padded = padded.transpose(0, 1)
-    if sequence.unsorted_indices is not None:
-        padded = padded.index_select(0 if batch_first else 1, sequence.unsorted_indices)
-        lengths = lengths[sequence.unsorted_indices]
+    padded, lengths = _pad_packed_sequence(
+        sequence.data,
+        sequence.batch_sizes,
+        batch_first,
+        padding_value,
+        -1 if total_length is None else total_length,
+    )
+    order = sequence.unsorted_indices
+    if order is not None:
+        padded = padded.index_select(0 if batch_first else 1, order)
+        lengths = lengths[order]
     return padded, lengths
 
 
@@ -224,7 +183,7 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
     """The sequences of a padded batch, each with its own length."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    counts = _lengths_array(lengths).tolist()
+    counts = lengths_array(lengths).tolist()
     return [row[:count] for row, count in zip(padded_sequences, counts, strict=True)]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import rushlight
 from rushlight.machine import np
 from rushlight.onnx._registry import aten
+from rushlight.onnx._translations import packing
 
 # The order of gates in ONNX by their positions in PyTorch's weights.
 _LSTM, _GRU, _PLAIN = (0, 3, 1, 2), (1, 0, 2), (0,)
@@ -22,9 +24,11 @@ def _layers(
     bidirectional,
     batch_first,
     order,
+    lengths=None,
     **options,
 ):
-    """All layers; `x` as it is given. The sequence and the last states."""
+    """All layers; `x` as it is given, of `lengths` where these differ. The sequence and the last
+    states."""
     if dropout and train and num_layers > 1:
         raise NotImplementedError("recurrent layers with dropout: call eval() first")
     single = x.rank == 2
@@ -40,7 +44,9 @@ def _layers(
         start = layer * ways * count
         own = [params[start + way * count : start + (way + 1) * count] for way in range(ways)]
         begun = [g.slice(s, 0, layer * ways, (layer + 1) * ways) for s in states]
-        x, last = _layer(g, kind, x, begun, own, has_biases, order, bidirectional, **options)
+        x, last = _layer(
+            g, kind, x, begun, own, has_biases, order, bidirectional, lengths, **options
+        )
         for found, value in zip(finals, last, strict=True):
             found.append(value)
     results = [f[0] if num_layers == 1 else g.op("Concat", *f, axis=0) for f in finals]
@@ -52,7 +58,7 @@ def _layers(
     return (x, *results)
 
 
-def _layer(g, kind, x, states, params, has_biases, order, bidirectional, **options):
+def _layer(g, kind, x, states, params, has_biases, order, bidirectional, lengths=None, **options):
     """One layer in one or both directions."""
     inputs = _joined(g, [_gates(g, p[0], order) for p in params])
     hidden = _joined(g, [_gates(g, p[1], order) for p in params])
@@ -63,7 +69,8 @@ def _layer(g, kind, x, states, params, has_biases, order, bidirectional, **optio
     size = params[0][1].shape[1]
     ways = 2 if bidirectional else 1
     outputs = g.op(
-        kind, x, inputs, hidden, biases, None, *states, outputs=1 + len(states), hidden_size=size,
+        kind, x, inputs, hidden, biases, lengths, *states, outputs=1 + len(states),
+        hidden_size=size,
         direction="bidirectional" if bidirectional else "forward",
         **{k: v * ways if isinstance(v, list) else v for k, v in options.items()},
     )  # fmt: skip
@@ -90,32 +97,41 @@ def _joined(g, values):
     return wide[0] if len(wide) == 1 else g.op("Concat", *wide, axis=0)
 
 
-@aten("lstm.input")
-def lstm(g, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-    if params[1].shape[1] * 4 != params[1].shape[0]:
-        raise NotImplementedError("LSTM with proj_size")
-    return _layers(g, "LSTM", input, list(hx), params, has_biases, num_layers, dropout, train,
-                   bidirectional, batch_first, _LSTM)  # fmt: skip
+def _recurrent(kind, states, order, **options):
+    """Translations of a kind of layer: of padded input, and of packed data."""
 
+    def of_input(
+        g, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,
+        lengths=None,
+    ):  # fmt: skip
+        if kind == "LSTM" and params[1].shape[1] * 4 != params[1].shape[0]:
+            raise NotImplementedError("LSTM with proj_size")
+        begun = list(hx) if states == 2 else [hx]
+        return _layers(g, kind, input, begun, params, has_biases, num_layers, dropout, train,
+                       bidirectional, batch_first, order, lengths, **options)  # fmt: skip
 
-@aten("gru.input")
-def gru(g, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-    return _layers(g, "GRU", input, [hx], params, has_biases, num_layers, dropout, train,
-                   bidirectional, batch_first, _GRU, linear_before_reset=1)  # fmt: skip
-
-
-def _plain(activation):
-    def translate(
-        g, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    def of_data(
+        g, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
     ):
-        return _layers(g, "RNN", input, [hx], params, has_biases, num_layers, dropout, train,
-                       bidirectional, batch_first, _PLAIN, activations=[activation])  # fmt: skip
+        x, lengths, running = packing.padded(g, data, batch_sizes)
+        found, *last = of_input(
+            g, x, hx, params, has_biases, num_layers, dropout, train, bidirectional, False,
+            g.cast(lengths, rushlight.int32),
+        )  # fmt: skip
+        return (packing.rows(g, found, running), *last)
 
-    return translate
+    return of_input, of_data
 
 
-aten("rnn_tanh.input")(_plain("Tanh"))
-aten("rnn_relu.input")(_plain("Relu"))
+for _name, _settings in {
+    "lstm": ("LSTM", 2, _LSTM, {}),
+    "gru": ("GRU", 1, _GRU, {"linear_before_reset": 1}),
+    "rnn_tanh": ("RNN", 1, _PLAIN, {"activations": ["Tanh"]}),
+    "rnn_relu": ("RNN", 1, _PLAIN, {"activations": ["Relu"]}),
+}.items():
+    _of_input, _of_data = _recurrent(*_settings[:3], **_settings[3])
+    aten(f"{_name}.input")(_of_input)
+    aten(f"{_name}.data")(_of_data)
 
 
 @aten("lstm_cell")
