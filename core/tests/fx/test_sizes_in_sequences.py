@@ -22,19 +22,39 @@ PROGRAMS = {
         lib.arange(16.0).reshape(1, 1, 4, 4), (n, 1)
     ),
     "irfft2": lambda lib, n: lib.fft.irfft2(lib.ones(3, 3) + 0j, s=(n, 4)),
+    "pad": lambda lib, n: lib.nn.functional.pad(lib.ones(2, 3), (n, 1), "constant", 2.0),
+    "pad by reflection": lambda lib, n: lib.nn.functional.pad(
+        lib.arange(12.0).reshape(1, 3, 4), (n - 1, 1), mode="reflect"
+    ),
+    "layer_norm": lambda lib, n: lib.nn.functional.layer_norm(lib.arange(6.0).view(2, 3), (n,)),
+    "rms_norm": lambda lib, n: lib.nn.functional.rms_norm(lib.arange(6.0).view(2, 3), [n]),
+    "layer_norm of the top level": lambda lib, n: lib.layer_norm(lib.arange(3.0), (n,)),
+    "new_zeros": lambda lib, n: lib.ones(2, dtype=lib.float64).new_zeros((n, 2)),
+    "new_full": lambda lib, n: lib.ones(2).new_full((n, 2), 3, dtype=lib.int64),
+    "resize_": lambda lib, n: lib.arange(6).clone().resize_((n - 1, 2)),
     "mask": lambda lib, n: lib.nn.Transformer.generate_square_subsequent_mask(n),
 }
+# which sizes do not let be another
+FIXED = ("reshape", "view", "unflatten", "sum", "layer_norm", "rms_norm",
+         "layer_norm of the top level")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_sizes_in_sequences(name):
     traced = symbolic_trace(lambda x: PROGRAMS[name](rushlight, x.size(0)))
     assert any(node.op.startswith("call_") for node in traced.graph.nodes)
-    for rows in (3,) if name in ("reshape", "view", "unflatten", "sum") else (3, 2):
+    for rows in (3,) if name in FIXED else (3, 2):
         found = traced(rushlight.zeros(rows, 4))
         expected = PROGRAMS[name](torch, rows)
         assert str(found.dtype).rpartition(".")[2] == str(expected.dtype).rpartition(".")[2]
         np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6, atol=1e-7)
+
+
+def test_dimensions_in_lists_of_lists():
+    table = rushlight.arange(6.0).view(2, 3)
+    traced = symbolic_trace(lambda x: rushlight.tensordot(table, table, ([x.dim() - 1], [1])))
+    for x in (rushlight.zeros(1, 2), rushlight.zeros(3, 2)):
+        np.testing.assert_array_equal(traced(x).numpy(), table.numpy() @ table.numpy().T)
 
 
 def test_attention_with_a_mask_of_a_size():

@@ -218,9 +218,19 @@ class Proxy:
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         tracer = _tracer_of((args, kwargs))
-        if getattr(function, "variant", None) is not None:  # a method of Tensor alone
+        if _is_method(function):
             return tracer.create_proxy("call_method", function.__name__, args, kwargs)
         return tracer.create_proxy("call_function", function, args, kwargs)
+
+
+def _is_method(function) -> bool:
+    """Whether a function is a method of Tensor alone."""
+    if getattr(function, "variant", None) is not None:
+        return True
+    name = getattr(function, "__name__", "")
+    if getattr(function, "op", None) is not None or name not in vars(rushlight.Tensor):
+        return False
+    return vars(rushlight.Tensor)[name] is function is not getattr(rushlight, name, None)
 
 
 class Attribute(Proxy):

@@ -22,8 +22,9 @@ class SequencesOfProxies(TorchFunctionMode):
 
 
 def _has_inside(values) -> bool:
-    """Whether a sequence among values holds a stand-in."""
+    """Whether a sequence among values holds a stand-in, itself or in another one."""
     return any(
-        isinstance(value, list | tuple) and any(isinstance(item, Proxy) for item in value)
+        isinstance(value, list | tuple)
+        and (any(isinstance(item, Proxy) for item in value) or _has_inside(value))
         for value in values
     )

@@ -4,7 +4,8 @@ A capture has no values. It takes a size for such a result, a *sample*, and lear
 depends on it; which results there are, and between which sizes, the op's declaration says:
 ``value_sized=function``, where ``function(draw, *args, **kwargs)`` gives the results on the meta
 device. ``draw(least, most, dim, result)`` is the size of a result's dimension `dim`, of the first
-one's where none is named, between two others; None is no limit. NotImplemented stands for a call whose sizes follow from the shapes.
+one's where none is named, between two others; None is no limit. NotImplemented stands for a call
+whose sizes follow from the shapes.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from rushlight.ops.creation.tensors import empty, full, ones, plainly_made, tens
 from rushlight.tensor.dispatch import STATE, captured
 from rushlight.tensor.dispatch import stack as transforms
 from rushlight.tensor.layout import jagged, strided
+from rushlight.tensor.overriding import call_by_override
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -61,6 +62,12 @@ def _new_method(function):
         self, *args, dtype=None, layout=None, device=None, pin_memory=False,
         requires_grad=False, **named,
     ):  # fmt: skip
+        if STATE.modes:  # sizes may be stand-ins of a program that is traced
+            options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+            options = {k: v for k, v in options.items() if v is not None and v is not False}
+            made = call_by_override(method, (self, *args), options | named)
+            if made is not NotImplemented:
+                return made
         if plain and args and layout is device is None and not requires_grad and not named:
             if type(self) in EXACT and not STATE.levels and (dtype is None or type(dtype) is DType):
                 made = plainly_made(args, fill, dtype or self._dtype, self._device)

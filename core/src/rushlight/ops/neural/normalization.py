@@ -539,10 +539,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 
     (Ba, Kiros and Hinton, 2016.)
     """
-    if (
-        type(input) not in EXACT
-        and (out := by_override(layer_norm, locals())) is not NotImplemented
-    ):
+    if (STATE.modes or type(input) not in EXACT) and (
+        out := by_override(layer_norm, locals())
+    ) is not NotImplemented:
         return out
     size = _normalized("layer_norm", input, normalized_shape, weight, bias)
     dtype = input._dtype
@@ -610,8 +609,10 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     `eps` is added to the mean square; None: that of the dtype computed in, float32 for what is
     narrower. (Zhang and Sennrich, 2019.)
     """
-    if type(input) not in EXACT and (out := by_override(rms_norm, locals())) is not NotImplemented:
-        return out
+    if STATE.modes or type(input) not in EXACT:
+        out = by_override(rms_norm, locals())
+        if out is not NotImplemented:
+            return out
     size = _normalized("rms_norm", input, normalized_shape, weight)
     dtype = input.dtype
     if dtype.category < FLOAT:
@@ -631,7 +632,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """`input` divided by its norm of order `p` along `dim` (at least `eps`)."""
-    if type(input) not in EXACT:
+    if STATE.modes or type(input) not in EXACT:
         result = by_override(normalize, locals())
         if result is not NotImplemented:
             return result

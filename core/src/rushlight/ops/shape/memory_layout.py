@@ -13,7 +13,9 @@ from rushlight.machine.arrays import BY_CODE, meta_array
 from rushlight.machine.memory import start_of
 from rushlight.ops._table.op import composite
 from rushlight.ops.creation.tensors import _elsewhere, finish
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import iterated
+from rushlight.tensor.overriding import call_by_override
 from rushlight.tensor.shape import as_int, normalize_size, strides_of
 from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Tensor
@@ -127,6 +129,11 @@ def resize_(self, *sizes, size=None, memory_format=None):
         if size is None:
             raise TypeError("resize_() missing required argument: 'size' (pos 1)")
         sizes = (size,)
+    if STATE.modes:  # sizes may be stand-ins of a program that is traced
+        options = {} if memory_format is None else {"memory_format": memory_format}
+        found = call_by_override(resize_, (self, *sizes), options)
+        if found is not NotImplemented:
+            return found
     size = normalize_size(sizes)
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
