@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from rushlight import devices
-from rushlight.jit import kinds, scalars, tensors, tree
+from rushlight.jit import futures, kinds, scalars, tensors, tree
 from rushlight.jit.dispatch import dispatched, primitive
 from rushlight.jit.forms.former import former
 from rushlight.jit.frontend import calls
@@ -18,7 +18,7 @@ _TYPED = ("annotate", "unchecked_cast", "uninitialized")
 _PLAIN = ("int", "float", "bool", "str", "complex", "range", "list", "getattr", "isinstance",
           "print", "fork", "dict", "len", "min", "max", "enumerate", "zip", "hasattr", "awaitable",
           "tuple", "all", "any", "abs", "round", "sorted", "sum", "ord", "chr", "hex", "oct", "bin",
-          "divmod", "hash")  # fmt: skip
+          "divmod", "hash", "pow")  # fmt: skip
 _ROOTS = ("torch", "ops", "__torch__", "CONSTANTS", "inf", "nan", "infj")
 
 
@@ -156,6 +156,8 @@ class Archived:
         if value == "getattr":
             owner, name = compiler.value(node.args[0]), ast.literal_eval(node.args[1])
             return compiler.attribute(owner, name, node)
+        if value == "fork":
+            return self.forked(compiler, node)
         if value.startswith("__torch__"):
             return compiler.call_function(self.library.function(value, compiler, node), node)
         args, kwargs = compiler.arguments(node)
@@ -165,10 +167,22 @@ class Archived:
         if root == "torch" and "." not in name:
             if name == "device":
                 return tree.Call(DEVICE_OF, args, {}, type=DEVICE, at=at)
+            if name == "wait" and args and args[0].type.name == "Future":
+                return tree.Call(futures.WAIT, args, {}, type=args[0].type.args[0], at=at)
             return self.op(compiler, name, args, kwargs, node)
         if value.startswith("ops."):
             return self.namespaced(compiler, value, args, kwargs, node)
         return compiler.fault(node, f"unknown builtin {callee}")
+
+    def forked(self, compiler, node):
+        """``fork(function, ...)``, or ``fork(name)`` of a function inside of this one."""
+        name = node.args[0]
+        if isinstance(name, ast.Name):
+            value = compiler.expr(name)
+        else:
+            inner = ast.Call(func=name, args=node.args[1:], keywords=node.keywords)
+            value = compiler.expr(ast.copy_location(inner, node))
+        return futures.forked(value, compiler.at(node))
 
     def made(self, compiler, pair, node):
         """``Class.__new__(Class)``."""

@@ -10,9 +10,10 @@ from rushlight.autograd.mode import enable_grad, no_grad, set_grad_enabled
 from rushlight.jit import futures, kinds, marks, scalars, statement_calls, tree
 from rushlight.jit.frontend import calls
 from rushlight.jit.frontend.values import Bound, Items, Static
-from rushlight.jit.kinds import BOOL, DEVICE, FLOAT, INT, STR, TENSOR, UNKNOWN, ClassType
+from rushlight.jit.kinds import BOOL, COMPLEX, DEVICE, FLOAT, INT, STR, TENSOR, UNKNOWN, ClassType
 from rushlight.jit.targets import Target
 from rushlight.jit.tracer import trace_state
+from rushlight.tensor.shape import Size
 
 CALLS: dict = dict(statement_calls.CALLS)
 
@@ -46,8 +47,13 @@ def _conversion(python):
         if not node.args:
             value = {"int": 0, "float": 0.0, "bool": False, "str": ""}[name]
             return tree.Const(value, type=kinds.SIMPLE[name], at=compiler.at(node))
-        value = _first(compiler, node)
-        return calls.convert(name, value, compiler.at(node))
+        args, _ = compiler.arguments(node)
+        if len(args) == 1:
+            return calls.convert(name, args[0], compiler.at(node))
+        if name != "complex" or len(args) > 2:
+            compiler.fault(node, f"{name}() takes one argument here, got {len(args)}")
+        target = scalars.Scalar("Complex", complex, "torch.")
+        return tree.Call(target, args, {}, type=COMPLEX, at=compiler.at(node))
 
     return call
 
@@ -195,7 +201,15 @@ def _number(function, kind=None):
 
 
 _each(_number, abs, ord, chr, hex, oct, bin, divmod, hash)
-CALLS[round] = _number(round, FLOAT)
+
+
+@_call(round)
+def _round(compiler, node, hint):
+    if len(node.args) != 1 or node.keywords:
+        compiler.fault(node, "round() takes one argument here: scale the number before and after")
+    return _number(round, FLOAT)(compiler, node, hint)
+
+
 CALLS[all], CALLS[any] = _number(all, BOOL), _number(any, BOOL)
 CALLS[pow] = _number(pow, FLOAT)
 
@@ -215,6 +229,19 @@ def _sorted(compiler, node, hint):
     args, kwargs = compiler.arguments(node)
     target = scalars.Scalar("sorted", sorted)
     return tree.Call(target, args, kwargs, type=args[0].type, at=compiler.at(node))
+
+
+@_call(Size)
+def _size(compiler, node, hint):
+    return compiler.coerced(_first(compiler, node), kinds.list_of(INT), node, "Size")
+
+
+@_call(marks._unwrap_optional)
+def _unwrapped(compiler, node, hint):
+    value = _first(compiler, node)
+    target = scalars.Scalar("_unwrap_optional", marks._unwrap_optional, "torch.")
+    kind = kinds.without_none(value.type)
+    return tree.Call(target, [value], {}, type=kind, at=compiler.at(node))
 
 
 @_call(getattr)
@@ -283,8 +310,7 @@ _each(_context, no_grad, enable_grad, set_grad_enabled)
 def _fork(compiler, node, hint):
     inner = ast.Call(func=node.args[0], args=node.args[1:], keywords=node.keywords)
     value = compiler.expr(ast.copy_location(inner, node))
-    kind = kinds.Type("Future", value.type)
-    return tree.Call(futures.FORK, [value], {}, type=kind, at=compiler.at(node))
+    return futures.forked(value, compiler.at(node))
 
 
 @_call(futures.wait)

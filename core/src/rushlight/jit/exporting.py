@@ -153,10 +153,7 @@ class Exporter(Printer):
         text = self.type(found)
         if not name.isidentifier():
             return f'  __annotations__["{name}"] = {text}\n'
-        default = ""
-        if kind.kind == "tuple" and name in kind.constants:
-            default = f" = {self.value(kind.constants[name])}"
-        return f"  {name} : {text}{default}\n"
+        return f"  {name} : {text}\n"  # calls have all defaults filled in
 
     def constants_of(self, kind):
         """The plain constants of a module."""

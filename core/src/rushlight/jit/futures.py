@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import types
+
+from rushlight.jit import tree
+from rushlight.jit.kinds import Type
 from rushlight.jit.targets import Target
 
 
@@ -11,6 +15,8 @@ class Future:
     >>> rushlight.jit.fork(lambda x: x + 1, 2).wait()
     3
     """
+
+    __class_getitem__ = classmethod(types.GenericAlias)
 
     def __init__(self, value):
         self._value = value
@@ -44,6 +50,11 @@ class _Fork(Target):
     def written(self, printer, call):
         """``fork(f, ...)``."""
         inner = call.args[0]
+        if not isinstance(inner, tree.Call):
+            raise printer.refused(
+                "a loaded program that forks a function inside of another one cannot be saved "
+                "anew: copy its file"
+            )
         name = printer.function(getattr(inner.target, "function", None))
         return f"fork({name}, {printer.arguments(inner.args, inner.kwargs)})"
 
@@ -54,6 +65,11 @@ class _Wait(Target):
     def written(self, printer, call):
         """``torch.wait(future)``."""
         return f"torch.wait({printer.arguments(call.args, {})})"
+
+
+def forked(value, at):
+    """The call of :func:`fork` whose result is `value`."""
+    return tree.Call(FORK, [value], {}, type=Type("Future", value.type), at=at)
 
 
 FORK, WAIT = _Fork(Future), _Wait(wait)

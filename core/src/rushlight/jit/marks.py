@@ -21,6 +21,17 @@ def is_scripting() -> bool:
     return False
 
 
+def _unwrap_optional(optional):
+    """A value that is not None; RuntimeError where it is. Compiled code knows its type then.
+
+    >>> rushlight.jit._unwrap_optional(2)
+    2
+    """
+    if optional is None:
+        raise RuntimeError("Unwrapping null optional")
+    return optional
+
+
 def ignore(drop=False, **kwargs):
     """Mark a function that the compiler leaves to Python: it is called as it is. With ``drop=True``
     it is called nowhere in compiled code (:func:`unused`).

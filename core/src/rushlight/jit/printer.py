@@ -7,7 +7,7 @@ import math
 
 from rushlight import devices
 from rushlight.jit import runtime, tree
-from rushlight.jit.kinds import FLOAT, INT, NONE, NUMBER, TENSOR, ClassType
+from rushlight.jit.kinds import ANY, FLOAT, INT, NONE, NUMBER, TENSOR, ClassType
 from rushlight.tensor.tensor import Tensor
 
 _INDENT = "  "
@@ -234,20 +234,21 @@ class Printer:
         return node.target.written(self, node)
 
     def of_sequence(self, node):
-        """A list or a tuple; an empty list says its type."""
+        """A list or a tuple; an empty list, and one of several types, says its type."""
         words = [self.expr(item) for item in node.items]
         if node.kind == "list":
-            if not words and node.type.name == "List":
-                return f"annotate({self.type(node.type)}, [])"
+            if node.type.name == "List" and (not words or _is_mixed(node.type.args[0])):
+                return f"annotate({self.type(node.type)}, [{', '.join(words)}])"
             return f"[{', '.join(words)}]"
         return "(" + "".join(word + ", " for word in words) + ")"
 
     def of_mapping(self, node):
-        """A dict; an empty one says its type."""
-        if not node.keys:
-            return f"annotate({self.type(node.type)}, {{}})"
+        """A dict; an empty one, and one of several types, says its type."""
         pairs = zip(node.keys, node.values, strict=True)
-        return "{" + ", ".join(f"{self.expr(k)}: {self.expr(v)}" for k, v in pairs) + "}"
+        text = "{" + ", ".join(f"{self.expr(k)}: {self.expr(v)}" for k, v in pairs) + "}"
+        if not node.keys or _is_mixed(node.type.args[1]):
+            return f"annotate({self.type(node.type)}, {text})"
+        return text
 
     def of_item(self, node):
         """``value[index]``."""
@@ -308,6 +309,11 @@ class Printer:
             if self.expr(node.value).startswith("annotate("):
                 return self.expr(node.value)
         return f"{node.kind}({self.type(node.type)}, {self.expr(node.value)})"
+
+
+def _is_mixed(kind):
+    """Whether values of a type are of several."""
+    return kind == ANY or kind.name in ("Union", "Optional")
 
 
 __all__ = ["INT", "Printer", "source_of", "text_literal"]

@@ -31,6 +31,9 @@ _PLAIN = (bool, int, float, str, complex, type(None))
 _OPERATORS = frozenset(["unique_consecutive"])
 
 
+_MATHEMATICS = {"remainder": "mathremainder"}  # where ATen has the name for another function
+
+
 class PythonNames(ModuleNames):
     """The resolver for one function of Python; `owner` is the class whose method it is."""
 
@@ -275,7 +278,7 @@ class PythonNames(ModuleNames):
     def mathematics(self, compiler, value, node):
         """A function of `math`."""
         args, kwargs = compiler.arguments(node)
-        name = value.__name__
+        name = _MATHEMATICS.get(value.__name__, value.__name__)
         if name not in scalars.FUNCTIONS:
             compiler.fault(node, f"math.{name} is not available")
         kind = scalars.result(name, [a.type for a in args])

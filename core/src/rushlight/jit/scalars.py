@@ -9,6 +9,7 @@ import warnings
 
 from rushlight.jit import kinds
 from rushlight.jit.kinds import BOOL, FLOAT, INT, NONE, STR, UNKNOWN, Type
+from rushlight.jit.marks import _unwrap_optional
 from rushlight.jit.targets import Target
 
 
@@ -65,6 +66,12 @@ def fmod(a, b):
     return math.fmod(a, b)
 
 
+def power(a, b):
+    """``a ** b``: a float, also of two whole numbers."""
+    found = a**b
+    return float(found) if isinstance(found, int) else found
+
+
 def divided(a, b):
     """``a / b`` of numbers."""
     return a / b
@@ -113,7 +120,7 @@ def _string(name):
 
 _ARITHMETIC = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": divided,
-    "floordiv": operator.floordiv, "remainder": operator.mod, "fmod": fmod, "pow": operator.pow,
+    "floordiv": operator.floordiv, "remainder": operator.mod, "fmod": fmod, "pow": power,
     "__and__": operator.and_, "__or__": operator.or_, "__xor__": operator.xor,
     "__lshift__": operator.lshift, "__rshift__": operator.rshift, "neg": operator.neg,
     "bitwise_not": operator.invert, "add_": operator.iadd,
@@ -142,10 +149,10 @@ _ON_DICTS = {
     "update": dict.update, "popitem": dict.popitem, "dict": dict,
 }  # fmt: skip
 _STRINGS = (
-    "capitalize casefold center count endswith expandtabs find isalnum isalpha isdecimal isdigit "
-    "isidentifier islower isnumeric isprintable isspace istitle isupper join ljust lower lstrip "
-    "partition replace rfind rjust rpartition rsplit rstrip split splitlines startswith "
-    "strip swapcase title upper zfill"
+    "capitalize casefold center count endswith expandtabs find index isalnum isalpha isdecimal "
+    "isdigit isidentifier islower isnumeric isprintable isspace istitle isupper join ljust lower "
+    "lstrip partition replace rfind rindex rjust rpartition rsplit rstrip split splitlines "
+    "startswith strip swapcase title upper zfill"
 ).split()
 _MATH = {
     name: getattr(math, name)
@@ -161,6 +168,7 @@ _CONVERSIONS = {
     "format": text_format, "percentFormat": percent_format, "warn": warn, "len": len,
     "IntImplicit": int, "FloatImplicit": float, "ComplexImplicit": complex, "hash": hash,
     "__derive_index": derive_index, "ScalarImplicit": lambda x: x.item(), "divmod": divmod,
+    "Size": list, "_unwrap_optional": _unwrap_optional, "mathremainder": math.remainder,
 }  # fmt: skip
 
 FUNCTIONS = {**_CONVERSIONS, **_MATH, **_ON_DICTS, **_ON_LISTS, **_COMPARISONS, **_ARITHMETIC}
@@ -182,12 +190,13 @@ _BOOLS = {
     "endswith",
 }
 _BOOLS |= {name for name in _STRINGS if name.startswith("is")}
-_INTS = {"len", "Int", "ord", "ceil", "floor", "gcd", "count", "index", "find", "rfind", "hash",
-         "factorial", "__range_length", "__derive_index", "IntImplicit"}  # fmt: skip
+_INTS = {"len", "Int", "ord", "ceil", "floor", "gcd", "count", "index", "find", "rfind", "rindex",
+         "hash", "factorial", "__range_length", "__derive_index", "IntImplicit"}  # fmt: skip
 _TEXTS = {"format", "percentFormat", "str", "chr", "hex", "oct", "bin", *_STRINGS}
 _NOTHING = {"append", "extend", "insert", "remove", "reverse", "sort", "clear", "update", "warn",
             "Delete"}  # fmt: skip
-_SAME = {"copy", "list", "abs", "neg", "add_", "sorted", "_set_item", "dict"}
+_SAME = {"copy", "list", "abs", "neg", "add_", "sorted", "_set_item", "dict", "Size"}
+_REAL = {"fmod", "mathremainder", "pow"}  # a float where both are real numbers
 
 
 def language_function(name, kind):
@@ -209,11 +218,21 @@ def result(name, types):
             return kind
     if name in _TEXTS:
         return STR
+    if name in ("Complex", "ComplexImplicit"):
+        return kinds.COMPLEX
+    if name == "_unwrap_optional":
+        return kinds.without_none(first)
+    if name in (*_REAL, "divmod") and set(types) <= {INT, FLOAT}:
+        return (
+            FLOAT if name in _REAL else Type("Tuple", *[INT if FLOAT not in types else FLOAT] * 2)
+        )
     if name in ("frexp", "modf") and first != kinds.TENSOR:
         return Type("Tuple", FLOAT, INT if name == "frexp" else FLOAT)
     if first.name == "List":
         return _of_list(name, first)
     if first.name == "Dict":
+        if name == "get" and len(types) > 2:  # with a default of the same type
+            return first.args[1]
         return _of_dict(name, *first.args)
     if name in _MATH or name in ("Float", "FloatImplicit", "round"):
         return FLOAT

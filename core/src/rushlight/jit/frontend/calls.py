@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from rushlight.jit import kinds, scalars, tensors, tree
+from rushlight.jit import elements, kinds, scalars, tensors, tree
 from rushlight.jit.frontend import scope
 from rushlight.jit.frontend.values import Bound
 from rushlight.jit.futures import WAIT
@@ -25,7 +25,7 @@ class Calls:
             return asked[0]
         callee = self.value(node.func)
         if isinstance(callee, Bound):
-            return self.call_method(callee, node)
+            return self.call_method(callee, node, hint)
         if isinstance(callee, tree.Expr):
             if isinstance(callee.type, ClassType) and callee.type.kind in ("module", "class"):
                 name = "forward" if callee.type.kind == "module" else "__call__"
@@ -48,12 +48,14 @@ class Calls:
             kwargs[keyword.arg] = self.expr(keyword.value)
         return args, kwargs
 
-    def call_method(self, bound, node):
+    def call_method(self, bound, node, hint=None):
         """``value.name(...)``."""
         kind = bound.object.type
         if isinstance(kind, ClassType) and kind.kind != "tuple":
             return self.call_object(bound, node)
         args, kwargs = self.arguments(node)
+        if kind == TENSOR and bound.name == "tolist" and hint not in (None, UNKNOWN):
+            return elements.listed(self, bound.object, hint, node)
         if kind == TENSOR:
             return self.resolver.tensor_method(self, bound, args, kwargs, node)
         return self.scalar_method(bound, args, kwargs, node)

@@ -39,7 +39,7 @@ class Containers:
             return self.joined_lists(node, hint)
         made = self.sequence("list", node, [inner] * len(node.elts))
         if wanted is None:
-            made.type = kinds.list_of(self.common([i.type for i in made.items], node))
+            made.type = kinds.list_of(self.common([i.type for i in made.items], node, mixed=True))
         else:
             made.type = wanted
             made.items = [self.coerced(i, inner, node, "list element") for i in made.items]
@@ -90,8 +90,8 @@ class Containers:
             for i, kind in enumerate(value.type.args)
         ]
 
-    def common(self, found, node):
-        """The one type of the items of a list."""
+    def common(self, found, node, mixed=False):
+        """The one type of the items of a list: a union of several where these may be `mixed`."""
         if not found:
             return TENSOR
         kind = found[0]
@@ -102,6 +102,8 @@ class Containers:
             if joined is None:
                 if self.resolver.rebinds:
                     return UNKNOWN
+                if mixed:
+                    return kinds.union(found)
                 self.fault(node, f"all elements of a list must have one type, got {kind} and "
                            f"{other}")  # fmt: skip
             kind = joined
@@ -118,7 +120,7 @@ class Containers:
         values = [self.expr(v, hints[1]) for v in node.values]
         if wanted is None:
             key = self.common([k.type for k in keys], node) if keys else STR
-            wanted = Type("Dict", key, self.common([v.type for v in values], node))
+            wanted = Type("Dict", key, self.common([v.type for v in values], node, mixed=True))
         return tree.Mapping(keys, values, type=wanted, at=self.at(node))
 
     def ex_subscript(self, node, hint):

@@ -49,6 +49,17 @@ class Statements:
         self.scope.ended = True
         return tree.Return(value, at=self.at(node))
 
+    def st_functiondef(self, node):
+        """A function inside of an archive's, which is forked next: it runs where it stands, and
+        its name is its result."""
+        *body, last = node.body
+        if not self.resolver.rebinds or node.args.args or not isinstance(last, ast.Return):
+            return self.unsupported(node)
+        made = self.block(body)
+        value = self.expr(last.value)
+        name = ast.copy_location(ast.Name(id=node.name, ctx=ast.Store()), node)
+        return [*made, *self.assign_name(name, value, node)]
+
     def st_raise(self, node):
         """``raise Kind(message)``."""
         self.scope.ended = True
@@ -125,6 +136,10 @@ class Statements:
             return self.scope.declared.get(target.id) if target.id in self.annotated else None
         if isinstance(target, ast.Attribute):
             return self.attribute_type(target)
+        if isinstance(target, ast.Subscript):
+            kind = getattr(self.value(target.value), "type", None)
+            if kind is not None and kind.name in ("List", "Dict"):
+                return kind.args[-1]
         return None
 
     def st_annassign(self, node):
