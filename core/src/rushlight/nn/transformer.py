@@ -21,7 +21,7 @@ from rushlight.nn.multihead import MultiheadAttention
 from rushlight.nn.normalization import LayerNorm
 from rushlight.ops.creation.tensors import full
 from rushlight.ops.neural.attention import _additive
-from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.dispatch import STATE, captured_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +39,8 @@ def _is_causal(mask, is_causal, size=None):
         return is_causal
     if mask is None:
         return False
+    if STATE.levels and captured_part(mask) is not None:
+        return False  # a program that is captured adds the mask, whatever it holds
     expected = _square_mask(mask.shape[-2] if size is None else size, mask.device, mask.dtype)
     return mask.shape == expected.shape and bool((mask == expected).all())
 

@@ -66,6 +66,8 @@ class Builder:
 
         self.onnx, self.opset = onnx, opset
         self.varies = False  # whether models of other sizes must have the same operators
+        self.general = False  # whether what holds at some sizes alone must not be used
+        self.tables: dict = {}  # names of constants that are tables -> these, and their numbers
         self.nodes, self.constants, self.inputs = [], {}, []
         self.domains = {}
         self.out = self.dtype = None
@@ -108,6 +110,13 @@ class Builder:
     def _stored(self, name, array, dtype):
         found = Value(self.name(name), dtype, tuple(array.shape), array)
         self.constants[found.name] = found
+        return found
+
+    def table(self, table, *numbers, dtype=rushlight.int64):
+        """A constant that may be computed of its numbers, see :mod:`rushlight.onnx._tables`."""
+        array = table.array(*numbers).astype(numpy_dtype(dtype))
+        found = self._stored("table", array, dtype)
+        self.tables[found.name] = table, numbers
         return found
 
     # ------------------------------------------------------------------------------------ nodes

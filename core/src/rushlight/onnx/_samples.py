@@ -37,7 +37,8 @@ class Models:
     def rows(self):
         """Ways to choose sizes."""
         free = self.declaration.free
-        return (sampling.wide(free), sampling.near(free)) if free else ([{}],)
+        ways = sampling.wide, sampling.near, sampling.ordered
+        return tuple(way(free) for way in ways) if free else ([{}],)
 
     def at(self, sample):
         """The exporter at a sample, made anew for the first, which is rewritten."""

@@ -8,6 +8,7 @@ numbers it reads. So translations know nothing of sizes that may differ.
 
 from __future__ import annotations
 
+import functools
 import operator
 
 from rushlight.errors import shape_text
@@ -44,10 +45,10 @@ def exporter_of(program, *options, prepare=lambda exporter: None) -> Exporter:
     """An exporter that has translated a program, with sizes that differ computed; `options` are
     those of :class:`Exporter`, `prepare` sees every exporter before it begins."""
 
-    def translated(program):
+    def translated(program, general=False):
         made = Exporter(program, *options)
         prepare(made)
-        made.builder.varies = bool(declaration.free)
+        made.builder.varies, made.builder.general = bool(declaration.free), general
         made.translate()
         return made
 
@@ -55,11 +56,12 @@ def exporter_of(program, *options, prepare=lambda exporter: None) -> Exporter:
     if not declaration.free and not sized_by_values(program):
         return translated(program)
     reasons: list[str] = []
-    models = Models(program, declaration, translated)
-    for samples in models.rows():
-        found = _unified(models, samples, reasons)
-        if found is not None:
-            return found
+    for general in (False, True):
+        models = Models(program, declaration, functools.partial(translated, general=general))
+        for samples in models.rows():
+            found = _unified(models, samples, reasons)
+            if found is not None:
+                return found
     raise UnsupportedOperatorError(
         f"the program cannot be written with sizes that may differ, "
         f"{list(declaration.free) or 'which depend on values'}: {reasons[0]}. Leave those out of "
@@ -179,10 +181,25 @@ class _Unifier:
             elif any(c is None for c in constants):
                 raise _Differ(f"{first.op_type} '{first.output[0]}' reads a constant at one size")
             else:
-                name = self._constant([c.array for c in constants], first)
+                name = self._table(names) or self._constant([c.array for c in constants], first)
                 if name is not None:
                     found[position] = name
         return found
+
+    def _table(self, names):
+        """The name of what is computed instead of tables of other numbers; None for others."""
+        given = [e.builder.tables.get(n) for e, n in zip(self.exporters, names, strict=True)]
+        if None in given or len({table for table, _ in given}) > 1:
+            return None
+        rows = [*zip(*(numbers for _, numbers in given), strict=True)]
+        if all(len(set(row)) == 1 for row in rows):
+            return None
+        numbers = [self.quantities.number(row) for row in rows]
+        if None in numbers:
+            raise _Differ("no expression of the sizes gives a number of a table")
+        dtype = self.builder.constants[names[0]].array.dtype
+        made = given[0][0].written(_Writer(self), *map(self._number, numbers))
+        return self._cast(made, dtype)
 
     def _constant(self, arrays, node):
         """The name of what is computed instead of constants; None where all are equal."""
@@ -304,6 +321,28 @@ class _Unifier:
         made = self.builder.onnx.helper.make_node(kind, inputs, [name], **attributes)
         self.nodes.append(made)
         return name
+
+
+class _Writer:
+    """What a table is written with."""
+
+    def __init__(self, unifier):
+        self._unifier = unifier
+
+    def __call__(self, kind, inputs, **attributes):
+        return self._unifier._node(kind, inputs, **attributes)
+
+    def cast(self, name, dtype):
+        """A value of another dtype."""
+        return self._unifier._cast(name, np.dtype(dtype))
+
+    def number(self, value):
+        """A constant of one number."""
+        return self._unifier._number(value)
+
+    def listed(self, value):
+        """A list of one whole number."""
+        return self._unifier.builder.integers([value]).name
 
 
 def _progression(array, step):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from rushlight.export.dynamic import sampling, windows
 from rushlight.export.dynamic.declared import Declaration
 from rushlight.export.dynamic.expressions import ValueRanges
-from rushlight.export.dynamic.fixes import FAR, dim_text, fixes, suggestions
+from rushlight.export.dynamic.fixes import FAR, as_multiple, dim_text, fixes, suggestions
 from rushlight.export.dynamic.unifying import DifferentProgramsError, Unified
 from rushlight.export.dynamic.values import CAPTURES, REFUSALS, Values
 from rushlight.fx.experimental.symbolic_shapes import (
@@ -32,7 +32,7 @@ class Captures:
     def __init__(self, trace, declaration, *more):
         self.trace, self.declaration = trace, declaration
         self.known: dict = {}
-        self.rows = (sampling.wide, sampling.near, *more)
+        self.rows = (sampling.wide, sampling.near, sampling.ordered, *more)
         self.values, self._draws = Values(declaration.free), {}
         self.lengths: frozenset[int] = frozenset()
         self.tracking = Tracking(bool(declaration.free))
@@ -188,7 +188,8 @@ class Captures:
             for name in group:
                 if not declaration.free[name].auto:
                     raise self._violated(declaration, name, reasons)
-                declaration = declaration.without(name)
+                multiple = as_multiple(self, declaration, name, name)
+                declaration = multiple or declaration.without(name)
         return declaration
 
     def _one_by_one(self, declaration):

@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 from rushlight.export.dynamic import sampling
-from rushlight.export.dynamic.declared import Constraint, Declaration
+from rushlight.export.dynamic.declared import Declaration
 from rushlight.export.dynamic.expressions import ValueRanges, add, symbol, times
 
 HEAD = "Suggested fixes:"
@@ -94,14 +94,27 @@ def _ranged(declaration, one, low, high):
 
 def _multiple(captures, declaration, name):
     """The lines of a size that may be any multiple of a number."""
-    one, part = declaration.free[name], f"_{name}"
+    part = f"_{name}"
+    found = as_multiple(captures, declaration, name, part)
+    if found is None:
+        return None
+    limits = found.free[part].range
+    factor = declaration.free[name].example // found.free[part].example
+    expression = times(factor, symbol(part))
+    return [dim_text(part, limits.lower, limits.upper), f"{name} = {expression}"]
+
+
+def as_multiple(captures, declaration, name, part):
+    """The declaration in which a size is the least multiple of another, `part`, that it may be;
+    None where no multiple varies by itself."""
+    one = declaration.free[name]
     factors = [n for n in range(2, one.example // 2 + 1) if one.example % n == 0]
     for factor in factors[:_FACTORS]:
         low, high = -(-one.range.lower // factor), one.range.upper
         high = high if high == math.inf else high // factor
-        free = Constraint(part, ValueRanges(low, high), one.example // factor)
-        expression = times(factor, symbol(part))
-        tried = declaration.substituted(name, expression, [free])
+        limits, example = ValueRanges(low, high), one.example // factor
+        free = replace(one, name=part, range=limits, example=example)
+        tried = declaration.substituted(name, times(factor, symbol(part)), [free])
         if captures.attempt(tried.only([part]), []) is not None:
-            return [dim_text(part, low, high), f"{name} = {expression}"]
+            return tried
     return None

@@ -11,6 +11,7 @@ from rushlight.utils import _pytree as pytree
 # A size divisible by what strides and patches usually are; those beside it are not. No larger one:
 # programs may compute index tables of it while they are captured.
 ROUND = 64 * 3
+_STEPS = (1, 4, 2, 7, 5, 11, 3)  # by which sizes grow that keep their order
 LEAST = 2  # of sizes 0 and 1 programs often do something else: they are not looked at
 
 
@@ -22,6 +23,21 @@ def wide(free) -> list[dict[str, int]]:
 def near(free) -> list[dict[str, int]]:
     """The same with sizes close to the example's: for programs that have tables of a length."""
     return _rows(free, lambda one, turn: [one.example + k for k in (1, 2, 3, 5, 8)])
+
+
+def ordered(free) -> list[dict[str, int]]:
+    """Sizes near the example's, in its order: for programs that cut one argument to the size of
+    another, which must not be larger."""
+    rows = [{name: one.example for name, one in free.items()}]
+    names = sorted(free, key=lambda name: free[name].example)
+    for row in range(len(_STEPS)):
+        sizes, grown = {}, 0
+        for turn, name in enumerate(names):
+            grown += _STEPS[(row + turn * turn) % len(_STEPS)]
+            high = free[name].range.upper
+            sizes[name] = int(min(free[name].example + grown, high))
+        rows.append({name: sizes[name] for name in free})
+    return rows
 
 
 def multiples(free) -> list[dict[str, int]]:

@@ -32,6 +32,58 @@ def histc(g, self, bins=100, min=0, max=0):
     return g.cast(g.op("ScatterElements", none, place, ones, axis=0, reduction="add"), g.dtype)
 
 
+@aten("bincount")
+def bincount(g, self, weights=None, minlength=0):
+    """Ones, or weights, that are added at the elements' positions."""
+    x = g.cast(self, rushlight.int64)
+    # with a last bin that there is in any case, so that no elements are no special case
+    ends = g.op("Concat", x, g.integers([minlength - 1]), axis=0)
+    size = g.op("Add", g.reduce("ReduceMax", ends, None, True), g.integers([1]))
+    dtype = rushlight.int64 if weights is None else g.dtype
+    ones = g.op("Expand", g.integers([1]), g.shape_of(x)) if weights is None else weights
+    ones = g.cast(ones, dtype)
+    if g.opset >= 16:
+        none = g.op("Expand", g.constant([0], dtype), size)
+        return g.op("ScatterElements", none, x, ones, axis=0, reduction="add")
+    zero, one = (g.constant(n, rushlight.int64) for n in (0, 1))
+    bins = g.op("Range", zero, g.squeeze(size, 0), one)
+    found = g.op("Equal", g.unsqueeze(bins, 1), g.unsqueeze(x, 0), dtype=rushlight.bool)
+    return g.reduce(
+        "ReduceSum", g.op("Mul", g.cast(found, dtype), g.unsqueeze(ones, 0)), [1], False
+    )
+
+
+@aten("repeat_interleave.self_Tensor")
+def repeat_interleave(g, self, repeats, dim=None, output_size=None):
+    """Elements at positions, each of which is the number of repeats that end before it."""
+    x, dim = (g.reshape(self, [-1]), 0) if dim is None else (self, dim % self.rank)
+    repeats = g.cast(repeats, rushlight.int64)
+    ends = g.op("CumSum", repeats, g.constant(0, rushlight.int64))
+    zero, one = (g.constant(n, rushlight.int64) for n in (0, 1))
+    total = g.reduce("ReduceSum", repeats, None, False)
+    steps = g.op("Range", zero, total, one)
+    before = g.op("Less", g.unsqueeze(steps, 1), g.unsqueeze(ends, 0), dtype=rushlight.bool)
+    after = g.cast(g.op("Not", before), rushlight.int64)
+    return g.op("Gather", x, g.reduce("ReduceSum", after, [1], False), axis=dim)
+
+
+@aten("_unique2")
+def unique(g, self, sorted=True, return_inverse=False, return_counts=False):
+    found, _, inverse, counts = g.op("Unique", self, outputs=4, sorted=1)
+    return found, _as_whole(g.op("Reshape", inverse, g.shape_of(self))), _as_whole(counts)
+
+
+@aten("unique_dim")
+def unique_dim(g, self, dim, sorted=True, return_inverse=False, return_counts=False):
+    found, _, inverse, counts = g.op("Unique", self, outputs=4, sorted=1, axis=dim % self.rank)
+    return found, _as_whole(inverse), _as_whole(counts)
+
+
+def _as_whole(value):
+    value.dtype = rushlight.int64  # whatever the elements are
+    return value
+
+
 @aten("histogram.bin_ct")
 def histogram(g, self, bins=100, range=None, weight=None, density=False):
     """Counts of equal bins, and their edges where the range is one of the program's."""

@@ -6,6 +6,7 @@ import math
 
 import rushlight
 from rushlight.onnx._registry import aten
+from rushlight.onnx._tables import OUTSIDE, SHARES
 from rushlight.onnx._translations.layers import spread
 
 
@@ -100,7 +101,7 @@ def _adaptive_avg(count):
 
 def _parts(g, x, lengths, sizes):
     kernel, sizes = _windows(lengths, sizes)
-    if kernel is None:
+    if kernel is None or g.general:
         return _uneven(g, x, lengths, sizes)
     return g.op("AveragePool", x, kernel_shape=kernel, strides=kernel)
 
@@ -122,12 +123,9 @@ def _uneven(g, x, lengths, sizes):
     rank = len(g.out.shape) if len(g.out.shape) == len(lengths) + 2 else len(lengths) + 2
     for n, (length, size) in enumerate(zip(lengths, sizes, strict=True)):
         dim = rank - len(lengths) + n
-        shares = rushlight.zeros(length, size, dtype=x.dtype)
-        for place in range(size):
-            start, end = place * length // size, -(-(place + 1) * length // size)
-            shares[start:end, place] = 1 / (end - start)
+        shares = g.table(SHARES, length, size, dtype=x.dtype)
         order = [d for d in range(rank) if d != dim] + [dim]
-        turned = g.op("MatMul", g.transpose(x, order), g.tensor(shares, "shares"))
+        turned = g.op("MatMul", g.transpose(x, order), shares)
         x = g.transpose(turned, [order.index(d) for d in range(rank)])
     return x
 
@@ -145,7 +143,9 @@ def _adaptive_max(count):
             found = _largest(g, x, self, count)
         else:
             kernel, sizes = _windows(lengths, sizes)
-            if kernel is None:
+            if g.general:
+                found = _masked(g, x, lengths, sizes)
+            elif kernel is None:
                 batch = [1, *self.shape[:-count]] if single else self.shape[:-count]
                 found = _gathered(g, x, batch, lengths, sizes)
             else:
@@ -164,6 +164,28 @@ def _largest(g, x, given, count):
     flat = g.reshape(x, [*([] if len(batch) == 2 else [1]), *batch, -1])
     where = g.op("ArgMax", flat, axis=2, keepdims=1, dtype=rushlight.int64)
     return values, g.unsqueeze(where, *range(3, count + 2)) if count > 1 else where
+
+
+def _masked(g, x, lengths, sizes):
+    """Maxima of windows whose lengths depend on sizes: along each dimension, of all elements, those
+    outside of a window at -inf."""
+    if 1 in g.taken:
+        raise NotImplementedError(
+            "adaptive_max_pool with positions for pictures whose size is not fixed: take the "
+            "maxima alone"
+        )
+    rank = len(lengths) + 2
+    for dim, (length, size) in enumerate(zip(lengths, sizes, strict=True), 2):
+        order = [d for d in range(rank) if d != dim] + [dim]
+        turned = g.unsqueeze(g.transpose(x, order), rank)
+        outside = g.table(OUTSIDE, length, size, dtype=x.dtype)
+        wide = g.op("Add", turned, outside)
+        x = g.transpose(g.reduce("ReduceMax", wide, [rank - 1], False), _inverse(order))
+    return x, None
+
+
+def _inverse(order):
+    return [order.index(d) for d in range(len(order))]
 
 
 def _gathered(g, x, batch, lengths, sizes):

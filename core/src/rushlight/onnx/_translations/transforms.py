@@ -8,18 +8,20 @@ import rushlight
 from rushlight.machine import np
 from rushlight.onnx._builder import Complex, Value
 from rushlight.onnx._registry import aten
+from rushlight.onnx._tables import Waves
 
 # Points up to which a transform is one product: a matrix of 2048 points has 16 MB in float32, and
 # there are two. Larger transforms are made of two smaller ones.
 _LARGEST_MATRIX = 2048
 
 
-def _scale(norm, size, back):
-    """The factor of a transform; `back`: whether it is the one back."""
+def _power(norm, back):
+    """A transform is divided by the root of its size to this power; `back`: whether it is the one
+    back."""
     norm = norm or "backward"
     if norm == "ortho":
-        return size**-0.5
-    return 1 / size if (norm == "backward") == back else 1.0
+        return 1
+    return 2 if (norm == "backward") == back else 0
 
 
 def _known(size):
@@ -44,18 +46,13 @@ def _size(value, dim, n=None):
     return _known(value.shape[dim] if n is None else n)
 
 
-def _angles(rows, columns, size):
-    """The angle of each pair of positions; exact multiples, reduced before they are scaled."""
-    products = np.outer(np.arange(rows), np.arange(columns)) % size
-    return products * (2 * np.pi / size)
-
-
-def _product(g, value, matrix, dim):
+def _product(g, value, waves, numbers, dim):
     """A value times a matrix along one dimension."""
+    matrix = g.table(waves, *numbers, dtype=value.dtype)
     order = [d for d in range(value.rank) if d != dim] + [dim]
     back = [order.index(d) for d in range(value.rank)]
     turned = g.transpose(value, order)
-    found = g.op("MatMul", turned, g.constant(matrix, value.dtype))
+    found = g.op("MatMul", turned, matrix)
     sizes = tuple(turned.shape[:-1]) + (matrix.shape[1],)
     return g.transpose(Value(found.name, value.dtype, sizes), back)
 
@@ -89,17 +86,19 @@ def transformed(g, value, dim, norm, back, count=None):
     if size > _LARGEST_MATRIX:
         found = _in_two_steps(g, value, dim, norm, back)
         return _both(found, lambda part: _resized(g, part, dim, count or size))
-    angles, scale = _angles(size, count or size, size), _scale(norm, size, back)
-    cosine, sine = np.cos(angles) * scale, np.sin(angles) * (scale if back else -scale)
+    numbers, power = (size, count or size, size), _power(norm, back)
+    cosine, sine = Waves("cos", 1, power), Waves("sin", 1 if back else -1, power)
+
+    def times(part, waves):
+        return _product(g, part, waves, numbers, dim)
+
     if not isinstance(value, Complex):
-        return Complex(_product(g, value, cosine, dim), _product(g, value, sine, dim))
-    real, imag = value.real, value.imag
+        return Complex(times(value, cosine), times(value, sine))
+    real, imag, shape = value.real, value.imag, value.shape
     return Complex(
-        g.op("Sub", _product(g, real, cosine, dim), _product(g, imag, sine, dim),
-             shape=value.shape),
-        g.op("Add", _product(g, real, sine, dim), _product(g, imag, cosine, dim),
-             shape=value.shape),
-    )  # fmt: skip
+        g.op("Sub", times(real, cosine), times(imag, sine), shape=shape),
+        g.op("Add", times(real, sine), times(imag, cosine), shape=shape),
+    )
 
 
 def _in_two_steps(g, value, dim, norm, back):
@@ -149,13 +148,9 @@ def to_real(g, value, dim, norm, size):
     value = _both(value, lambda part: _resized(g, part, dim, half))
     if size > _LARGEST_MATRIX:
         return _in_two_steps(g, _whole(g, value, dim, size), dim, norm, True).real
-    angles, scale = _angles(half, size, size), _scale(norm, size, True)
-    times = np.full((half, 1), 2.0)
-    times[0] = 1
-    if size % 2 == 0:
-        times[-1] = 1
-    real = _product(g, value.real, np.cos(angles) * times * scale, dim)
-    imag = _product(g, value.imag, np.sin(angles) * times * scale, dim)
+    numbers, power = (half, size, size), _power(norm, True)
+    real = _product(g, value.real, Waves("cos", 1, power, True), numbers, dim)
+    imag = _product(g, value.imag, Waves("sin", 1, power, True), numbers, dim)
     return g.op("Sub", real, imag)
 
 

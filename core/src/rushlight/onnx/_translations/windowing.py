@@ -7,6 +7,7 @@ import math
 import rushlight
 from rushlight.machine import np
 from rushlight.onnx._registry import aten
+from rushlight.onnx._tables import POSITIONS
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -122,17 +123,18 @@ def im2col(g, self, kernel_size, dilation, padding, stride):
         rank, g.out = g.out, rushlight.empty(n, channels, height, width, device="meta")
         x = padded(g, x, [left, left, top, top], "constant")
         g.out = rank
-    places = []
+    places, counts = [], []
     for length, size, gap, pad, step in zip(
         (height, width), kernel_size, dilation, padding, stride, strict=True
     ):
         count = (length + 2 * pad - gap * (size - 1) - 1) // step + 1
-        places.append([[k * gap + c * step for c in range(count)] for k in range(size)])
-    rows = g.op("Gather", x, g.constant(places[0], rushlight.int64), axis=2)
-    both = g.op("Gather", rows, g.constant(places[1], rushlight.int64), axis=4)
+        places.append(g.table(POSITIONS, count, size, gap, step))
+        counts.append(count)
+    rows = g.op("Gather", x, places[0], axis=2)
+    both = g.op("Gather", rows, places[1], axis=4)
     turned = g.transpose(both, [0, 1, 2, 4, 3, 5])
-    size = channels * len(places[0]) * len(places[1])
-    found = g.reshape(turned, [n, size, len(places[0][0]) * len(places[1][0])])
+    size = channels * math.prod(kernel_size)
+    found = g.reshape(turned, [n, size, math.prod(counts)])
     return g.squeeze(found, 0) if single else found
 
 
