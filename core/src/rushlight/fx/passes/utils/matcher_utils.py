@@ -93,8 +93,6 @@ class SubgraphMatcher:
             return True
         if p.op == "get_attr":
             return self._same_attribute(p, g)
-        if p.op == "call_module":
-            return type(_value(p)) is type(_value(g))
         return p.target == g.target
 
     def _same_attribute(self, p, g):
