@@ -15,11 +15,10 @@ from rushlight.export.dynamic.symbolic_tracing import traced
 from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.experimental.decompositions import implicit
 from rushlight.fx.experimental.inner_graphs import holding
+from rushlight.fx.experimental.program_gradients import Gradients
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import map_aggregate
-from rushlight.ops._transforms.differentiation import grad_level
-from rushlight.ops._transforms.wrappers import shed
 from rushlight.refusals import rest_of
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
@@ -123,19 +122,9 @@ class _Trace:
         return leaf
 
     def _run(self, args):
-        """The function's result; where an input asks for gradients, on tensors that record."""
-        asked = [t for t in pytree.tree_leaves(args) if isinstance(t, Tensor) and t.requires_grad]
-        if not asked:
-            return self.function(*args)
-        level = grad_level()
-        # gradients are tensors of the program, not of the level that records
-        level.stripping = True
-        with level:
-            tracked = pytree.tree_map_only(
-                Tensor, lambda t: level.track(t) if t.requires_grad else t, args
-            )
-            result = self.function(*tracked)
-            return map_aggregate(result, lambda v: shed(v, level) if isinstance(v, Tensor) else v)
+        """The function's result; what asks for gradients is recorded."""
+        gradients = self.recorder.gradients = Gradients()
+        return gradients.run(self.function, args)
 
 
 def pytree_is_flat(value):

@@ -46,6 +46,7 @@ class Recorder(ValueSizes):
         if draws is not None:
             draws.recorder = self
         self.pending: list = []
+        self.gradients = None  # what records those that the program itself asks for
         self.modules: dict = {}  # graphs that nodes name, by attribute
         self.origin = None  # the node of another graph whose parts are recorded
         self.scope = None  # the modules that are being called, for ``meta["nn_module_stack"]``

@@ -53,7 +53,11 @@ class Captured(Wrapped):
         return self._node is not None or self.__dict__.get("_asks_gradient", False)
 
     def requires_grad_(self, requires_grad=True):
-        """Gradients are no matter of a graph of calls: the tensor itself."""
+        """The tensor itself: gradients are no matter of a graph of calls, but of programs that
+        record what they ask for."""
+        asked = self._level.recorder.gradients
+        if asked is not None and requires_grad:
+            asked.begin(self)
         return self
 
     def is_contiguous(self, *args, **kwargs):

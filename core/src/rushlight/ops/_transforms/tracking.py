@@ -11,7 +11,9 @@ from functools import partial
 from types import FunctionType
 
 from rushlight.autograd import saving
+from rushlight.autograd.engine import grad
 from rushlight.autograd.mode import mode
+from rushlight.autograd.node import LEAF
 from rushlight.dtypes import FLOAT
 from rushlight.ops._table.fusion import FusedFormula
 from rushlight.ops._table.op import TENSORS
@@ -39,6 +41,29 @@ class Tracked(Wrapped):
     def complete(tensor):
         """Nothing beside the inner tensor."""
 
+    def requires_grad_(self, requires_grad=True):
+        """A leaf from now on, where the program itself says what it differentiates by."""
+        if not (self._level.of_program and requires_grad):
+            return super().requires_grad_(requires_grad)
+        if self._node is None:
+            check_floating(self)
+            self._node = LEAF
+            self._level.leaves.append(self)
+        return self
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Add gradients into ``.grad`` of the leaves, where the program says what these are."""
+        if not self._level.of_program:
+            super().backward(gradient, retain_graph, create_graph, inputs)
+        leaves = self._level.leaves if inputs is None else inputs
+        leaves = (leaves,) if isinstance(leaves, Tensor) else tuple(leaves)
+        found = grad(
+            self, leaves, gradient, retain_graph, create_graph, allow_unused=inputs is None
+        )
+        for leaf, part_of_it in zip(leaves, found, strict=True):
+            if part_of_it is not None:
+                leaf.grad = part_of_it if leaf.grad is None else leaf.grad + part_of_it
+
     def rebind(self, new):
         """Take the value and history of another tensor."""
         if getattr(new, "_level", None) is self._level:
@@ -50,12 +75,42 @@ class Tracked(Wrapped):
 class TrackingLevel(Level):
     """A `grad` level inside of other transforms."""
 
-    __slots__ = ("stripping",)
+    __slots__ = ("of_program", "stripping")
     wrapper = Tracked
 
     def __init__(self):
         super().__init__("grad", process)
         self.stripping = False
+        self.of_program = False  # whether the program asks for gradients, not a transform
+
+    def strips(self, create):
+        """Whether formulas run on the tensors below; a program's own do not where they record."""
+        return self.stripping and not (create and self.of_program)
+
+
+def check_floating(tensor):
+    """Refuse tensors that cannot have gradients."""
+    if tensor._dtype.category < FLOAT:
+        raise RuntimeError(
+            "only Tensors of floating point dtype can require gradients; this one is "
+            f"{tensor._dtype}"
+        )
+
+
+def as_leaf(tensor, level):
+    """Make a tensor of another level one of a recording level, in place: a leaf."""
+    check_floating(tensor)
+    inner = object.__new__(type(tensor))
+    inner._array, inner._dtype = tensor._array, tensor._dtype
+    inner._node, inner._storage = tensor._node, tensor._storage
+    inner.__dict__.update(tensor.__dict__)
+    kept = {k: v for k, v in tensor.__dict__.items() if k == "_device"}
+    tensor.__class__ = level.wrapper
+    tensor.__dict__.clear()
+    tensor.__dict__.update(kept, _inner=inner, _level=level)
+    tensor._node = LEAF
+    level.leaves.append(tensor)
+    return tensor
 
 
 def lifted(tensor, level):
@@ -144,7 +199,7 @@ class _LevelOp:
                 "Trying to backward through the graph a second time: the saved tensors of "
                 f"{self.node_name} have already been freed. Specify retain_graph=True."
             )
-        found, strip = [], self.level.stripping
+        found, strip = [], self.level.strips(create)
         for item in node.saved:
             if type(item) is tuple:
                 item, number = item

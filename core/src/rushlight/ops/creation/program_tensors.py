@@ -34,14 +34,16 @@ def _to_copy(self, **options):
 def of_program(function, args, given):
     """The new tensor of a program that is captured; None where none is. `given` are all parameters
     of the call, `args` those that go by position."""
-    if given.get("out") is not None or given["requires_grad"]:
+    if given.get("out") is not None:
         return None
     if any(isinstance(value, Tensor) for value in args):
         return None
     # sizes are given by position or by keyword, never both
     names = ("dtype", "device") if args else ("size", "dtype", "device")
     made = captured(function, args, {k: given[k] for k in names if given.get(k) is not None})
-    return None if made is NotImplemented else made
+    if made is NotImplemented:
+        return None
+    return made.requires_grad_() if given["requires_grad"] else made
 
 
 def constant(tensor, full, data, dtype, device):
