@@ -199,3 +199,14 @@ def test_decomposed_programs_run_at_other_values(name):
     assert found.range_constraints == program.range_constraints
     for given in (args, *others):
         assert plain(found.module()(*given)) == plain(module(*given))
+
+
+def test_branches_on_plain_numbers_are_seen():
+    class Branch(rushlight.nn.Module):
+        def forward(self, x, count):
+            k = int(count.item())
+            part = x[:k]
+            return part * 2 if k > 2 else part
+
+    with pytest.raises(GuardOnDataDependentSymNode):
+        rushlight.export.export(Branch(), (rushlight.arange(6.0), rushlight.tensor(4)))

@@ -67,6 +67,8 @@ class DrawnInt(int):
         return int(self)
 
     def __int__(self):
+        if not is_ours(sys._getframe(1)):
+            self.draws.plain.update(self.expression.symbols())
         return int.__index__(self)
 
     def _joined(self, name, other, expression):
@@ -179,6 +181,7 @@ class Draws:
         self.origins: dict = {}  # symbol -> the node, and the dimension or None
         self.sources: dict[str, str] = {}
         self.conditions: list[Condition] = []
+        self.plain: set[str] = set()  # those that the program makes plain numbers of, by int()
         self.choices: list[tuple] = []  # pairs of expressions, of which the program takes one
         self.floats: dict[str, float] = {}
         self.facts: dict = {}  # conditions of floats by kind and sides

@@ -41,6 +41,8 @@ class Values:
                 if not isinstance(error, UnfitError):
                     last = error
                 self.known = draws
+                for name in draws.plain:  # not to be tried first again
+                    self.used.setdefault(name, set()).add(draws.values[name])
                 continue
             self._used(draws)
             return found, draws
@@ -81,6 +83,9 @@ class Values:
             low = max(low, min(high, _SPREAD) - 2 * _SPREAD)
         else:
             low = max(low, 2)
+        # comparisons of plain numbers are not seen: the least of them is tried in any case
+        if name in self.known.plain and low not in self.used.get(name, ()):
+            return int(low)
         high = min(high, low + (2 * _SPREAD if self.known.choices else _SPREAD))
         return self.random.randint(int(low), max(int(high), int(low)))
 
