@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from typing import Any
 
 from rushlight.jit import tree
 from rushlight.jit.kinds import Type
@@ -16,7 +17,7 @@ class Future:
     3
     """
 
-    __class_getitem__ = classmethod(types.GenericAlias)
+    __class_getitem__: Any = classmethod(types.GenericAlias)
 
     def __init__(self, value):
         self._value = value

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from rushlight._words import _bool
 from rushlight.jit.targets import Target
+from rushlight.tensor.tensor import Tensor
 from typing import Any
 
 FORK: _Fork
@@ -18,4 +19,5 @@ class _Fork(Target):
 class _Wait(Target):
     def written(self, printer: Any, call: Any) -> Any: ...
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future: ...
+def forked(value: Tensor, at: Any) -> Any: ...
 def wait(future: Future) -> Any: ...

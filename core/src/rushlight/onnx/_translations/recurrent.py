@@ -123,15 +123,17 @@ def _recurrent(kind, states, order, **options):
     return of_input, of_data
 
 
-for _name, _settings in {
-    "lstm": ("LSTM", 2, _LSTM, {}),
-    "gru": ("GRU", 1, _GRU, {"linear_before_reset": 1}),
-    "rnn_tanh": ("RNN", 1, _PLAIN, {"activations": ["Tanh"]}),
-    "rnn_relu": ("RNN", 1, _PLAIN, {"activations": ["Relu"]}),
-}.items():
-    _of_input, _of_data = _recurrent(*_settings[:3], **_settings[3])
-    aten(f"{_name}.input")(_of_input)
-    aten(f"{_name}.data")(_of_data)
+def _register(name, *settings, **options):
+    """Translate both overloads of a layer."""
+    of_input, of_data = _recurrent(*settings, **options)
+    aten(f"{name}.input")(of_input)
+    aten(f"{name}.data")(of_data)
+
+
+_register("lstm", "LSTM", 2, _LSTM)
+_register("gru", "GRU", 1, _GRU, linear_before_reset=1)
+_register("rnn_tanh", "RNN", 1, _PLAIN, activations=["Tanh"])
+_register("rnn_relu", "RNN", 1, _PLAIN, activations=["Relu"])
 
 
 @aten("lstm_cell")
