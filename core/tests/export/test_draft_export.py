@@ -136,9 +136,58 @@ def test_options_and_collections_are_those_of_export():
 def test_what_is_refused():
     class Choosing(rushlight.nn.Module):
         def forward(self, x):
-            return x + 1 if x.sum() > 0 else x - 1
+            return x + 1 if x[0].item() > 0 else x - 1
 
     with pytest.raises(NotImplementedError, match="rushlight.cond or rushlight.where"):
         draft_export(Choosing(), (rushlight.ones(4),))
     with pytest.raises(ConstraintViolationError, match="constraint of 7"):
         draft_export(rushlight.nn.ReLU(), (rushlight.ones(4),), dynamic_shapes=({0: 7},))
+
+
+def choosing(library):
+    """A module that chooses twice."""
+
+    class Choosing(library.nn.Module):
+        def forward(self, x):
+            y = x + 1 if x.sum() > 0 else x - 1
+            if (y > 100).any():
+                y = y.clamp(max=100)
+            return y * 2
+
+    return Choosing()
+
+
+@pytest.mark.parametrize("values", [(1.0, 2.0), (-1.0, 0.5), (400.0, 2.0)])
+def test_choices_by_values_are_those_of_the_example(values, tmp_path):
+    x = rushlight.tensor([*values, 0.0])
+    program = draft_export(choosing(rushlight), (x,), dynamic_shapes=({0: Dim("n", min=2)},))
+    failures = program._report.failures
+    assert [str(f.failure_type) for f in failures] == ["DATA_DEPENDENT_ERROR"] * 2
+    assert [f.data["expr"] for f in failures] == [str(sum(values) > 0), str(max(values) > 100)]
+    assert not program._report.successful()
+    rushlight.export.save(program, tmp_path / "draft.pt2")
+    read = rushlight.export.load(tmp_path / "draft.pt2")
+    for form in (program, program.run_decompositions(), read):
+        module = form.module()
+        for given in (x, x[:2]):
+            expected = choosing(rushlight)(given)
+            assert module(given).tolist() == expected.tolist()
+        with pytest.raises(RuntimeError, match=r"draft_export\(\) assumes"):
+            module(-x)
+
+
+def test_the_module_of_a_draft_stays_as_it_was():
+    class Counting(rushlight.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", rushlight.zeros(()))
+
+        def forward(self, x):
+            self.count += 1
+            x += 1
+            return x + self.count if x.sum() > 0 else x
+
+    module, x = Counting(), rushlight.ones(3)
+    draft_export(module, (x,))
+    assert module.count.item() == 0
+    assert x.tolist() == [1.0] * 3

@@ -19,6 +19,7 @@ from typing import Any
 
 from rushlight import refusals
 from rushlight.export._draft_export import drafted
+from rushlight.export.choices import observed
 from rushlight.export.decomp_utils import CustomDecompTable, default_decompositions
 from rushlight.export.dynamic.additional import AdditionalInputs
 from rushlight.export.dynamic.declared import Constraint, declared
@@ -156,9 +157,12 @@ def draft_export(
     :func:`export` instead; ``successful()`` says whether nothing was. The arguments are those of
     :func:`export`.
 
+    Choices by values of tensors (``if x.sum() > 0:``) are made as they are for the example: the
+    program asserts them, and the report has a failure for each.
+
     Raises:
-        NotImplementedError: what the module does depends on the values of tensors: PyTorch goes on
-            with what it does for the example.
+        NotImplementedError: what the module does depends on numbers that it reads from tensors by
+            `item`: PyTorch goes on with what it does for the example.
 
     Example:
         >>> import rushlight
@@ -179,7 +183,11 @@ def draft_export(
         "preserve_module_call_signature": preserve_module_call_signature,
         "prefer_deferred_runtime_asserts_over_guards": prefer_deferred_runtime_asserts_over_guards,
     }
-    return drafted(lambda said: export(mod, args, kwargs, dynamic_shapes=said, **options), shapes)
+    return drafted(
+        lambda said: export(mod, args, kwargs, dynamic_shapes=said, **options),
+        shapes,
+        lambda: observed(mod, args, kwargs),
+    )
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:

@@ -7,6 +7,7 @@ import logging
 from enum import IntEnum
 from typing import Any
 
+from rushlight.export.choices import ASSUMED
 from rushlight.export.dynamic.dims import Dim, DimHint
 from rushlight.export.dynamic.fixes import HEAD
 from rushlight.export.dynamic.refining import refine_dynamic_shapes_from_suggested_fixes
@@ -21,7 +22,8 @@ log = logging.getLogger(__name__)
 
 
 class FailureType(IntEnum):
-    """What a draft has changed or found missing; drafts here report `GUARD_ADDED` alone."""
+    """What a draft has changed or found missing; drafts here report `GUARD_ADDED`, and choices by
+    values of tensors as `DATA_DEPENDENT_ERROR`."""
 
     MISSING_FAKE_KERNEL = 1
     DATA_DEPENDENT_ERROR = 2
@@ -73,29 +75,57 @@ class DraftExportReport:
         return "\n".join([f"{count} issue(s) were found; the program assumes:", *lines])
 
 
-def drafted(export, shapes):
+def drafted(export, shapes, observe):
     """The program that ``export(shapes)`` gives for `shapes`, or those that come of them, with its
-    report; see :func:`rushlight.export.draft_export`."""
+    report; see :func:`rushlight.export.draft_export`. ``observe()`` gives the choices by values
+    that the module makes for the example."""
     found: list[dict] = []
+    choices = None
     while True:
+        token = ASSUMED.set(choices)
         try:
             program = export(shapes)
             break
         except ConstraintViolationError as error:
             shapes = _changed(error, shapes, found)
         except GuardOnDataDependentSymNode as error:
-            raise NotImplementedError(
-                "draft_export(): what the module does depends on the values of tensors, which is "
-                "not assumed to be always as it is for the example: write the choice with "
-                "rushlight.cond or rushlight.where, or say what holds with rushlight._check: "
-                f"{error}"
-            ) from error
+            if choices is not None:
+                raise _refused(error) from error
+            choices = _observed(observe, error)
+        finally:
+            ASSUMED.reset(token)
     new = {"new_dynamic_shapes": shapes}
     failures = [FailureReport(FailureType.GUARD_ADDED, data | new) for data in found]
+    failures += [
+        FailureReport(
+            FailureType.DATA_DEPENDENT_ERROR,
+            {"expr": f"{value}", "reason": f"the example chooses so: {line}", **new},
+        )
+        for value, line in choices or ()
+    ]
     program._report = DraftExportReport(failures)
     if failures:
         log.warning("%s", program._report)
     return program
+
+
+def _observed(observe, error):
+    """The choices of the example; an error where it does not say what the module does."""
+    try:
+        choices = observe()
+    except GuardOnDataDependentSymNode:
+        choices = ()
+    if not choices:
+        raise _refused(error) from error
+    return choices
+
+
+def _refused(error):
+    return NotImplementedError(
+        "draft_export(): what the module does depends on numbers that it reads from tensors, which "
+        "are not assumed to be always those of the example: write the choice with rushlight.cond "
+        f"or rushlight.where, or say what holds with rushlight._check: {error}"
+    )
 
 
 def _changed(error, shapes, found):

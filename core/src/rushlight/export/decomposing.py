@@ -181,13 +181,16 @@ def _no_constant(tensor):
 
 
 def is_needed(node):
-    """Whether a node that nobody reads stays: inputs, the output, and what draws numbers."""
+    """Whether a node that nobody reads stays: inputs, the output, what draws numbers, and checks,
+    which give nothing."""
     if node.op != "call_function":
         return True
     schema = schema_of(node.target)
     if node.meta.get("reads_values"):
         return True  # what is said of its numbers is checked
-    return schema is not None and any(a.type == "Generator" for a in schema.arguments)
+    if schema is None:
+        return False
+    return not schema.returns or any(a.type == "Generator" for a in schema.arguments)
 
 
 def _placeholders(program):

@@ -8,6 +8,7 @@ import re
 
 from rushlight.autograd.mode import no_grad
 from rushlight.export.calls import Calls
+from rushlight.export.choices import ASSUMED, Repeated
 from rushlight.export.graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -34,9 +35,11 @@ _CONSTANTS = (int, float, bool, str, complex, type(None))
 class Tracing:
     """One run of a module on tensors without values."""
 
-    def __init__(self, module, draws=None, kept=()):
+    def __init__(self, module, draws=None, kept=(), fake=True):
         self.module = module
-        self.recorder = Recorder(True, constant=self._constant, draws=draws)
+        self.recorder = Recorder(fake, constant=self._constant, draws=draws)
+        if ASSUMED.get() is not None:
+            self.recorder.choices = Repeated(ASSUMED.get())
         self.inputs: list = []  # (node, InputSpec) of what is lifted
         self.user: list = []
         self.constants: dict = {}

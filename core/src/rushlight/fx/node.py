@@ -302,6 +302,8 @@ def _is_impure_function(function, kwargs):
         return True
     if getattr(function, "__module__", None) == "_operator":
         return function.__name__ in inplace_methods
+    if getattr(function, "namespace", None) == "aten":  # checks give nothing
+        return not function._schema.returns
     if getattr(function, "_custom", False):  # an operator of a namespace
         return function._schema.is_mutable
     return getattr(function, "variant", None) in ("inplace", "inplace_view")

@@ -18,10 +18,10 @@ _UNARY = {operator.neg: "Neg", rushlight.sym_sqrt: "Sqrt"}
 
 def is_check(node) -> bool:
     """Whether a node says something of numbers, which is not checked in ONNX."""
-    check = lookup("aten")._assert_scalar.default
+    checks = lookup("aten")._assert_scalar.default, lookup("aten")._assert_async.msg
     if node.target in COMPARISONS:
-        return all(user.target is check for user in node.users)
-    return node.target is check
+        return all(user.target in checks for user in node.users)
+    return node.target in checks
 
 
 _COMPARING = {

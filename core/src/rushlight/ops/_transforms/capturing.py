@@ -24,7 +24,7 @@ from rushlight.tensor.tensor import Tensor, sized
 
 def _needs_value(name):
     def method(self, *args, **kwargs):
-        self._level.recorder.value_needed(self, name)
+        return self._level.recorder.value_needed(self, name)
 
     method.__name__ = name
     method.__doc__ = "Refused: the values are not known while a program is captured."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.dtypes import bool_, int64, uint8
 from rushlight.errors import shape_text
 from rushlight.ops._table.aten import in_aten
+from rushlight.tensor.overriding import overridable
 
 
 @in_aten("item(Tensor self) -> Scalar")
@@ -21,6 +22,15 @@ def assert_scalar(self, assert_msg):
     if assume is not None:
         assume()
     elif not self:
+        raise RuntimeError(assert_msg)
+
+
+@in_aten("_assert_async(Tensor self) -> ()", "_assert_async.msg(Tensor self, str assert_msg) -> ()")
+@overridable(as_given=True)
+def assert_async(self, assert_msg="Expected Tensor with single nonzero value, but got zero"):
+    """RuntimeError with `assert_msg` unless the one element of a tensor is True, or not zero; a
+    tensor without values passes."""
+    if self._device.type != "meta" and not bool(self):
         raise RuntimeError(assert_msg)
 
 
