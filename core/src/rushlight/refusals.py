@@ -24,6 +24,7 @@ _EAGER = "call the model itself; elementwise chains are already compiled at firs
 _FUNCTIONAL = "use rushlight.autograd.functional (jvp, vjp, jacobian, hessian, hvp, vhp)"
 
 _MODES = "use overrides.TorchFunctionMode, or a subclass with __torch_function__"
+_SCALES = "use integers and a scale of your own"
 _FLAT = "use rushlight.autograd.Function on the tensors of the nested arguments (tree_flatten)"
 
 # The longest entry that is a name or a prefix of it counts. A value that ends in "..." or starts
@@ -50,6 +51,13 @@ ADVICE = {
     "qint8": "use int8 and a scale of your own",
     "quint8": "use uint8 and a scale of your own",
     "qint32": "use int32 and a scale of your own",
+    "quint4x2": "use uint8 and a scale of your own",
+    "quint2x4": "use uint8 and a scale of your own",
+    "per_tensor_affine": _SCALES,
+    "per_tensor_symmetric": _SCALES,
+    "per_channel_affine": _SCALES,
+    "per_channel_symmetric": _SCALES,
+    "per_channel_affine_float_qparams": _SCALES,
     "classes": "write the class in Python",
     "PyTorchFileReader": "use rushlight.load, or zipfile for single records",
     "embedding_bag": "use nn.functional.embedding_bag, whose arguments are input, weight, offsets",
@@ -129,7 +137,9 @@ ABSENT = frozenset(
 
 # Functions and classes of the top level that exist only in order to refuse.
 NAMES = frozenset(
-    "quantize_per_tensor qint8 quint8 qint32 "
+    "quantize_per_tensor qint8 quint8 qint32 quint4x2 quint2x4 "
+    "per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric "
+    "per_channel_affine_float_qparams "
     "classes embedding_bag embedding_renorm_ saddmm dsmm hsmm resize_as_sparse_ "
     "fake_quantize_per_tensor_affine fake_quantize_per_channel_affine quantize_per_channel "
     "quantize_per_tensor_dynamic dequantize sym_fresh_size "

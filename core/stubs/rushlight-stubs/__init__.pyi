@@ -106,6 +106,7 @@ class aminmax_result(NamedTuple):
 __version__: _str
 def _assert(condition: object, message: _str) -> None: ...
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor: ...
+from rushlight._C.script_types import AnyType as AnyType
 class BFloat16Storage:
     dtype: Any
 class BFloat16Tensor:
@@ -116,6 +117,7 @@ class BoolStorage:
 class BoolTensor:
     dtype: Any
     is_cuda: _bool
+from rushlight._C.script_types import BoolType as BoolType
 class ByteStorage:
     dtype: Any
 class ByteTensor:
@@ -130,6 +132,9 @@ class ComplexDoubleStorage:
     dtype: Any
 class ComplexFloatStorage:
     dtype: Any
+from rushlight._C.script_types import ComplexType as ComplexType
+from rushlight._C.script_types import DeviceObjType as DeviceObjType
+from rushlight._C.script_types import DictType as DictType
 class DoubleStorage:
     dtype: Any
 class DoubleTensor:
@@ -141,6 +146,7 @@ class FloatStorage:
 class FloatTensor:
     dtype: Any
     is_cuda: _bool
+from rushlight._C.script_types import FloatType as FloatType
 from rushlight.futures import Future as Future
 from rushlight.ops.random.generators import Generator as Generator
 from rushlight.amp.grad_scaler import GradScaler as GradScaler
@@ -154,12 +160,18 @@ class IntStorage:
 class IntTensor:
     dtype: Any
     is_cuda: _bool
+from rushlight._C.script_types import IntType as IntType
+from rushlight._C.script_types import ListType as ListType
 class LongStorage:
     dtype: Any
 class LongTensor:
     dtype: Any
     is_cuda: _bool
+from rushlight._C.script_types import NoneType as NoneType
+from rushlight._C.script_types import NumberType as NumberType
+from rushlight._C.script_types import OptionalType as OptionalType
 from rushlight.errors import OutOfMemoryError as OutOfMemoryError
+from rushlight._C.script_types import PyObjectType as PyObjectType
 from rushlight.jit.callables import ScriptFunction as ScriptFunction
 from rushlight.jit.modules import ScriptModule as ScriptModule
 class ShortStorage:
@@ -169,12 +181,17 @@ class ShortTensor:
     is_cuda: _bool
 from rushlight.tensor.shape import Size as Size
 from rushlight.streams import Stream as Stream
+from rushlight._C.script_types import StreamObjType as StreamObjType
+from rushlight._C.script_types import StringType as StringType
 from rushlight.symbolic_numbers import SymBool as SymBool
+from rushlight._C.script_types import SymBoolType as SymBoolType
 from rushlight.symbolic_numbers import SymFloat as SymFloat
 from rushlight.symbolic_numbers import SymInt as SymInt
+from rushlight._C.script_types import SymIntType as SymIntType
 from rushlight.library.tags import Tag as Tag
 from rushlight.tensor.tensor import Tensor as Tensor
-from rushlight._C import TensorType as TensorType
+from rushlight._C.script_types import TensorType as TensorType
+from rushlight._C.script_types import TupleType as TupleType
 from rushlight.ops.former.former_methods import TypedStorage as TypedStorage
 class UntypedStorage:
     dtype: Any

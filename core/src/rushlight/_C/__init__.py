@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from rushlight import devices
 from rushlight._C import _functorch, _nvtx
+from rushlight._C.script_types import TensorType
 from rushlight.futures import Future
 from rushlight.overrides import TorchFunctionMode
 from rushlight.refusals import rest_of
@@ -48,25 +49,6 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
     def __exit__(self, *exc):
         stack.interpreters[:] = self.interpreters
         super().__exit__(*exc)
-
-
-class TensorType:
-    """The type of tensors in TorchScript, which programs name in annotations.
-
-    >>> isinstance(rushlight.ones(2), rushlight.TensorType)
-    False
-    """
-
-    @staticmethod
-    def get() -> TensorType:
-        """The one object."""
-        return _TENSOR_TYPE
-
-    def __repr__(self):
-        return "Tensor"
-
-
-_TENSOR_TYPE = TensorType()
 
 
 def _log_api_usage_once(event: str) -> None:

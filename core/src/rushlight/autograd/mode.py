@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import threading
 
+from rushlight.autograd.decorators import run_inside
 from rushlight.tensor.dispatch import STATE
 
 
@@ -28,31 +28,7 @@ class _Decorator:
     def __call__(self, function):
         if inspect.isclass(function):
             raise TypeError(f"{type(self).__name__} cannot decorate a class; decorate its methods")
-        if inspect.isgeneratorfunction(function):
-            return self._wrap_generator(function)
-
-        @functools.wraps(function)
-        def wrapped(*args, **kwargs):
-            with self.clone():
-                return function(*args, **kwargs)
-
-        return wrapped
-
-    def _wrap_generator(self, function):
-        @functools.wraps(function)
-        def wrapped(*args, **kwargs):
-            generator, value = function(*args, **kwargs), None
-            try:
-                while True:
-                    with self.clone():
-                        item = generator.send(value)
-                    value = yield item
-            except StopIteration as stop:
-                return stop.value
-            finally:
-                generator.close()
-
-        return wrapped
+        return run_inside(self.clone, function)
 
 
 class _Recording(_Decorator):

@@ -12,6 +12,9 @@ from rushlight.distributions.elementwise_transforms import (
     SoftplusTransform,
     TanhTransform,
 )
+from rushlight.distributions.elementwise_transforms import (
+    clipped_sigmoid as _clipped_sigmoid,  # noqa: F401 - PyTorch's name of it
+)
 from rushlight.distributions.transform import (
     ComposeTransform,
     IndependentTransform,

@@ -34,8 +34,7 @@ from rushlight.library.definitions import (
     register_vmap,
     triton_op,
 )
-from rushlight.library.operators import Operator as OpOverload
-from rushlight.library.operators import Packet as OpOverloadPacket
+from rushlight.library.kinds import OpOverload, OpOverloadPacket
 from rushlight.library.schema import infer_schema
 
 __getattr__ = refusals.rest_of(__name__)

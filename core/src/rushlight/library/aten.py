@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 
 from rushlight import refusals
+from rushlight.library.kinds import OpOverload, OpOverloadPacket
 from rushlight.ops._table.aten import HOMES, RUNS, name_in
 from rushlight.ops._table.op import TABLE
 from rushlight.tensor.tensor import Tensor
@@ -190,7 +191,7 @@ def _schemas():
     return importlib.import_module("rushlight.library.aten_schemas")
 
 
-class AtenOverload:
+class AtenOverload(OpOverload):
     """One overload of an ATen op."""
 
     def __init__(self, packet, name):
@@ -226,7 +227,7 @@ class AtenOverload:
         return f"aten.{self.__name__}.{self._overloadname}"
 
 
-class AtenPacket:
+class AtenPacket(OpOverloadPacket):
     """An ATen op: call it, or one of its overloads."""
 
     def __init__(self, name, function):

@@ -12,6 +12,7 @@ import importlib.util
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import no_grad
+from rushlight.library.kinds import OpOverload, OpOverloadPacket
 from rushlight.library.recording import generated_function
 from rushlight.machine import np
 from rushlight.ops._transforms.capturing import captured_operator
@@ -23,7 +24,7 @@ NAMESPACES: dict = {}
 COMPOSITE = "composite"  # a kernel for every device whose own ops are recorded
 
 
-class Operator:
+class Operator(OpOverload):
     """One overload of an operator; call it as a function."""
 
     def __init__(self, schema, *, custom=False):
@@ -193,7 +194,7 @@ def _tensors(value):
     return []
 
 
-class Packet:
+class Packet(OpOverloadPacket):
     """All overloads of one name; calling it calls the one that takes the arguments."""
 
     def __init__(self, namespace, name):

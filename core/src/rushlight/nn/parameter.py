@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.tensor.tensor import Parameter, Tensor
+from rushlight.tensor.tensor import _ParameterMeta as _ParameterMeta
 
 
 class _BufferType(type):

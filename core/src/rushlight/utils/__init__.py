@@ -11,6 +11,7 @@ __all__ = [
     "flop_counter",
     "hooks",
     "model_zoo",
+    "module_tracker",
     "summary",
     "swap_tensors",
     "tensorboard",
@@ -18,8 +19,9 @@ __all__ = [
 
 # Imported at first use; some have names that refuse.
 _PARTS = frozenset(
-    "_mode_utils _python_dispatch _pytree benchmark checkpoint collect_env cpp_extension data "
-    "dlpack flop_counter hooks mobile_optimizer model_zoo summary tensorboard".split()
+    "_contextlib _foreach_utils _mode_utils _python_dispatch _pytree benchmark checkpoint "
+    "collect_env cpp_extension data dlpack flop_counter hooks mobile_optimizer model_zoo "
+    "module_tracker summary tensorboard".split()
 )
 
 

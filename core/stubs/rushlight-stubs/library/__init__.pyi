@@ -9,9 +9,7 @@ from rushlight._words import _dtype
 from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
-from rushlight.library.operators import Operator
 from rushlight.library.operators import Operator as OpOverload
-from rushlight.library.operators import Packet
 from rushlight.library.operators import Packet as OpOverloadPacket
 from rushlight.library.tags import Tag
 from typing import Any
@@ -20,8 +18,8 @@ from typing import NoReturn
 from rushlight.library.definitions import CustomOpDef as CustomOpDef
 from rushlight.library.definitions import Library as Library
 from rushlight.library.checks import OpCheckError as OpCheckError
-from rushlight.library.operators import Operator as OpOverload
-from rushlight.library.operators import Packet as OpOverloadPacket
+from rushlight.library.kinds import OpOverload as OpOverload
+from rushlight.library.kinds import OpOverloadPacket as OpOverloadPacket
 def custom_op(name: _str, fn: Callable[..., Any] | None = ..., /, *, mutates_args: _str | Iterable[_str], device_types: _str | Sequence[_str] | None = ..., schema: _str | None = ..., tags: Tag | Sequence[Tag] | None = ...) -> CustomOpDef: ...
 def define(qualname: _str, schema: _str | None = ..., *, lib: Library | None = ..., tags: Tag | Sequence[Tag] | None = ...) -> Any: ...
 def get_ctx() -> NoReturn: ...

@@ -3,13 +3,15 @@ from __future__ import annotations
 
 from rushlight._words import _bool
 from rushlight._words import _str
+from rushlight.library.kinds import OpOverload
+from rushlight.library.kinds import OpOverloadPacket
 from rushlight.library.schema import Schema as FunctionSchema
 from typing import Any
 
 class Namespace:
     def __init__(self, name: _str) -> None: ...
     def __getattr__(self, name: _str) -> Any: ...
-class Operator:
+class Operator(OpOverload):
     def __init__(self, schema: FunctionSchema, *, custom: _bool = ...) -> None: ...
     def name(self) -> _str: ...
     @property
@@ -26,7 +28,7 @@ class Operator:
     setup_context: Any
     tags: list[Any]
     overrides: Any
-class Packet:
+class Packet(OpOverloadPacket):
     def __init__(self, namespace: _str, name: _str) -> None: ...
     def overloads(self) -> list[_str]: ...
     def __getattr__(self, name: _str) -> Any: ...

@@ -12,8 +12,8 @@ from rushlight.nn.utils.clip_grad import (
 from rushlight.nn.utils.vectorize import parameters_to_vector, vector_to_parameters
 
 _PARTS = (
-    "convert_parameters", "fusion", "init", "memory_format", "parametrizations", "parametrize",
-    "prune", "rnn", "stateless",
+    "convert_parameters", "fusion", "init", "member_access", "memory_format", "parametrizations",
+    "parametrize", "prune", "rnn", "stateless",
 )  # fmt: skip
 _FILE_OF = {
     "clip_grad_norm": "clip_grad",

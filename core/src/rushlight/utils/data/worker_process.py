@@ -40,13 +40,6 @@ class Plan:
     with_dataset_state: bool
 
 
-def numpy_seed(base_seed: int, number: int):
-    """The words that seed NumPy's global generator in a worker; PyTorch's, which mixes them as
-    NumPy's SeedSequence does."""
-    words = [number, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    return np.random.SeedSequence(words).generate_state(4)
-
-
 def work(plan: Plan, channel, inherited) -> None:
     """Take index lists from the channel and answer with batches, until it closes.
 
@@ -104,7 +97,7 @@ class _Worker:
         seed = plan.base_seed + plan.number
         random.seed(seed)
         rushlight.manual_seed(seed)
-        np.random.seed(numpy_seed(plan.base_seed, plan.number))
+        np.random.seed(workers._generate_state(plan.base_seed, plan.number))
         workers.set_worker_info(workers.WorkerInfo(plan.number, plan.count, seed, plan.dataset))
         try:
             if plan.worker_init_fn is not None:

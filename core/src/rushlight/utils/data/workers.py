@@ -7,6 +7,8 @@ import sys
 import traceback
 from dataclasses import dataclass
 
+from rushlight.machine import np
+
 _worker_info = None
 
 
@@ -30,6 +32,13 @@ def set_worker_info(info) -> None:
     """Say what :func:`get_worker_info` answers in this process."""
     global _worker_info
     _worker_info = info
+
+
+def _generate_state(base_seed: int, worker_id: int):
+    """The words that seed NumPy's global generator in a worker; PyTorch's, which mixes them as
+    NumPy's SeedSequence does."""
+    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return np.random.SeedSequence(words).generate_state(4).tolist()
 
 
 class _Text(str):

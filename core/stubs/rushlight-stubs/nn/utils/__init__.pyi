@@ -27,6 +27,7 @@ def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Ten
 from rushlight.nn.utils import fusion as fusion
 def get_total_norm(tensors: Sequence[Tensor], norm_type: _float = ..., error_if_nonfinite: _bool = ..., foreach: _bool | None = ...) -> Tensor: ...
 from rushlight.nn.utils import init as init
+from rushlight.nn.utils import member_access as member_access
 from rushlight.nn.utils import memory_format as memory_format
 def parameters_to_vector(parameters: Tensor | Iterable[Tensor]) -> Tensor: ...
 from rushlight.nn.utils import parametrizations as parametrizations

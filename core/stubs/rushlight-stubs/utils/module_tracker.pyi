@@ -1,0 +1,13 @@
+# Written by ci/stubs.py from what the package says at run time: do not edit.
+from __future__ import annotations
+
+from rushlight._words import _bool
+from typing import Any
+
+class ModuleTracker:
+    def __init__(self) -> None: ...
+    @property
+    def is_bw(self) -> _bool: ...
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *exc: Any) -> Any: ...
+    parents: set[Any]
