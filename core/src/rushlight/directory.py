@@ -70,7 +70,7 @@ NAMES = {
     "ops.storages": (
         "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "
         "ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "
-        "ShortStorage TypedStorage UntypedStorage"
+        "ShortStorage StorageBase TypedStorage UntypedStorage"
     ),
     "tensor.layout": "jagged",
     "symbolic_numbers": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+from rushlight.ops.creation.storages import StorageBase as _StorageBase  # noqa: F401
 from rushlight.ops.creation.storages import StorageType, TypedStorage, UntypedStorage
 
 __all__ = ["StorageType", "TypedStorage", "UntypedStorage"]

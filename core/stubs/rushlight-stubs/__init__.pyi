@@ -180,6 +180,8 @@ class ShortTensor:
     dtype: Any
     is_cuda: _bool
 from rushlight.tensor.shape import Size as Size
+class StorageBase:
+    dtype: Any
 from rushlight.streams import Stream as Stream
 from rushlight._C.script_types import StreamObjType as StreamObjType
 from rushlight._C.script_types import StringType as StringType
@@ -193,7 +195,7 @@ from rushlight.tensor.tensor import Tensor as Tensor
 from rushlight._C.script_types import TensorType as TensorType
 from rushlight._C.script_types import TupleType as TupleType
 from rushlight.ops.former.former_methods import TypedStorage as TypedStorage
-class UntypedStorage:
+class UntypedStorage(StorageBase):
     dtype: Any
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def abs_(input: Tensor) -> Tensor: ...

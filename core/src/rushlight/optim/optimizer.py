@@ -13,7 +13,58 @@ from typing import Any, TypeAlias
 
 from rushlight.autograd.handle import RemovableHandle, add_hook
 from rushlight.autograd.mode import enable_grad
-from rushlight.dtypes import float32, float64, get_default_dtype
+from rushlight.dtypes import float32
+from rushlight.optim.step_values import (  # PyTorch's inner path of them
+    _capturable_doc as _capturable_doc,
+)
+from rushlight.optim.step_values import (
+    _default_to_fused_or_foreach as _default_to_fused_or_foreach,
+)
+from rushlight.optim.step_values import (
+    _device_dtype_check_for_fused as _device_dtype_check_for_fused,
+)
+from rushlight.optim.step_values import (
+    _differentiable_doc as _differentiable_doc,
+)
+from rushlight.optim.step_values import (
+    _disable_dynamo_if_unsupported as _disable_dynamo_if_unsupported,
+)
+from rushlight.optim.step_values import (
+    _foreach_doc as _foreach_doc,
+)
+from rushlight.optim.step_values import (
+    _fused_doc as _fused_doc,
+)
+from rushlight.optim.step_values import (
+    _get_capturable_supported_devices as _get_capturable_supported_devices,
+)
+from rushlight.optim.step_values import (
+    _get_scalar_dtype as _get_scalar_dtype,
+)
+from rushlight.optim.step_values import (
+    _get_value as _get_value,
+)
+from rushlight.optim.step_values import (
+    _maximize_doc as _maximize_doc,
+)
+from rushlight.optim.step_values import (
+    _params_doc as _params_doc,
+)
+from rushlight.optim.step_values import (
+    _stack_if_compiling as _stack_if_compiling,
+)
+from rushlight.optim.step_values import (
+    _to_scalar as _to_scalar,
+)
+from rushlight.optim.step_values import (
+    _use_grad_for_differentiable as _use_grad_for_differentiable,
+)
+from rushlight.optim.step_values import (
+    _view_as_real as _view_as_real,
+)
+from rushlight.optim.step_values import (
+    scalar_dtype as scalar_dtype,
+)
 from rushlight.tensor.tensor import Tensor
 
 __all__ = [
@@ -43,12 +94,12 @@ _NO_HOOKS: types.MappingProxyType = types.MappingProxyType({})
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 
-class _Required:
+class _RequiredParameter:
     def __repr__(self):
         return "<required parameter>"
 
 
-required = _Required()
+required = _RequiredParameter()
 
 
 def register_optimizer_step_pre_hook(hook) -> RemovableHandle:
@@ -59,11 +110,6 @@ def register_optimizer_step_pre_hook(hook) -> RemovableHandle:
 def register_optimizer_step_post_hook(hook) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` after every step of every optimizer."""
     return add_hook(_global_optimizer_post_hooks, hook)
-
-
-def scalar_dtype(fused=False):
-    """The dtype of step counters: float64 under that default dtype, else float32."""
-    return float64 if get_default_dtype() is float64 and not fused else float32
 
 
 class Optimizer:
@@ -104,6 +150,41 @@ class Optimizer:
         super().__init_subclass__(**options)
         if "step" in cls.__dict__ and not getattr(cls.__dict__["step"], "hooked", False):
             cls.step = _with_hooks(cls.__dict__["step"])
+
+    def _patch_step_function(self) -> None:
+        """Let the class's `step` call hooks: one that was set after the class was made."""
+        kind = type(self)
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{kind.__name__}.zero_grad"
+        if not getattr(kind.step, "hooked", False):
+            kind.step = _with_hooks(kind.step)
+
+    @staticmethod
+    def profile_hook_step(func):
+        """A step that calls the hooks of its optimizer."""
+        return _with_hooks(func)
+
+    def _optimizer_step_code(self) -> None:
+        """Nothing: what profilers of PyTorch look for."""
+
+    def _accelerator_graph_capture_health_check(self) -> None:
+        """Nothing: steps need no preparation to be recorded."""
+
+    _cuda_graph_capture_health_check = _accelerator_graph_capture_health_check
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
+        """Lists split by device and dtype, as functions over many tensors take them."""
+        from rushlight.utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
+
+    @staticmethod
+    def _process_value_according_to_param_policy(param, value, param_id, param_groups, key=None):
+        """A loaded tensor of a parameter's state in the parameter's dtype and on its device; the
+        count of steps (key ``"step"``) stays as it is unless the group is fused or capturable."""
+        groups = [group for group in param_groups or () if param_id in group["params"]]
+        counted = any(group.get("fused") or group.get("capturable") for group in groups)
+        return _moved(param, value, counted, key)
 
     def step(self, closure=None):
         """Update the parameters from their gradients; `closure` re-evaluates the loss."""
@@ -322,10 +403,16 @@ def _restored(parameter, value, counted, key=None):
     if not isinstance(value, Tensor):
         return copy.deepcopy(value)
     found = value.detach().clone()
+    return _moved(parameter, found, counted, key)
+
+
+def _moved(parameter, value, counted, key):
+    """A tensor of a parameter's state in the parameter's dtype and on its device, but the count of
+    steps, which only kernels that hold it themselves (`counted`) need there, in float32."""
     if key == "step":
-        return found.to(parameter.device, float32) if counted else found
-    kind = parameter.dtype if parameter.is_floating_point() else found.dtype
-    return found.to(parameter.device, kind)
+        return value.to(parameter.device, float32) if counted else value
+    kind = parameter.dtype if parameter.is_floating_point() else value.dtype
+    return value.to(parameter.device, kind)
 
 
 def _with_hooks(step):

@@ -93,13 +93,14 @@ class StorageType(type):
         return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
-def _make(name, dtype):
+def _make(name, dtype, bases=()):
     kind = "bytes" if dtype is None else f"{dtype.name} elements"
     body = {"dtype": dtype, "__doc__": f"Makes storages of {kind}.", "__module__": "rushlight"}
-    return StorageType(name, (), body)
+    return StorageType(name, bases, body)
 
 
-UntypedStorage = _make("UntypedStorage", None)
+StorageBase = _make("StorageBase", None)
+UntypedStorage = _make("UntypedStorage", None, (StorageBase,))
 _TYPES = {
     short + "Storage": _make(
         short + "Storage", getattr(dtypes, "bool_" if name == "bool" else name)
@@ -108,4 +109,4 @@ _TYPES = {
 }
 globals().update(_TYPES)
 
-__all__ = ["StorageType", "TypedStorage", "UntypedStorage", *_TYPES]
+__all__ = ["StorageBase", "StorageType", "TypedStorage", "UntypedStorage", *_TYPES]

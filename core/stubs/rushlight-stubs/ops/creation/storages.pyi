@@ -23,6 +23,7 @@ from rushlight import HalfStorage as HalfStorage
 from rushlight import IntStorage as IntStorage
 from rushlight import LongStorage as LongStorage
 from rushlight import ShortStorage as ShortStorage
+from rushlight import StorageBase as StorageBase
 class StorageType(type):
     dtype: Any
     def __call__(self, *args: Any, device: DeviceLike | None = ..., **kwargs: Any) -> Any: ...
