@@ -54,3 +54,56 @@ def test_one_tensor_among_slices_refused(make):
         torch.zeros(5, 5, 5)[make(torch)]
     with pytest.raises(theirs.type):
         rushlight.zeros(5, 5, 5)[make(rushlight)]
+
+
+LISTS = {
+    "slices": lambda lib: [slice(None), slice(0, 2)],
+    "one slice": lambda lib: [slice(1)],
+    "none": lambda lib: [None, 1],
+    "ellipsis": lambda lib: [..., 0],
+    "number and slice": lambda lib: [0, slice(None)],
+    "lists": lambda lib: [[0, 1], [1, 2]],
+    "a list and a number": lambda lib: [[0, 1], 0],
+    "tensors": lambda lib: [lib.tensor([0, 1]), lib.tensor([0, 2])],
+    "a scalar tensor": lambda lib: [lib.tensor(0), 1],
+    "a tensor and a number": lambda lib: [lib.tensor([0, 1]), 0],
+}
+POSITIONS = {
+    "numbers": lambda lib: [0, 1],
+    "mask": lambda lib: [True, False],
+    "empty": lambda lib: [],
+    "many": lambda lib: [0, 1] * 20,
+}
+
+
+def read_and_written(lib, index, grad):
+    """What an index reads, its gradient, and what is there after writing at it."""
+    x = lib.arange(24.0).view(2, 3, 4).requires_grad_(grad)
+    out = x[index]
+    found = [tuple(out.shape), out.tolist()]
+    if grad:
+        found.append(lib.autograd.grad(out.square().sum(), x)[0].tolist())
+    for value in (-1.0, lib.tensor(-2.0)):
+        y = x.detach().clone()
+        y[index] = value
+        found.append(y.tolist())
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("name", [*LISTS, *POSITIONS])
+def test_lists_as_indices(name, grad):
+    make = {**LISTS, **POSITIONS}[name]
+    ours, theirs = (read_and_written(lib, make(lib), grad) for lib in (rushlight, torch))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_that_is_read_as_a_tuple_warns(name):
+    for lib in (rushlight, torch):
+        x, index = lib.zeros(2, 3, 4), LISTS[name](lib)
+        with pytest.warns(UserWarning, match="non-tuple sequence"):
+            x[index]
+        with pytest.warns(UserWarning, match="non-tuple sequence"):
+            x[index] = 1.0

@@ -18,7 +18,7 @@ def test_lists_are_index_tensors(places):
     assert x.grad.tolist() == hits.tolist()
 
 
-@pytest.mark.parametrize("places", [[3], [-4, 0], [1.5], [None, 1], [1 << 70]])
+@pytest.mark.parametrize("places", [[3], [-4, 0], [1.5], [1 << 70]])
 def test_lists_of_no_places(places):
     with pytest.raises(IndexError):
         rl.zeros(3, 4)[places]

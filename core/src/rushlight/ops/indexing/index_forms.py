@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from rushlight import dtypes
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
@@ -14,6 +16,25 @@ BASIC = (int, slice, type(None), type(Ellipsis))
 WHOLE = slice(None)
 BOOL = np.dtype(np.bool_)
 _PLACES = frozenset({np.dtype(np.int64), BOOL})
+
+
+# Items of a list that make it mean one index for each dimension, as PyTorch reads lists.
+_OF_DIMENSIONS = (slice, type(None), type(Ellipsis), Tensor, list, tuple, range, str, np.ndarray)
+_MOST_DIMENSIONS = 32  # a longer list is always one of positions
+
+
+def listed(index: list):
+    """What a list says as an index: one item for each dimension, as a tuple would, where slices,
+    tensors, lists, None or ``...`` are in it, which warns as PyTorch does; else positions."""
+    if len(index) >= _MOST_DIMENSIONS or not any(isinstance(i, _OF_DIMENSIONS) for i in index):
+        return index
+    warnings.warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated; use "
+        "x[tuple(seq)] for one index of each dimension, or x[tensor(seq)] for positions",
+        UserWarning,
+        stacklevel=3,
+    )
+    return tuple(index)
 
 
 class WrappedIndex(Exception):

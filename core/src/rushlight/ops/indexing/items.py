@@ -35,6 +35,7 @@ from rushlight.ops.indexing.index_forms import (
     arrays_of,
     explain,
     in_two_steps,
+    listed,
     normalize,
     one_among_slices,
     slices,
@@ -355,6 +356,9 @@ def getitem(self, index):
                 items = index if type(index) is tuple else (index,)
                 record_view(_slice.op, self, [None, items], out)
             return out
+    if type(index) is list:
+        index = listed(index)
+    if type(self) in EXACT and not STATE.modes:
         if type(index) is list and len(index) <= _FEW:
             index = _few_positions(index)
         if type(index) is Tensor and self._array.ndim and index._array.ndim:
@@ -425,6 +429,8 @@ def _finite_or_not(value, dtype):
 
 def setitem(self, index, value):
     """``tensor[index] = value``: numbers and tensors, broadcast."""
+    if type(index) is list:
+        index = listed(index)
     if type(self) in EXACT and written_at(self, index, value):
         return
     if _of_subclass(value, *_items(index)):
