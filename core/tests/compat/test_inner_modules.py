@@ -288,6 +288,13 @@ def test_members_by_name(run):
         "home._guards.TracingContext.get()",
         "type(home.nn.Parameter) is home.nn.parameter._ParameterMeta",
         "isinstance(home.ones(1), home.TensorType)",
+        "home._utils._element_size(home.float64), home._utils._get_available_device_type()",
+        "home._utils._element_size(3)",
+        "home._utils._flatten_dense_tensors([home.eye(2), home.ones(3)]).tolist()",
+        "[t.tolist() for t in home._utils._unflatten_dense_tensors("
+        "home.arange(5), [home.eye(2), home.ones(1)])]",
+        "[[t.numel() for t in part] for part in home._utils._take_tensors("
+        "[home.ones(n, dtype=d) for n in (2, 3, 9, 1) for d in (home.float32, home.int64)], 24)]",
         "repr(home.DictType(home.StringType.get(), home.ListType(home.IntType.get())))",
         "repr(home.TupleType([home.OptionalType(home.TensorType.get()), home.AnyType.get()]))",
         "home.ListType(home.IntType.get()) == home.ListType(home.IntType.get())",
