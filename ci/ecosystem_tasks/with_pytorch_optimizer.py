@@ -1,14 +1,16 @@
-"""pytorch_optimizer: 47 optimizers, schedules, losses, and optimizers around others."""
+"""pytorch_optimizer: 46 optimizers, schedules, losses, and optimizers around others."""
+
+import functools
 
 import pytorch_optimizer
 import torch
 from common import report
 
 NAMES = (
-    "AdaBelief AdaBound AdaDelta Adai Adan AdamP AdaPNM AdaNorm Aida Amos ASGD BSAM CAME DAdaptAdam "
-    "DAdaptSGD DiffGrad FAdam Fromage Gravity Lamb LARS Lion MADGRAD MSVAG NovoGrad PNM Prodigy "
-    "QHAdam QHM RAdam Ranger Ranger21 SGDP SGDW SM3 SRMM StableAdamW Tiger Yogi Shampoo "
-    "ScalableShampoo AdEMAMix ADOPT Grams MARS ScheduleFreeAdamW"
+    "AdaBelief AdaBound AdaDelta Adai Adan AdamP AdaPNM AdaNorm Aida Amos ASGD BSAM CAME "
+    "DAdaptAdam DAdaptSGD DiffGrad FAdam Fromage Gravity Lamb LARS Lion MADGRAD MSVAG NovoGrad "
+    "PNM Prodigy QHAdam QHM RAdam Ranger Ranger21 SGDP SGDW SM3 SRMM StableAdamW "
+    "Tiger Yogi Shampoo ScalableShampoo AdEMAMix ADOPT Grams MARS ScheduleFreeAdamW"
 ).split()
 
 
@@ -42,8 +44,8 @@ def main():
     found = {}
     options = {"Ranger21": {"num_iterations": 10}, "BSAM": {"num_data": 12}}
     for name in NAMES:
-        kind = getattr(pytorch_optimizer, name)
-        found[name] = fit(lambda net: kind(net.parameters(), lr=1e-2, **options.get(name, {})))
+        kind = functools.partial(getattr(pytorch_optimizer, name), **options.get(name, {}))
+        found[name] = fit(lambda net, kind=kind: kind(net.parameters(), lr=1e-2))
     found["Lookahead"] = fit(
         lambda net: pytorch_optimizer.Lookahead(
             pytorch_optimizer.load_optimizer("adamp")(net.parameters(), lr=1e-2), k=2
