@@ -19,6 +19,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from pathlib import Path
@@ -46,10 +47,11 @@ def task(name: str) -> Path:
 
 def run(name: str, python: str) -> dict:
     """The figures that a task prints. Raises RuntimeError where it fails."""
-    done = subprocess.run(
-        [python, "-W", "ignore", str(task(name))],
-        capture_output=True, text=True, timeout=900, env={**os.environ, **QUIET},
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:  # libraries leave logs and checkpoints there
+        done = subprocess.run(
+            [python, "-W", "ignore", str(task(name).resolve())],
+            capture_output=True, text=True, timeout=900, env={**os.environ, **QUIET}, cwd=folder,
+        )  # fmt: skip
     if done.returncode != 0:
         raise RuntimeError("\n".join(done.stderr.strip().splitlines()[-6:]))
     return json.loads(done.stdout.strip().splitlines()[-1])

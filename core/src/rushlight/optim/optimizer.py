@@ -151,7 +151,7 @@ class Optimizer:
         if "step" in cls.__dict__ and not getattr(cls.__dict__["step"], "hooked", False):
             cls.step = _with_hooks(cls.__dict__["step"])
 
-    def _patch_step_function(self) -> None:
+    def _patch_step_function(self):
         """Let the class's `step` call hooks: one that was set after the class was made."""
         kind = type(self)
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{kind.__name__}.zero_grad"
