@@ -1,5 +1,7 @@
 """PyTorch's names after `install`: which modules they are, what is missing, what comes back."""
 
+import importlib.util
+import json
 import sys
 from pathlib import Path
 
@@ -215,3 +217,43 @@ assert torch.equal(torch.rand(4, generator=generator), late)
 """
     done = run("-c", program)
     assert done.returncode == 0, done.stderr
+
+
+def _private_modules():
+    """Modules of Rushlight with a private part in their name, those of its own layers aside."""
+    home = Path(importlib.util.find_spec("rushlight").origin).parent
+    for file in sorted(home.rglob("*.py")):
+        parts = file.relative_to(home).with_suffix("").parts
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        if any(part.startswith("_") for part in parts) and parts[0] not in ("kernels", "compiler"):
+            yield ".".join(parts)
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="needs PyTorch")
+def test_private_modules_of_both_are_answered_for():
+    home = Path(importlib.util.find_spec("torch").origin).parent
+    names = [
+        name
+        for name in _private_modules()
+        if any(home.joinpath(*name.split(".")).with_suffix(end).exists() for end in (".py", ""))
+    ]
+    assert {"utils._python_dispatch", "fx._symbolic_trace", "utils._pytree"} <= {*names}
+    found = succeed(f"""
+import importlib.util, json
+print(json.dumps({{n: importlib.util.find_spec("torch." + n) is not None for n in {names}}}))
+""")
+    assert json.loads(found) == dict.fromkeys(names, True)
+
+
+def test_private_modules_hold_what_programs_import():
+    succeed("""
+import rushlight
+from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
+from torch.utils._mode_utils import no_dispatch
+from torch.fx._symbolic_trace import is_fx_tracing
+from torch.masked._ops import softmax
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+from rushlight.utils._python_dispatch import TorchDispatchMode as ours
+assert TorchDispatchMode is ours and not is_fx_tracing()
+assert softmax is rushlight.masked.softmax
+""")

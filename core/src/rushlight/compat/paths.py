@@ -39,51 +39,53 @@ OTHER_NAMES = {
     "torch.functional": "rushlight",
     "torch.ops": "rushlight.library.namespaces",
     "torch._tensor": "rushlight.tensor.tensor",
-    "torch._C._functorch": "rushlight._C._functorch",
-    "torch._C._nvtx": "rushlight._C._nvtx",
-    "torch._dynamo._trace_wrapped_higher_order_op": (
-        "rushlight._dynamo._trace_wrapped_higher_order_op"
-    ),
     "torch.amp.autocast_mode": "rushlight.amp.mode",
     "torch.autograd.grad_mode": "rushlight.autograd.mode",
     "torch.autograd.anomaly_mode": "rushlight.autograd.anomaly",
-    "torch.distributed._composable": "rushlight.distributed._composable",
-    "torch.distributed._composable.fsdp": "rushlight.distributed._composable.fsdp",
-    "torch.distributed.algorithms._checkpoint": "rushlight.distributed.algorithms._checkpoint",
-    "torch.distributed._functional_collectives": "rushlight.distributed._functional_collectives",
     "torch.distributed.tensor._utils": "rushlight.distributed.tensor.local_shapes",
-    "torch.export._draft_export": "rushlight.export._draft_export",
-    "torch.fx._compatibility": "rushlight.fx._compatibility",
-    "torch.fx._pytree": "rushlight.fx._pytree",
-    "torch.fx._symbolic_trace": "rushlight.fx._symbolic_trace",
-    "torch.masked._ops": "rushlight.masked._ops",
     "torch.nn.parallel.distributed": "rushlight.nn.parallel",
     "torch.optim.adamw": "rushlight.optim.adam",
     "torch.nn.utils._named_member_accessor": "rushlight.nn.utils.member_access",
     "torch.nn.utils.weight_norm": "rushlight.nn.utils.weight_normalization",
     "torch.nn.utils.spectral_norm": "rushlight.nn.utils.spectral_normalization",
-    "torch.testing._comparison": "rushlight.testing._comparison",
-    "torch.testing._internal": "rushlight.testing._internal",
-    "torch.testing._internal.common_utils": "rushlight.testing._internal.common_utils",
-    "torch.utils._contextlib": "rushlight.utils._contextlib",
-    "torch.utils._foreach_utils": "rushlight.utils._foreach_utils",
-    "torch.utils._mode_utils": "rushlight.utils._mode_utils",
-    "torch.utils._python_dispatch": "rushlight.utils._python_dispatch",
-    "torch.utils._pytree": "rushlight.utils._pytree",
     "torch.utils.data._utils": "rushlight.utils.data",
     "torch.utils.data._utils.collate": "rushlight.utils.data.collate",
     "torch.utils.data._utils.worker": "rushlight.utils.data.workers",
-    "torchvision.models._api": "rushlight_vision.models._api",
-    "torchvision.models._meta": "rushlight_vision.models._meta",
-    "torchvision.models._utils": "rushlight_vision.models._utils",
-    "torchvision.models.detection._utils": "rushlight_vision.models.detection._utils",
-    "torchvision.models.optical_flow._utils": "rushlight_vision.models.optical_flow._utils",
-    "torchvision.models.segmentation._utils": "rushlight_vision.models.segmentation._utils",
-    "torchvision.ops._utils": "rushlight_vision.ops._utils",
-    "torchvision.transforms._functional_video": "rushlight_vision.transforms._functional_video",
-    "torchvision.transforms._presets": "rushlight_vision.transforms._presets",
-    "torchvision.transforms._transforms_video": "rushlight_vision.transforms._transforms_video",
 }
+# Private modules of PyTorch that programs import from and whose names are here as they are there.
+# Private files of other names hold other contents here.
+PRIVATE_NAMES = frozenset(
+    (
+        "torch._C._functorch",
+        "torch._C._nvtx",
+        "torch._dynamo._trace_wrapped_higher_order_op",
+        "torch.distributed._composable",
+        "torch.distributed._functional_collectives",
+        "torch.distributed.algorithms._checkpoint",
+        "torch.export._draft_export",
+        "torch.fx._compatibility",
+        "torch.fx._pytree",
+        "torch.fx._symbolic_trace",
+        "torch.masked._ops",
+        "torch.testing._comparison",
+        "torch.testing._internal",
+        "torch.utils._contextlib",
+        "torch.utils._foreach_utils",
+        "torch.utils._mode_utils",
+        "torch.utils._python_dispatch",
+        "torch.utils._pytree",
+        "torchvision.models._api",
+        "torchvision.models._meta",
+        "torchvision.models._utils",
+        "torchvision.models.detection._utils",
+        "torchvision.models.optical_flow._utils",
+        "torchvision.models.segmentation._utils",
+        "torchvision.ops._utils",
+        "torchvision.transforms._functional_video",
+        "torchvision.transforms._presets",
+        "torchvision.transforms._transforms_video",
+    )
+)
 # Rushlight's own names that mean nothing, or something else, in PyTorch: modules, then values.
 OWN_MODULES = frozenset(
     "torch." + name
@@ -119,6 +121,8 @@ def _exists(name: str) -> bool:
 def _is_public(name: str) -> bool:
     """Whether a private-looking name of PyTorch's is answered here on purpose."""
     top, _, rest = name.partition(".")
+    if name in PRIVATE_NAMES:
+        return True
     return top == "torch" and (rest in directory.PARTS or refusals.is_absent(rest))
 
 
@@ -155,7 +159,6 @@ def module_behind(name: str) -> str | None:
     if not parent:
         return PACKAGES[name] if name in PACKAGES and is_available(name) else None
     home = module_behind(parent)
-    # Private files have other contents here, whatever their names.
     if home is None or (last.startswith("_") and not _is_public(name)):
         return None
     if not _exists(f"{home}.{last}"):
