@@ -9,11 +9,11 @@ from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.creation.tensors import empty_like
 from rushlight.ops.random import compiled_sampling as drawing
-from rushlight.ops.random.sampling import _check_bounds, randint
+from rushlight.ops.random.sampling import randint, whole_bounds
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.layout import only_strided
 from rushlight.tensor.memory_format import contiguous_format
-from rushlight.tensor.tensor import EXACT, Tensor
+from rushlight.tensor.tensor import EXACT
 
 
 def _recorded(function, input, dtype, layout, device, memory_format, generator):
@@ -34,16 +34,6 @@ def _empty_like(name, input, layout, dtype, device, memory_format):
     if stack.levels:
         input = importlib.import_module("rushlight.ops._transforms.batching_random").model(input)
     return empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
-
-
-def _number(function, name, value):
-    """The number of a tensor of no dimensions on the CPU."""
-    if value.dim() or value.device.type != "cpu":
-        raise RuntimeError(
-            f"{function}: {name} must be a number or a tensor of no dimensions on the CPU, got one "
-            f"of shape {list(value.shape)} on {value.device}"
-        )
-    return value.item()
 
 
 @in_aten(forms.like("rand_like"), call=forms.alike("rand_like"))
@@ -95,9 +85,7 @@ def randint_like(
     only_strided("randint_like", layout)
     if low is None or high is None:
         low, high = 0, low if high is None else high
-    if isinstance(high, Tensor):
-        high = _number("randint_like", "high", high)
-    _check_bounds(low, high)
+    low, high = whole_bounds("randint_like", low, high)
     options = {"generator": generator, "dtype": dtype or input._dtype}
     options["device"] = device or input._device
     if input.is_nested:

@@ -223,7 +223,7 @@ def randint(
         low, high, size = None, low, high
     if low is None or high is None:  # randint(high, size), by keyword or not
         low, high = 0, low if high is None else high
-    _check_bounds(low, high, size)
+    low, high = whole_bounds("randint", low, high, size)
     if out is None and (dtype is None or dtype is dtypes.int64):
         made = drawing.whole(low, high, size, generator, device, requires_grad)
         if made is not None:
@@ -248,15 +248,22 @@ def randint(
     return finish(array, dtype, device, requires_grad)
 
 
-def _check_bounds(low, high, size=()):
+def whole_bounds(op, low, high, size=()):
+    """The bounds of whole samples as Python's numbers, those of tensors of one element, too."""
     if high is None or size is None:
         raise TypeError("randint(): expected high and size, or low, high and size")
     if type(low) is not int or type(high) is not int:
-        low, high = as_numbers("randint", low=low, high=high)
+        low, high = as_int(low, "low", op), as_int(high, "high", op)
     if high <= low:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
+    return low, high
+
+
+def real_numbers(op, **named):
+    """The parameters of a distribution as floats, those of tensors of one element, too."""
+    return [float(value) for value in as_numbers(op, **named)]
 
 
 @transformable
@@ -590,6 +597,7 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal samples."""
     if STATE.levels and (found := captured(normal_, (self, mean, std), {})) is not NotImplemented:
         return found
+    mean, std = real_numbers("normal_", mean=mean, std=std)
     if not std >= 0:
         raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
     if drawing.filled(self, "normal", generator, float(mean), float(std)):
@@ -640,6 +648,7 @@ def exponential_(self, lambd=1.0, *, generator=None):
     """Fill with exponential samples of rate `lambd`."""
     if STATE.levels and (found := captured(exponential_, (self, lambd), {})) is not NotImplemented:
         return found
+    (lambd,) = real_numbers("exponential_", lambd=lambd)
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     _float(self._dtype, "exponential_")
@@ -649,6 +658,7 @@ def exponential_(self, lambd=1.0, *, generator=None):
 def random_(self, from_=0, to=None, *, generator=None):
     """Fill with integers from [from, to); by default up to what the dtype holds exactly."""
     wide = None
+    from_ = as_int(from_, "from", "random_")
     if to is None and from_:
         from_, to = 0, from_
     if to is None:
@@ -659,7 +669,7 @@ def random_(self, from_=0, to=None, *, generator=None):
             to = (1 << bits) + 1
         else:
             to = 2 if self._dtype is dtypes.bool_ else dtypes.iinfo(self._dtype).max + 1
-    _check_bounds(from_, to)
+    from_, to = whole_bounds("random_", from_, to)
     _check_holds(self._dtype, from_, to - 1)
     return _fill(self, lambda e, n, _: e.integers(n, from_, to, wide), generator)
 

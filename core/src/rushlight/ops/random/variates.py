@@ -14,12 +14,13 @@ from rushlight.kernels.random.samples import drawn
 from rushlight.machine import np
 from rushlight.ops._table.domains import positive
 from rushlight.ops._table.op import composite
-from rushlight.ops.random.sampling import _engine, _fill, _float, transformable
+from rushlight.ops.random.sampling import _engine, _fill, _float, real_numbers, transformable
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     """Fill with Cauchy samples around `median` of scale `sigma`."""
+    median, sigma = real_numbers("cauchy_", median=median, sigma=sigma)
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     _float(self._dtype, "cauchy_")
@@ -28,6 +29,7 @@ def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
 
 def geometric_(self, p, *, generator=None):
     """Fill with the number of trials until one of probability `p` succeeds."""
+    (p,) = real_numbers("geometric_", p=p)
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     refuse_limited("geometric_", self._dtype)
@@ -36,6 +38,7 @@ def geometric_(self, p, *, generator=None):
 
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Fill with ``exp`` of normal samples of `mean` and `std`."""
+    mean, std = real_numbers("log_normal_", mean=mean, std=std)
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     _float(self._dtype, "log_normal_")

@@ -15,7 +15,7 @@ from rushlight.ops.creation.tensors import _write, arange, finish
 from rushlight.ops.neural.padding import _constant_pad
 from rushlight.ops.shape.triangular import diag_embed
 from rushlight.tensor.memory_format import contiguous_format
-from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor, add_methods, make_tensor
 
 
@@ -118,6 +118,8 @@ def constant_pad_nd(input: Tensor, pad, value=0):
 
 
 def _triangle(name, chosen, row, col, offset, dtype, device, requires_grad):
+    row, col = as_int(row, "row", name), as_int(col, "col", name)
+    offset = as_int(offset, "offset", name)
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
     dtype = int64 if dtype is None else as_dtype(dtype)
