@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import re
@@ -30,6 +31,19 @@ _get_torch_home = torch_home
 # The start of a file's SHA-256 in its name, such as `resnet18-f37072fd.pth`.
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _CONFIGURATION = "hubconf.py"
+
+
+def __getattr__(name):
+    """``tqdm``, which programs take from here: the package's, loaded when it is asked for."""
+    if name != "tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return importlib.import_module("tqdm").tqdm
+    except ModuleNotFoundError:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute 'tqdm': the package is not installed; "
+            "`pip install tqdm`"
+        ) from None
 
 
 def _entries(repository, source):

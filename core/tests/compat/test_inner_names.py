@@ -229,3 +229,16 @@ def test_scatter_and_gather_are_opposites():
 def test_futures_in_annotations_and_pickles_of_marks():
     assert rushlight.futures.Future[int].__args__ == (int,)
     assert pickle.loads(pickle.dumps(rushlight.amp.grad_scaler.OptState.READY)).value == 0
+
+
+def test_bars_of_progress_are_found_beside_downloads(monkeypatch):
+    tqdm = pytest.importorskip("tqdm")
+
+    from rushlight.hub import tqdm as found
+
+    assert found is torch.hub.tqdm is tqdm.tqdm
+    with pytest.raises(AttributeError, match="no attribute 'bars'"):
+        rushlight.hub.bars  # noqa: B018 - the name itself is asked for
+    monkeypatch.setitem(importlib.sys.modules, "tqdm", None)
+    with pytest.raises(AttributeError, match="pip install tqdm"):
+        rushlight.hub.tqdm  # noqa: B018
