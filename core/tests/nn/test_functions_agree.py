@@ -295,3 +295,14 @@ def test_every_public_function_is_there():
         "has_torch_function_unary", "has_torch_function_variadic", "grouped_mm",
         "scaled_grouped_mm", "scaled_mm",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+def test_padding_without_a_value_takes_zero_alone(mode):
+    found = []
+    for library in (rushlight, torch):
+        pad, x = library.nn.functional.pad, library.arange(4.0).reshape(1, 1, 4)
+        found.append([pad(x, (1, 2), mode, value).tolist() for value in (None, 0, 0.0, False)])
+        with pytest.raises(RuntimeError, match=f'Padding mode "{mode}" doesn.t take in value'):
+            pad(x, (1, 2), mode, 1.0)
+    assert found[0] == found[1] and len({str(rows) for rows in found[0]}) == 1

@@ -215,8 +215,8 @@ def pad(input, pad, mode="constant", value=None):
         refuse_limited(f"pad, mode {mode}", input._dtype)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    if value is not None:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if value:  # zero is what callers pass on that know no other mode
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode != "circular" and 0 in input.shape[input.dim() - len(pad) // 2 - 1 :]:
         raise RuntimeError(
             f"pad, mode {mode}: only the batch dimension may be of size 0, got input of shape "
