@@ -64,7 +64,7 @@ NAMES = {
         "gru_cell hinge_embedding_loss instance_norm kl_div layer_norm lstm lstm_cell "
         "margin_ranking_loss native_dropout nuclear_norm pairwise_distance poisson_nll_loss "
         "rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell triplet_margin_loss "
-        "adaptive_max_pool1d"
+        "adaptive_max_pool1d _convolution"
     ),
     "nn.packed_calls": "_pack_padded_sequence _pad_packed_sequence",
     "ops.storages": (

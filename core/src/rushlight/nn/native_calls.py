@@ -283,6 +283,16 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     return getattr(F, f"conv{count}d")(input, weight, bias, stride, padding, dilation, groups)
 
 
+def _convolution(
+    input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark,
+    deterministic, cudnn_enabled, allow_tf32=True,
+):  # fmt: skip
+    """:func:`convolution` by the name that traces have; the switches of backends change nothing."""
+    return convolution(
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+    )
+
+
 @overridable(as_given=True)
 @numpy_names
 def frobenius_norm(input, dim=None, keepdim=False):

@@ -136,3 +136,45 @@ def test_half_width_transposed_convolutions_inside_of_transforms():
     assert rushlight.allclose(moved.float(), b.float()[:, None].expand(2, 5, 8))
     (slope,) = rushlight.func.vjp(lambda t: transposed(x[0], w, t), b)[1](rushlight.ones_like(out))
     assert rushlight.allclose(slope.float(), rushlight.full((5,), 16.0))
+
+
+@pytest.mark.parametrize(
+    ("function", "image", "kernel", "groups"),
+    [
+        ("conv1d", (1, 3, 4), (0, 3, 1), 1),
+        ("conv2d", (1, 3, 4, 4), (0, 3, 1, 1), 1),
+        ("conv2d", (3, 4, 4), (0, 3, 1, 1), 1),
+        ("conv3d", (1, 3, 4, 4, 4), (0, 3, 1, 1, 1), 1),
+        ("conv2d", (1, 4, 4, 4), (0, 2, 1, 1), 2),
+        ("conv2d", (1, 4, 4, 4), (1, 2, 1, 1), 2),
+        ("conv2d", (1, 4, 4, 4), (3, 2, 1, 1), 2),
+        ("conv2d", (1, 3, 4, 4), (2, 3, 1, 1), 0),
+        ("conv2d", (1, 3, 4, 4), (2, 3, 0, 1), 1),
+        ("conv_transpose2d", (1, 3, 4, 4), (3, 0, 1, 1), 1),
+        ("conv_transpose2d", (1, 0, 4, 4), (0, 2, 1, 1), 1),
+    ],
+)
+def test_weights_without_channels_or_windows_are_refused(function, image, kernel, groups):
+    for library in (rushlight, torch):
+        call = getattr(library.nn.functional, function)
+        with pytest.raises(RuntimeError):
+            call(library.zeros(image), library.zeros(kernel), groups=groups)
+    with pytest.raises(RuntimeError, match=f"{function}: .*(weight|groups)"):
+        getattr(F, function)(rushlight.zeros(image), rushlight.zeros(kernel), groups=groups)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_convolution_by_the_name_of_traces(transposed):
+    draw = np.random.default_rng(0)
+    image, kernel = draw.standard_normal((2, 4, 6, 5)), draw.standard_normal((4, 2, 3, 3))
+    bias = draw.standard_normal(4)
+    rest = ([2, 1], [1, 0], [1, 1], transposed, [0, 0], 2, False, False, True, True)
+    found = []
+    for library in (rushlight, torch):
+        values = [library.tensor(x) for x in (image, kernel, bias)]
+        found += [
+            library._convolution(*values, *rest),
+            library.ops.aten._convolution(*values, *rest),
+        ]
+    for other in found[:3]:
+        np.testing.assert_allclose(other.numpy(), found[3].numpy(), rtol=1e-12, atol=1e-12)

@@ -168,6 +168,29 @@ def spatial(value, count, name, op_name):
     return value
 
 
+def _check_weight(name, weight, groups, transposed):
+    """Refuse a weight without channels, of windows without elements, or of uneven groups."""
+    shape = tuple(weight.shape)
+    if groups < 1:
+        raise RuntimeError(f"{name}: non-positive groups is not supported, got groups={groups}")
+    for position, least in ((0, groups), (1, 1 if transposed else 0)):
+        if shape[position] < least:
+            raise RuntimeError(
+                f"{name}: Given groups={groups}, expected weight to be at least {least} at "
+                f"dimension {position}, but got weight of size {shape_text(shape)} instead"
+            )
+    if 0 in shape[2:]:
+        raise RuntimeError(
+            f"{name}: kernel size should be greater than zero, got weight of size "
+            f"{shape_text(shape)}"
+        )
+    if shape[0] % groups:
+        raise RuntimeError(
+            f"{name}: Given groups={groups}, expected weight to be divisible by {groups} at "
+            f"dimension 0, but got weight of size {shape_text(shape)} instead"
+        )
+
+
 def _check(name, count, input, weight, bias, groups, transposed=False):
     if weight.dim() != count + 2:
         raise RuntimeError(
@@ -179,6 +202,7 @@ def _check(name, count, input, weight, bias, groups, transposed=False):
             f"{name}: Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, "
             f"but got input of size: {shape_text(input.shape)}"
         )
+    _check_weight(name, weight, groups, transposed)
     channels = input.shape[-count - 1]
     expected = weight.shape[0] if transposed else weight.shape[1] * groups
     if channels != expected:
@@ -188,10 +212,6 @@ def _check(name, count, input, weight, bias, groups, transposed=False):
             "channels instead"
         )
     outputs = weight.shape[1] * groups if transposed else weight.shape[0]
-    if weight.shape[0] % groups:
-        raise RuntimeError(
-            f"{name}: weight of size {shape_text(weight.shape)} is not divisible by groups={groups}"
-        )
     if bias is not None and tuple(bias.shape) != (outputs,):
         raise RuntimeError(
             f"{name}: expected bias to be 1-dimensional with {outputs} elements, but got bias of "
