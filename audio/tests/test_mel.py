@@ -174,3 +174,19 @@ def test_bad_input():
         T.AmplitudeToDB("energy")
     with pytest.raises(ValueError, match="onesided"):
         T.MelSpectrogram(onesided=False)
+
+
+@pytest.mark.parametrize("scale", ["htk", "slaney"])
+def test_frequencies_as_mels_and_back(scale):
+    hertz = [0.0, 120.0, 999.0, 1000.0, 4321.5]
+    mels = [F.functional._hz_to_mel(value, mel_scale=scale) for value in hertz]
+    np.testing.assert_allclose(mels, [to_mel(value, scale) for value in hertz], rtol=1e-12)
+    back = F.functional._mel_to_hz(rl.tensor(mels, dtype=rl.float64), mel_scale=scale)
+    np.testing.assert_allclose(back.numpy(), hertz, rtol=1e-12, atol=1e-9)
+    assert F.functional._hz_to_mel(700.0) == to_mel(700.0, "htk")
+
+
+def test_an_unknown_scale_of_mels_is_refused():
+    for function, value in (("_hz_to_mel", 1.0), ("_mel_to_hz", rl.ones(1))):
+        with pytest.raises(ValueError, match=function + r".*'htk', 'slaney'.*got 'bark'"):
+            getattr(F.functional, function)(value, mel_scale="bark")

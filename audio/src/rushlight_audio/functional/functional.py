@@ -25,7 +25,13 @@ from rushlight_audio.functional.features import (
 )
 from rushlight_audio.functional.loudness import loudness
 from rushlight_audio.functional.masking import mask_along_axis, mask_along_axis_iid
-from rushlight_audio.functional.mel import create_dct, linear_fbanks, melscale_fbanks
+from rushlight_audio.functional.mel import (
+    _hz_to_mel,  # noqa: F401 - vocos takes both from here
+    _mel_to_hz,  # noqa: F401
+    create_dct,
+    linear_fbanks,
+    melscale_fbanks,
+)
 from rushlight_audio.functional.phase import griffinlim, phase_vocoder, pitch_shift
 from rushlight_audio.functional.pitch import detect_pitch_frequency
 from rushlight_audio.functional.resample import resample

@@ -50,10 +50,7 @@ def melscale_fbanks(
     """
     if norm not in (None, "slaney"):
         raise ValueError(f"melscale_fbanks(): norm must be None or 'slaney', got {norm!r}")
-    if mel_scale not in MEL_SCALES:
-        raise ValueError(
-            f"melscale_fbanks(): mel_scale must be one of {MEL_SCALES}, got {mel_scale!r}"
-        )
+    _check_scale("melscale_fbanks", mel_scale)
     if f_min > f_max:
         raise ValueError(f"melscale_fbanks(): f_min {f_min} must not exceed f_max {f_max}")
     if n_freqs < 1 or n_mels < 1:
@@ -104,13 +101,24 @@ def _triangles(frequencies: rl.Tensor, edges: rl.Tensor) -> rl.Tensor:
     return rl.minimum(rising, falling).clamp(min=0.0)
 
 
-def _hz_to_mel(hz: float, mel_scale: str) -> float:
+def _check_scale(name: str, mel_scale: str) -> None:
+    if mel_scale not in MEL_SCALES:
+        raise ValueError(f"{name}(): mel_scale must be one of {MEL_SCALES}, got {mel_scale!r}")
+
+
+def _hz_to_mel(freq: float, mel_scale: str = "htk") -> float:
+    """A frequency in hertz on a mel scale, "htk" or "slaney"."""
+    _check_scale("_hz_to_mel", mel_scale)
     if mel_scale == "htk":
-        return 2595.0 * math.log10(1.0 + hz / 700.0)
-    return _KNEE_MEL + math.log(hz / _KNEE_HZ) / _LOG_STEP if hz >= _KNEE_HZ else hz / _STEP
+        return 2595.0 * math.log10(1.0 + freq / 700.0)
+    if freq < _KNEE_HZ:
+        return freq / _STEP
+    return _KNEE_MEL + math.log(freq / _KNEE_HZ) / _LOG_STEP
 
 
-def _mel_to_hz(mels: rl.Tensor, mel_scale: str) -> rl.Tensor:
+def _mel_to_hz(mels: rl.Tensor, mel_scale: str = "htk") -> rl.Tensor:
+    """Mels as frequencies in hertz, the inverse of :func:`_hz_to_mel`."""
+    _check_scale("_mel_to_hz", mel_scale)
     if mel_scale == "htk":
         return 700.0 * ((mels * (math.log(10.0) / 2595.0)).exp() - 1.0)
     upper = _KNEE_HZ * ((mels - _KNEE_MEL) * _LOG_STEP).exp()
