@@ -196,6 +196,7 @@ def test_aten_names():
         str(aten.add.Tensor) == "aten.add.Tensor" and aten.add.Tensor.name() == "aten::add.Tensor"
     )
     assert aten.mul.Tensor is aten.mul.Tensor and aten.mul.Tensor.overloadpacket is aten.mul
+    assert aten.mul.Tensor._overloadpacket is aten.mul
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         aten.nope  # noqa: B018 - the look-up is the test
     with pytest.raises(AttributeError, match="has no overload name 'Nope'"):

@@ -379,3 +379,59 @@ ELSEWHERE = {
     "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyBatchNorm1d", "LazyBatchNorm3d",
     "LazyInstanceNorm2d", "LazyInstanceNorm3d",
 }  # fmt: skip
+
+
+_LINE, _PLANE, _SPACE = (2, 4, 8), (2, 4, 8, 8), (2, 4, 8, 8, 8)
+_CALLED = {
+    "conv1d": ("Conv1d", (4, 2, 3), _LINE),
+    "conv2d": ("Conv2d", (4, 2, 3), _PLANE),
+    "conv3d": ("Conv3d", (4, 2, 3), _SPACE),
+    "conv_transpose1d": ("ConvTranspose1d", (4, 2, 3), _LINE),
+    "conv_transpose2d": ("ConvTranspose2d", (4, 2, 3), _PLANE),
+    "conv_transpose3d": ("ConvTranspose3d", (4, 2, 3), _SPACE),
+    "dropout": ("Dropout", (), _LINE),
+    "dropout1d": ("Dropout1d", (), _LINE),
+    "dropout2d": ("Dropout2d", (), _PLANE),
+    "dropout3d": ("Dropout3d", (), _SPACE),
+    "alpha_dropout": ("AlphaDropout", (), _LINE),
+    "feature_alpha_dropout": ("FeatureAlphaDropout", (), _PLANE),
+    "max_pool1d": ("MaxPool1d", (2,), _LINE),
+    "max_pool2d": ("MaxPool2d", (2,), _PLANE),
+    "max_pool3d": ("MaxPool3d", (2,), _SPACE),
+    "avg_pool1d": ("AvgPool1d", (2,), _LINE),
+    "avg_pool2d": ("AvgPool2d", (2,), _PLANE),
+    "avg_pool3d": ("AvgPool3d", (2,), _SPACE),
+    "adaptive_avg_pool1d": ("AdaptiveAvgPool1d", (2,), _LINE),
+    "adaptive_avg_pool2d": ("AdaptiveAvgPool2d", (2,), _PLANE),
+    "adaptive_avg_pool3d": ("AdaptiveAvgPool3d", (2,), _SPACE),
+    "adaptive_max_pool1d": ("AdaptiveMaxPool1d", (2,), _LINE),
+    "adaptive_max_pool2d": ("AdaptiveMaxPool2d", (2,), _PLANE),
+    "adaptive_max_pool3d": ("AdaptiveMaxPool3d", (2,), _SPACE),
+    "gelu": ("GELU", (), _LINE),
+    "softmax": ("Softmax", (-1,), _LINE),
+    "layer_norm": ("LayerNorm", (8,), _LINE),
+    "linear": ("Linear", (8, 3), _LINE),
+}
+
+
+@pytest.mark.parametrize("function", _CALLED)
+def test_layers_call_the_function_that_a_program_puts_in_place(function, monkeypatch):
+    name, settings, shape = _CALLED[function]
+    for library in (rushlight, torch):
+        layer, home = getattr(library.nn, name)(*settings), library.nn.functional
+        own, seen = getattr(home, function), []
+
+        def counted(*args, own=own, seen=seen, **kwargs):
+            seen.append(tuple(args[0].shape))
+            return own(*args, **kwargs) * 2
+
+        x = library.rand(shape)
+        library.manual_seed(0)
+        plain = layer(x)
+        with monkeypatch.context() as patch:
+            patch.setattr(home, function, counted)
+            library.manual_seed(0)
+            found = layer(x)
+        assert seen == [shape] and found.tolist() == (plain * 2).tolist()
+        library.manual_seed(0)
+        assert layer(x).tolist() == plain.tolist()

@@ -195,7 +195,8 @@ class AtenOverload(OpOverload):
     """One overload of an ATen op."""
 
     def __init__(self, packet, name):
-        self.overloadpacket, self._overloadname = packet, name
+        self.overloadpacket = self._overloadpacket = packet
+        self._overloadname = name
         self.__name__, self.namespace = packet.__name__, "aten"
         self.__qualname__ = f"aten.{self.__name__}.{name}"
         self.__module__ = "rushlight.ops"

@@ -50,6 +50,8 @@ class Operator(OpOverload):
         """All overloads of the same name."""
         return getattr(NAMESPACES[self.namespace], self.__name__)
 
+    _overloadpacket = overloadpacket
+
     def __repr__(self):
         name = f"{self.namespace}.{self.__name__}"
         return f"<OpOverload(op='{name}', overload='{self._overloadname}')>"

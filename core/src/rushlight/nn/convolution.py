@@ -94,9 +94,7 @@ class _Convolution(Module):
     def _conv_forward(self, input, weight, bias):
         """The convolution with another weight and bias, for subclasses that make their own."""
         input, padding = self._pad(input)
-        return type(self)._function(
-            input, weight, bias, self.stride, padding, self.dilation, self.groups
-        )
+        return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def _then(self, input, weight, bias, epilogue):
         """:meth:`_conv_forward`, then an epilogue; None where that takes two steps."""
@@ -170,7 +168,7 @@ class _Forward(_Convolution):
 class Conv1d(_Forward):
     """Cross-correlation of (N, C, L) with weight (out, in / groups, K)."""
 
-    _count, _function = 1, staticmethod(F.conv1d)
+    _count, _function = 1, property(lambda self: F.conv1d)
 
 
 class Conv2d(_Forward):
@@ -181,13 +179,13 @@ class Conv2d(_Forward):
     rushlight.Size([4, 8, 28, 28])
     """
 
-    _count, _function = 2, staticmethod(F.conv2d)
+    _count, _function = 2, property(lambda self: F.conv2d)
 
 
 class Conv3d(_Forward):
     """Cross-correlation of (N, C, D, H, W) with weight (out, in / groups, KD, KH, KW)."""
 
-    _count, _function = 3, staticmethod(F.conv3d)
+    _count, _function = 3, property(lambda self: F.conv3d)
 
 
 class _Transpose(_Convolution):
@@ -228,7 +226,7 @@ class _Transpose(_Convolution):
     def forward(self, input, output_size=None):
         """The transposed convolution; `output_size` resolves which of several sizes is meant."""
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
-        return type(self)._function(
+        return self._function(
             input,
             self.weight,
             self.bias,
@@ -261,16 +259,16 @@ class _Transpose(_Convolution):
 class ConvTranspose1d(_Transpose):
     """The transpose of :class:`Conv1d`; weight (in, out / groups, K)."""
 
-    _count, _function = 1, staticmethod(F.conv_transpose1d)
+    _count, _function = 1, property(lambda self: F.conv_transpose1d)
 
 
 class ConvTranspose2d(_Transpose):
     """The transpose of :class:`Conv2d`; weight (in, out / groups, KH, KW)."""
 
-    _count, _function = 2, staticmethod(F.conv_transpose2d)
+    _count, _function = 2, property(lambda self: F.conv_transpose2d)
 
 
 class ConvTranspose3d(_Transpose):
     """The transpose of :class:`Conv3d`; weight (in, out / groups, KD, KH, KW)."""
 
-    _count, _function = 3, staticmethod(F.conv_transpose3d)
+    _count, _function = 3, property(lambda self: F.conv_transpose3d)

@@ -7,6 +7,8 @@ from rushlight.nn.module import Module
 
 
 class _Dropout(Module):
+    # `_function` of its kinds is read at every call, so that one that a program puts in the place
+    # of a function of nn.functional is the one that layers call, as in PyTorch.
     def __init__(self, p=0.5, inplace=False):
         super().__init__()
         if not 0 <= p <= 1:
@@ -15,7 +17,7 @@ class _Dropout(Module):
 
     def forward(self, input):
         """In training, drop; otherwise return the input."""
-        return type(self)._function(input, self.p, self.training, self.inplace)
+        return self._function(input, self.p, self.training, self.inplace)
 
     def extra_repr(self):
         """The settings."""
@@ -25,34 +27,34 @@ class _Dropout(Module):
 class Dropout(_Dropout):
     """Zeroes elements with probability `p` in training."""
 
-    _function = staticmethod(F.dropout)
+    _function = property(lambda self: F.dropout)
 
 
 class Dropout1d(_Dropout):
     """Zeroes whole channels of (N, C, L)."""
 
-    _function = staticmethod(F.dropout1d)
+    _function = property(lambda self: F.dropout1d)
 
 
 class Dropout2d(_Dropout):
     """Zeroes whole channels of (N, C, H, W)."""
 
-    _function = staticmethod(F.dropout2d)
+    _function = property(lambda self: F.dropout2d)
 
 
 class Dropout3d(_Dropout):
     """Zeroes whole channels of (N, C, D, H, W)."""
 
-    _function = staticmethod(F.dropout3d)
+    _function = property(lambda self: F.dropout3d)
 
 
 class AlphaDropout(_Dropout):
     """Dropout that keeps mean and variance of self-normalising networks."""
 
-    _function = staticmethod(F.alpha_dropout)
+    _function = property(lambda self: F.alpha_dropout)
 
 
 class FeatureAlphaDropout(_Dropout):
     """:class:`AlphaDropout` of whole channels of (N, C, ...)."""
 
-    _function = staticmethod(F.feature_alpha_dropout)
+    _function = property(lambda self: F.feature_alpha_dropout)

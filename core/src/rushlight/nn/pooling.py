@@ -7,6 +7,7 @@ from rushlight.nn.module import Module
 
 
 class _MaxPool(Module):
+    # `_function` is read at every call: see `_Dropout`.
     def __init__(
         self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
     ):
@@ -17,7 +18,7 @@ class _MaxPool(Module):
 
     def forward(self, input):
         """Pool the last dimensions."""
-        return type(self)._function(
+        return self._function(
             input,
             self.kernel_size,
             self.stride,
@@ -52,7 +53,7 @@ class _AvgPool(Module):
 
     def forward(self, input):
         """Pool the last dimensions."""
-        return type(self)._function(
+        return self._function(
             input,
             self.kernel_size,
             self.stride,
@@ -74,7 +75,7 @@ class _AdaptivePool(Module):
 
     def forward(self, input):
         """Pool the last dimensions."""
-        return type(self)._function(input, self.output_size)
+        return self._function(input, self.output_size)
 
     def extra_repr(self):
         """The settings."""
@@ -88,31 +89,31 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
     def forward(self, input):
         """Pool the last dimensions."""
-        return type(self)._function(input, self.output_size, self.return_indices)
+        return self._function(input, self.output_size, self.return_indices)
 
 
 class MaxPool1d(_MaxPool):
     """Maxima of windows of (N, C, L)."""
 
-    _function = staticmethod(F.max_pool1d)
+    _function = property(lambda self: F.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
     """Maxima of windows of (N, C, H, W)."""
 
-    _function = staticmethod(F.max_pool2d)
+    _function = property(lambda self: F.max_pool2d)
 
 
 class MaxPool3d(_MaxPool):
     """Maxima of windows of (N, C, D, H, W)."""
 
-    _function = staticmethod(F.max_pool3d)
+    _function = property(lambda self: F.max_pool3d)
 
 
 class AvgPool1d(_AvgPool):
     """Means of windows of (N, C, L)."""
 
-    _function = staticmethod(F.avg_pool1d)
+    _function = property(lambda self: F.avg_pool1d)
 
     def __init__(
         self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
@@ -137,46 +138,46 @@ class AvgPool1d(_AvgPool):
 class AvgPool2d(_AvgPool):
     """Means of windows of (N, C, H, W)."""
 
-    _function = staticmethod(F.avg_pool2d)
+    _function = property(lambda self: F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPool):
     """Means of windows of (N, C, D, H, W)."""
 
-    _function = staticmethod(F.avg_pool3d)
+    _function = property(lambda self: F.avg_pool3d)
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
     """Means of equal parts of (N, C, L)."""
 
-    _function = staticmethod(F.adaptive_avg_pool1d)
+    _function = property(lambda self: F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
     """Means of equal parts of (N, C, H, W)."""
 
-    _function = staticmethod(F.adaptive_avg_pool2d)
+    _function = property(lambda self: F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
     """Means of equal parts of (N, C, D, H, W)."""
 
-    _function = staticmethod(F.adaptive_avg_pool3d)
+    _function = property(lambda self: F.adaptive_avg_pool3d)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """Maxima of equal parts of (N, C, L)."""
 
-    _function = staticmethod(F.adaptive_max_pool1d)
+    _function = property(lambda self: F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """Maxima of equal parts of (N, C, H, W)."""
 
-    _function = staticmethod(F.adaptive_max_pool2d)
+    _function = property(lambda self: F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """Maxima of equal parts of (N, C, D, H, W)."""
 
-    _function = staticmethod(F.adaptive_max_pool3d)
+    _function = property(lambda self: F.adaptive_max_pool3d)
