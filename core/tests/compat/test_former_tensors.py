@@ -17,6 +17,17 @@ CALLS = [
     "BoolTensor([0, 2])",
     "ByteTensor([[1, 2], [3, 4]])",
     "ones(2).new((3, 4))",
+    "ones(2).new(size=(3, 4)).zero_()",
+    "ones(2).new(data=[1.5])",
+    "ones(2).new(other=ones(3))",
+    "Tensor(size=(2, 3)).zero_()",
+    "Tensor(size=[]).zero_()",
+    "Tensor(data=[1, 2.5])",
+    "Tensor(other=ones(2))",
+    "Tensor(storage=ones(2).untyped_storage())",
+    "Tensor(ones(3).untyped_storage())",
+    "LongTensor(size=(2, 1)).zero_()",
+    "LongTensor(data=[1, 2])",
     "ones(2).new()",
     "ones(2).new(ones(3))",
     "ones(2).type(LongTensor)",
@@ -31,6 +42,11 @@ ERRORS = [
     "FloatTensor(3.0)",
     "FloatTensor('a')",
     "ones(2).new(ones(3).long())",
+    "Tensor(sizes=(2, 3))",
+    "Tensor(size=2)",
+    "Tensor([1], size=(2,))",
+    "LongTensor(2, size=(2,))",
+    "ones(2).new(size=2)",
     "ones(2).set_(ones(3).long())",
     "ones(2).coalesce()",
     "ones(2).indices()",
@@ -39,7 +55,7 @@ ERRORS = [
 
 
 def names(module):
-    listed = "FloatTensor LongTensor BoolTensor ByteTensor ones arange float64".split()
+    listed = "Tensor FloatTensor LongTensor BoolTensor ByteTensor ones arange float64".split()
     return {"np": np, **{name: getattr(module, name) for name in listed}}
 
 

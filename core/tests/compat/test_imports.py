@@ -257,3 +257,49 @@ from rushlight.utils._python_dispatch import TorchDispatchMode as ours
 assert TorchDispatchMode is ours and not is_fx_tracing()
 assert softmax is rushlight.masked.softmax
 """)
+
+
+def test_types_are_named_as_programs_compare_them(tmp_path):
+    (tmp_path / "scripted.py").write_text("""
+import torch
+
+class Halved(torch.nn.Module):
+    factor: float
+
+    def __init__(self):
+        super().__init__()
+        self.factor = 0.5
+
+    def forward(self, x: torch.Tensor):
+        return x * self.factor
+""")
+    succeed(
+        """
+import pickle, rushlight, sys, torch
+from rushlight import compat
+x, p, m = torch.ones(2), torch.nn.Parameter(torch.ones(2)), torch.nn.Linear(2, 2)
+assert str(type(x)) == "<class 'torch.Tensor'>"
+assert str(type(p)) == "<class 'torch.nn.parameter.Parameter'>"
+assert str(torch.nn.Module) == "<class 'torch.nn.modules.module.Module'>"
+assert any(part.__module__.startswith("torch") for part in type(m).__mro__)
+assert torch.typename(x) == torch.typename(p) == "torch.FloatTensor"
+found = pickle.loads(pickle.dumps([x, p, m, torch.Tensor, torch.nn.Parameter, torch.nn.Module]))
+assert found[0].tolist() == [1, 1] and type(found[1]) is torch.nn.Parameter
+assert torch.equal(found[2](x), m(x))
+assert found[3:] == [rushlight.Tensor, rushlight.nn.Parameter, rushlight.nn.Module]
+kept = pickle.dumps([x, p, m])
+sys.path.insert(0, ".")
+from scripted import Halved
+assert torch.jit.script(Halved())(x).tolist() == [0.5, 0.5]
+assert "Halved" in str(torch.fx.symbolic_trace(Halved()).__class__)
+torch.save([x, p, m.state_dict()], "kept.pt")
+compat.uninstall()
+assert str(type(x)) == "<class 'rushlight.tensor.tensor.Tensor'>"
+assert torch.nn.Module.__module__ == "rushlight.nn.module"
+found = pickle.loads(kept)
+assert found[1].tolist() == [1, 1] and rushlight.equal(found[2](x), m(x))
+assert pickle.dumps([x, p, m]) == kept
+assert type(rushlight.load("kept.pt")[1]) is rushlight.nn.Parameter
+""",
+        cwd=tmp_path,
+    )

@@ -14,6 +14,7 @@ from rushlight.capture.guards import MISSING, Guards
 from rushlight.capture.kinds import CONTAINERS, is_value
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
+from rushlight.tensor.homes import home_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -30,7 +31,7 @@ class Source:
 
     def is_unspecialized_builtin_nn_module(self) -> bool:
         """Whether it is something of a module of a class of `rushlight.nn`."""
-        return self.layer is not None and self.layer.__module__.startswith("rushlight.nn.")
+        return self.layer is not None and home_of(type(self.layer)).startswith("rushlight.nn.")
 
 
 @dataclass(frozen=True)

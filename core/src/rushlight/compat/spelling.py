@@ -1,7 +1,8 @@
 """Dtypes, sizes, memory formats and type names print PyTorch's names: programs compare them.
 
 ``str(x.dtype) == "torch.float32"`` and ``x.type() == "torch.FloatTensor"`` are found in many
-programs. While PyTorch's names are installed, and only then, such texts begin with ``torch.``.
+programs, and so are ``"torch" in str(type(x))`` and questions for the ``__module__`` of the bases
+of a class. While PyTorch's names are installed, and only then, such texts begin with ``torch.``.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import functools
 
 from rushlight.dtypes import dtype
+from rushlight.nn.module import Module
+from rushlight.tensor.homes import RENAMED
 from rushlight.tensor.memory_format import memory_format
 from rushlight.tensor.shape import Size
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Parameter, Tensor
 
 _PLACES = (
     (dtype, "__repr__"),
@@ -19,6 +22,12 @@ _PLACES = (
     (Size, "__repr__"),
     (Size, "__str__"),
     (Tensor, "type"),
+)
+# Classes whose homes programs compare, in ``str(type(x))`` or by ``type(x).__module__``.
+_HOMES = (
+    (Tensor, "torch"),
+    (Parameter, "torch.nn.parameter"),
+    (Module, "torch.nn.modules.module"),
 )
 _originals: dict = {}
 
@@ -40,6 +49,9 @@ def use_pytorch_names() -> None:
             owner, name = place
             _originals[place] = getattr(owner, name)
             setattr(owner, name, _spelled(_originals[place]))
+    for owner, home in _HOMES:
+        if owner not in RENAMED:
+            RENAMED[owner], owner.__module__ = owner.__module__, home
 
 
 def use_own_names() -> None:
@@ -47,3 +59,6 @@ def use_own_names() -> None:
     while _originals:
         (owner, name), method = _originals.popitem()
         setattr(owner, name, method)
+    while RENAMED:
+        owner, home = RENAMED.popitem()
+        owner.__module__ = home

@@ -17,6 +17,7 @@ from rushlight.fx.patching import Patcher, find_proxy, wrap, wrapped, wrapped_na
 from rushlight.fx.proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
 from rushlight.fx.sequences import SequencesOfProxies
 from rushlight.nn import transformer
+from rushlight.tensor.homes import home_of
 
 _depth = 0  # of tracers that are running
 
@@ -82,7 +83,7 @@ class Tracer(TracerBase):
     # -------------------------------------------------------------------------------- decisions
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         """Whether the call of a module is one node: by default those of `nn`, save Sequential."""
-        return m.__module__.startswith("rushlight.nn") and not isinstance(m, nn.Sequential)
+        return home_of(type(m)).startswith("rushlight.nn") and not isinstance(m, nn.Sequential)
 
     def call_module(self, m: nn.Module, forward, args, kwargs):
         """What the call of a module gives: a node, or what ``forward(*args, **kwargs)`` traces."""

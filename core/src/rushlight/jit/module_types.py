@@ -13,6 +13,7 @@ from rushlight.jit.python_names import is_public
 from rushlight.jit.source import CompileError, NotSupportedError, Source
 from rushlight.nn import containers, parameter
 from rushlight.nn.module import Module
+from rushlight.tensor.homes import home_of
 from rushlight.tensor.tensor import Tensor
 
 _LOOPED = (containers.ModuleList, containers.Sequential, containers.ModuleDict)
@@ -243,7 +244,7 @@ def _type_or_none(hint, unit):
 def _hints(python):
     found: dict = {}
     for part in reversed(python.__mro__):
-        if part.__module__.startswith("rushlight.") or part is object:
+        if home_of(part).startswith("rushlight.") or part is object:
             continue
         try:
             found.update(inspect.get_annotations(part, eval_str=True))

@@ -15,6 +15,7 @@ from rushlight.jit.kinds import ClassType
 from rushlight.jit.marks import OVERLOADED
 from rushlight.jit.python_names import PythonNames
 from rushlight.jit.source import CompileError, NotSupportedError, Source
+from rushlight.tensor.homes import home_of
 
 _UNUSED = (
     "raise NotImplementedError('{}: it is marked with @unused, and compiled code has called it')"
@@ -161,7 +162,7 @@ class Unit:
 def _can_be_class(python):
     if python.__module__ in ("builtins", "typing", "collections"):
         return False
-    if python.__module__.startswith("rushlight."):
+    if home_of(python).startswith("rushlight."):
         return getattr(python, "_jit_class", False)
     from rushlight.nn.module import Module
 

@@ -18,6 +18,7 @@ from rushlight.serialization.archive_writer import ALIGNMENT, ArchiveWriter, put
 from rushlight.serialization.atomic import replacing
 from rushlight.serialization.names import STORAGE_OF, Global, torch_home
 from rushlight.tensor.dispatch import is_dispatching
+from rushlight.tensor.homes import home_of
 from rushlight.tensor.shape import Size, contiguous_strides
 from rushlight.tensor.storage import Storage, _root
 from rushlight.tensor.tensor import Parameter, Tensor
@@ -148,7 +149,7 @@ class _Pickler(pickle._Pickler):
             rest = (_Layout(tensor.layout), sparse.parts_of(tensor))
             return _name("torch._utils", "_rebuild_sparse_tensor"), rest
         function, rest = self._plain_tensor(tensor)
-        plain = kind is Tensor or kind.__module__.startswith("rushlight.")
+        plain = kind is Tensor or home_of(kind).startswith("rushlight.")
         if plain and not state:
             return function, rest
         home = _name("torch", "Tensor") if plain else kind

@@ -11,12 +11,13 @@ from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
 from rushlight.dtypes import EIGHT_BITS, FLOAT, INTEGER, default, held
+from rushlight.errors import argument_error
 from rushlight.machine import memory, np
 from rushlight.machine.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast, of_one_kind
 from rushlight.tensor.dispatch import STATE, answered
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import Storage, row_of, storage_of
-from rushlight.tensor.tensor import Tensor, _new, add_methods, make_tensor
+from rushlight.tensor.tensor import Parameter, Tensor, _new, add_methods, make_tensor
 
 
 def array_of_data(data, dtype=None):
@@ -150,9 +151,33 @@ def _dtype_of(leaves):
     return found
 
 
-def legacy_tensor(*args, dtype=None, device=None):
-    """``Tensor()``, ``Tensor(2, 3)`` (uninitialised), ``Tensor([1, 2])``, ``Tensor(tensor)``."""
+_LEGACY_WORDS = ("size", "data", "other", "storage")
+
+
+def arguments_by_word(name, args, named):
+    """The arguments of a legacy constructor where one of them is given by its name."""
+    if not named:
+        return args
+    word, value = next(iter(named.items()))
+    if args or len(named) > 1 or word not in _LEGACY_WORDS:
+        raise TypeError(
+            f"{name}(): expected sizes or data, or one of {', '.join(_LEGACY_WORDS)} by its name; "
+            f"got {len(args)} positional arguments and {', '.join(named)}"
+        )
+    if word == "size":
+        if not isinstance(value, list | tuple):
+            raise argument_error(name, "size", "tuple of ints", value)
+        return (Size(value),)
+    return (value,)
+
+
+def legacy_tensor(*args, dtype=None, device=None, **named):
+    """``Tensor()``, ``Tensor(2, 3)`` (uninitialised), ``Tensor([1, 2])``, ``Tensor(tensor)``, and
+    by words: ``Tensor(size=(2, 3))``, ``data=``, ``other=``, ``storage=``."""
     code, found = default.float.code, default.float
+    args = arguments_by_word("Tensor", args, named)
+    if len(args) == 1 and isinstance(args[0], Storage):
+        return make_tensor(memory.empty((0,), BY_CODE[code]), found).set_(args[0])
     if len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].detach()
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
@@ -361,8 +386,8 @@ def _deepcopy(self, memo):
 
 
 def rebuild(kind, array, dtype_name, requires_grad, state):
-    """Make a tensor from what `__reduce_ex__` wrote."""
-    out = _new(kind)
+    """Make a tensor from what `__reduce_ex__` wrote: `kind` is a class, or one of `_KINDS`."""
+    out = _new(_KINDS.get(kind, kind))
     found = dtypes.NAMES[dtype_name]
     out._array, out._dtype, out._node, out._storage = (
         array.view(BY_CODE[found.code]),
@@ -380,6 +405,10 @@ _OF_ITSELF = frozenset(
 )
 
 
+# Classes that bear other names while PyTorch's are installed: pickles are to load without, too.
+_KINDS = {"Tensor": Tensor, "Parameter": Parameter}
+
+
 def _reduce(self, protocol):
     if STATE.dispatching and (answer := answered(self, "__reduce_ex__")):
         return answer(self, protocol)
@@ -391,11 +420,13 @@ def _reduce(self, protocol):
         array = array.view(f"u{array.itemsize}")
     state = {k: v for k, v in self.__dict__.items() if k in _KEPT or not k.startswith("_")}
     state.pop("_device", None)
+    kind = type(self)
+    kind = kind.__name__ if kind in _KINDS.values() else kind
     if self._device.type == "cuda":
         return rebuild_on, (
-            str(self._device), type(self), array, self._dtype.name, self.requires_grad, state
+            str(self._device), kind, array, self._dtype.name, self.requires_grad, state
         )  # fmt: skip
-    return rebuild, (type(self), array, self._dtype.name, self.requires_grad, state)
+    return rebuild, (kind, array, self._dtype.name, self.requires_grad, state)
 
 
 def rebuild_on(device, kind, array, dtype_name, requires_grad, state):

@@ -7,7 +7,7 @@ from rushlight.autograd.mode import mode
 from rushlight.errors import shape_text
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE
-from rushlight.tensor.interchange import array_of_data
+from rushlight.tensor.interchange import arguments_by_word, array_of_data
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import Storage, row_of, storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
@@ -21,14 +21,11 @@ _SHORT = {
 
 
 # ------------------------------------------------------------------------------------ constructors
-def construct(name, dtype, args, *, device=None, size=None) -> Tensor:
+def construct(name, dtype, args, *, device=None, **named) -> Tensor:
     """What ``LongTensor(*args)`` gives: nothing, sizes (uninitialised), data, or another tensor of
     the dtype, whose memory it shares."""
     device = devices.as_device(device)
-    if size is not None:
-        if args:
-            raise TypeError(f"{name}(): got sizes and the keyword 'size'; give one of them")
-        args = (Size(size),)
+    args = arguments_by_word(name, args, named)
     if len(args) == 1 and isinstance(args[0], Tensor):
         return _same_type(name, dtype, args[0])
     if len(args) == 1 and isinstance(args[0], TypedStorage | Storage):
@@ -64,11 +61,10 @@ def _same_type(name, dtype, tensor):
     return tensor.detach()
 
 
-def new(self, *args, device=None, size=None, other=None) -> Tensor:
+def new(self, *args, device=None, **named) -> Tensor:
     """A new tensor of this one's dtype and device: ``x.new(2, 3)`` (uninitialised),
     ``x.new([1, 2])``; `new_empty` and `new_tensor` are today's names."""
-    args = args if other is None else (*args, other)
-    return construct("new", self.dtype, args, device=device or self.device, size=size)
+    return construct("new", self.dtype, args, device=device or self.device, **named)
 
 
 # --------------------------------------------------------------------------------------- storages
