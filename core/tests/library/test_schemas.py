@@ -3,6 +3,7 @@
 # ruff: noqa: UP006, UP007, UP035, UP045 - annotations as users write them
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -221,3 +222,11 @@ def test_torch_ops_in_programs_for_pytorch(tmp_path):
     )
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "OK", done.stderr
+
+
+def test_copied_tables_of_operators_keep_their_keys():
+    torch = pytest.importorskip("torch")
+    for home in (rushlight, torch):
+        aten = home.ops.aten
+        table = copy.deepcopy({aten.mm: [1], aten.add.Tensor: [2]})
+        assert table[aten.mm] == [1] and table[aten.add.Tensor] == [2]

@@ -221,6 +221,10 @@ class AtenOverload(OpOverload):
         overload, *args = args
         return overload.overloadpacket(*args, **kwargs)
 
+    def __deepcopy__(self, memo):
+        """The object itself, as of a function: copied tables keep their keys."""
+        return self
+
     def __repr__(self):
         return f"<OpOverload(op='aten.{self.__name__}', overload='{self._overloadname}')>"
 
@@ -258,6 +262,10 @@ class AtenPacket(OpOverloadPacket):
         if "self" in kwargs:
             args.insert(0, kwargs.pop("self"))
         return packet._function(*args, **kwargs)
+
+    def __deepcopy__(self, memo):
+        """The object itself, as of a function: copied tables keep their keys."""
+        return self
 
     def __repr__(self):
         return f"<OpOverloadPacket(op='{self}')>"

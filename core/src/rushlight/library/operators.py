@@ -52,6 +52,10 @@ class Operator(OpOverload):
 
     _overloadpacket = overloadpacket
 
+    def __deepcopy__(self, memo):
+        """The object itself, as of a function: copied tables keep their keys."""
+        return self
+
     def __repr__(self):
         name = f"{self.namespace}.{self.__name__}"
         return f"<OpOverload(op='{name}', overload='{self._overloadname}')>"
@@ -236,6 +240,10 @@ class Packet(OpOverloadPacket):
             return operator
         texts = "; ".join(str(o._schema) for o in operators)
         raise RuntimeError(f"{self}: no overload takes these arguments. Schemas: {texts}")
+
+    def __deepcopy__(self, memo):
+        """The object itself, as of a function: copied tables keep their keys."""
+        return self
 
     def __repr__(self):
         return f"<OpOverloadPacket(op='{self}')>"

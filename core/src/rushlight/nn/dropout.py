@@ -7,8 +7,8 @@ from rushlight.nn.module import Module
 
 
 class _Dropout(Module):
-    # `_function` of its kinds is read at every call, so that one that a program puts in the place
-    # of a function of nn.functional is the one that layers call, as in PyTorch.
+    # `_function` of its kinds is read at every call, so that layers call the function that a
+    # program has bound in nn.functional, as in PyTorch.
     def __init__(self, p=0.5, inplace=False):
         super().__init__()
         if not 0 <= p <= 1:

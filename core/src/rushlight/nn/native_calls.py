@@ -283,14 +283,15 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     return getattr(F, f"conv{count}d")(input, weight, bias, stride, padding, dilation, groups)
 
 
-def _convolution(
-    input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark,
-    deterministic, cudnn_enabled, allow_tf32=True,
-):  # fmt: skip
-    """:func:`convolution` by the name that traces have; the switches of backends change nothing."""
-    return convolution(
-        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
-    )
+_BACKEND_SWITCHES = ("benchmark", "deterministic", "cudnn_enabled", "allow_tf32")
+
+
+def _convolution(input, weight, bias, *settings, **named):
+    """:func:`convolution` by the name that traces have; the switches of backends that follow its
+    six settings change nothing."""
+    for switch in _BACKEND_SWITCHES:
+        named.pop(switch, None)
+    return convolution(input, weight, bias, *settings[:6], **named)
 
 
 @overridable(as_given=True)
