@@ -1,7 +1,8 @@
 """Libraries written for PyTorch, run on Rushlight and compared with PyTorch's figures.
 
     python ci/ecosystem.py check NAME ...      run tasks of ci/ecosystem.toml, compare their figures
-    python ci/ecosystem.py check --all --page  all of them, and write docs/pages/libraries.md
+    python ci/ecosystem.py check --all --page  all that install beside each other, and write
+                                               docs/pages/libraries.md
     python ci/ecosystem.py record NAME ... --python PYTHON
                                                take the figures from another Python, with PyTorch
     python ci/ecosystem.py packages NAME ...   what has to be installed
@@ -115,7 +116,11 @@ def write_page(rows) -> None:
         what = summary.partition(": ")[2].strip()
         torch = record["torch"]
         lines.append(f"| {title} | {version(package)} | {what} | {count} | {torch} | {outcome} |")
-    head = PAGE.read_text().partition("<!-- table -->")[0] if PAGE.exists() else _HEAD
+    head, _, former = (
+        PAGE.read_text().partition("<!-- table -->") if PAGE.exists() else (_HEAD, "", "")
+    )
+    alone = {e.get("title", e["name"]) for e in libraries().values() if e.get("alone")}
+    lines += [row for row in former.splitlines() if row.partition(" |")[0].lstrip("| ") in alone]
     columns = ("library", "version", "what is run", "figures", "PyTorch", "outcome")
     table = "".join(f"| {' | '.join(row)} |\n" for row in (columns, ["---"] * len(columns)))
     PAGE.write_text(f"{head}<!-- table -->\n\n{table}" + "\n".join(lines) + "\n")
@@ -148,7 +153,8 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable)
     options = parser.parse_args()
     every = libraries()
-    names = list(every) if options.all else options.names
+    together = [name for name, entry in every.items() if not entry.get("alone")]
+    names = together if options.all else options.names
     unknown = [name for name in names if name not in every]
     if unknown or not names:
         parser.error(
