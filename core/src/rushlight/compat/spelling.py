@@ -49,9 +49,9 @@ def use_pytorch_names() -> None:
             owner, name = place
             _originals[place] = getattr(owner, name)
             setattr(owner, name, _spelled(_originals[place]))
-    for owner, home in _HOMES:
-        if owner not in RENAMED:
-            RENAMED[owner], owner.__module__ = owner.__module__, home
+    for kind, home in _HOMES:
+        if kind not in RENAMED:
+            RENAMED[kind], kind.__module__ = kind.__module__, home
 
 
 def use_own_names() -> None:
@@ -60,5 +60,5 @@ def use_own_names() -> None:
         (owner, name), method = _originals.popitem()
         setattr(owner, name, method)
     while RENAMED:
-        owner, home = RENAMED.popitem()
-        owner.__module__ = home
+        kind, home = RENAMED.popitem()
+        kind.__module__ = home
