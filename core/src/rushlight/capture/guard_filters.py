@@ -31,7 +31,7 @@ class Source:
 
     def is_unspecialized_builtin_nn_module(self) -> bool:
         """Whether it is something of a module of a class of `rushlight.nn`."""
-        return self.layer is not None and home_of(type(self.layer)).startswith("rushlight.nn.")
+        return self.layer is not None and home_of(self.layer).startswith("rushlight.nn.")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rushlight.jit.marks import (
     Attribute,
     _overload,
     _overload_method,
-    _unwrap_optional,
+    _unwrap_optional,  # noqa: F401 - PyTorch's name
     annotate,
     export,
     ignore,
@@ -79,7 +79,6 @@ __all__ = [
     "TracingCheckError",
     "_overload",
     "_overload_method",
-    "_unwrap_optional",
     "annotate",
     "export",
     "fork",
