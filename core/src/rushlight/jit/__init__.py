@@ -25,6 +25,7 @@ from rushlight.refusals import lookup
 
 _LAZY = {
     "Error": "runtime",
+    "_get_trace_graph": "trace_graph",
     "Future": "futures",
     "RecursiveScriptModule": "modules",
     "ScriptFunction": "callables",

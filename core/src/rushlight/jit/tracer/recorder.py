@@ -9,6 +9,7 @@ from rushlight import devices, dtypes, from_numpy
 from rushlight.jit import kinds, tensors, tree
 from rushlight.jit.kinds import INT, NONE, TENSOR, Type
 from rushlight.jit.targets import Compiled, Method
+from rushlight.jit.tracer.trace_state import Scopes
 from rushlight.jit.tracer.traced_values import Traced, TracedInside, TracedSize
 from rushlight.machine import np
 from rushlight.ops._transforms.wrappers import Level, below, replace, wrap
@@ -30,10 +31,11 @@ class OutsideWriteError(NotImplementedError):
     """A traced tensor is written into one that is no part of the program."""
 
 
-class Recorder:
+class Recorder(Scopes):
     """One function that is traced. `known` are expressions of tensors and modules by their ids."""
 
     def __init__(self, known):
+        super().__init__()
         self.known, self.statements, self.count = known, [], 0
         self.level = Level("tracing", self.process)
         self.kind = Traced

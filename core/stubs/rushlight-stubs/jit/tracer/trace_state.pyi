@@ -2,7 +2,14 @@
 from __future__ import annotations
 
 from rushlight._words import _bool
+from rushlight._words import _str
+from typing import Any
 
+class Scopes:
+    def __init__(self) -> None: ...
+    def push_scope(self, name: _str) -> None: ...
+    def pop_scope(self) -> None: ...
+    scopes: dict[Any, Any]
 class TracerWarning(Warning):
     ...
 class TracingCheckError(Exception):
