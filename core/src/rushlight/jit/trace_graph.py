@@ -9,6 +9,7 @@ form of TorchScript's graphs, with a node for each constant and each list.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -266,7 +267,11 @@ def _arguments(node: FxNode) -> tuple[str, list[Any]]:
             given.append(node.kwargs.get(argument.name, _default(argument)))
         pairs = zip(schema.arguments, given, strict=True)
         given = [_as_tensor(each) if a.type == "Tensor" else each for a, each in pairs]
-    return _CONVOLUTIONS.get(f"{name}.{overload}", _same)(name, given)
+    if re.fullmatch(r"conv_transpose[123]d", name):
+        return _transposed(name, given)
+    if re.fullmatch(r"conv[123]d", name):
+        return _convolution(name, given) if overload == "default" else _by_mode(name, given)
+    return f"aten::{name}", given
 
 
 def _default(argument: Argument) -> Any:
@@ -282,10 +287,6 @@ def _as_tensor(value: Any) -> Any:
     """A number that stands for a tensor, as traces hold it."""
     dtype = _NUMBERS.get(type(value))
     return value if dtype is None else scalar_tensor(value, dtype=dtype)
-
-
-def _same(name: str, given: list[Any]) -> tuple[str, list[Any]]:
-    return f"aten::{name}", given
 
 
 def _convolution(name: str, given: list[Any]) -> tuple[str, list[Any]]:
@@ -313,15 +314,6 @@ def _by_mode(name: str, given: list[Any]) -> tuple[str, list[Any]]:
 def _repeated(value: Any, count: int) -> list[Any]:
     items = list(value) if isinstance(value, list | tuple) else [value]
     return items * count if len(items) == 1 else items
-
-
-_CONVOLUTIONS: dict[str, Callable[[str, list[Any]], tuple[str, list[Any]]]] = {
-    **{f"conv{rank}d.default": _convolution for rank in (1, 2, 3)},
-    **{f"conv{rank}d.padding": _by_mode for rank in (1, 2, 3)},
-    "conv_transpose1d.default": _transposed,
-    "conv_transpose2d.input": _transposed,
-    "conv_transpose3d.input": _transposed,
-}
 
 
 class _Traced(Scopes):
