@@ -394,9 +394,23 @@ def get_ctx() -> NoReturn:
     )
 
 
-def triton_op(name, fn=None, /, *, mutates_args, schema=None):
-    """Triton kernels cannot run here."""
-    raise NotImplementedError(
-        "triton_op is not available; write the kernel with Numba (or as CUDA C++ through CuPy) and "
-        "make an operator of it with rushlight.library.custom_op"
-    )
+def triton_op(name, fn=None, /, *, mutates_args, schema=None) -> CustomOpDef:
+    """Make an operator as :func:`custom_op` does, whose shapes follow from the function itself: it
+    is called on tensors of the meta device, too. As a decorator or with `fn`.
+
+    Kernels of Triton take PyTorch's tensors, so the function calls Rushlight's operations, or
+    kernels by Numba or CuPy.
+
+    >>> @rushlight.library.triton_op("docs::sine", mutates_args=())
+    ... def sine(x: rushlight.Tensor) -> rushlight.Tensor:
+    ...     return x.sin() * 2
+    >>> sine(rushlight.zeros(2)), sine(rushlight.empty(3, device="meta")).shape
+    (tensor([0., 0.]), rushlight.Size([3]))
+    """
+
+    def define_it(function):
+        made = custom_op(name, function, mutates_args=mutates_args, schema=schema)
+        made.register_fake(function)
+        return made
+
+    return define_it if fn is None else define_it(fn)  # type: ignore[return-value]
