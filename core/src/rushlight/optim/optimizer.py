@@ -14,56 +14,24 @@ from typing import Any, TypeAlias
 from rushlight.autograd.handle import RemovableHandle, add_hook
 from rushlight.autograd.mode import enable_grad
 from rushlight.dtypes import float32
-from rushlight.optim.step_values import (  # PyTorch's inner path of them
-    _capturable_doc as _capturable_doc,
-)
-from rushlight.optim.step_values import (
-    _default_to_fused_or_foreach as _default_to_fused_or_foreach,
-)
-from rushlight.optim.step_values import (
-    _device_dtype_check_for_fused as _device_dtype_check_for_fused,
-)
-from rushlight.optim.step_values import (
-    _differentiable_doc as _differentiable_doc,
-)
-from rushlight.optim.step_values import (
-    _disable_dynamo_if_unsupported as _disable_dynamo_if_unsupported,
-)
-from rushlight.optim.step_values import (
-    _foreach_doc as _foreach_doc,
-)
-from rushlight.optim.step_values import (
-    _fused_doc as _fused_doc,
-)
-from rushlight.optim.step_values import (
-    _get_capturable_supported_devices as _get_capturable_supported_devices,
-)
-from rushlight.optim.step_values import (
-    _get_scalar_dtype as _get_scalar_dtype,
-)
-from rushlight.optim.step_values import (
-    _get_value as _get_value,
-)
-from rushlight.optim.step_values import (
-    _maximize_doc as _maximize_doc,
-)
-from rushlight.optim.step_values import (
-    _params_doc as _params_doc,
-)
-from rushlight.optim.step_values import (
-    _stack_if_compiling as _stack_if_compiling,
-)
-from rushlight.optim.step_values import (
-    _to_scalar as _to_scalar,
-)
-from rushlight.optim.step_values import (
-    _use_grad_for_differentiable as _use_grad_for_differentiable,
-)
-from rushlight.optim.step_values import (
-    _view_as_real as _view_as_real,
-)
-from rushlight.optim.step_values import (
-    scalar_dtype as scalar_dtype,
+from rushlight.optim.step_values import (  # noqa: F401 - PyTorch's inner path of them
+    _capturable_doc,
+    _default_to_fused_or_foreach,
+    _device_dtype_check_for_fused,
+    _differentiable_doc,
+    _disable_dynamo_if_unsupported,
+    _foreach_doc,
+    _fused_doc,
+    _get_capturable_supported_devices,
+    _get_scalar_dtype,
+    _get_value,
+    _maximize_doc,
+    _params_doc,
+    _stack_if_compiling,
+    _to_scalar,
+    _use_grad_for_differentiable,
+    _view_as_real,
+    scalar_dtype,
 )
 from rushlight.tensor.tensor import Tensor
 
