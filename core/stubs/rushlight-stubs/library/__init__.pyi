@@ -9,8 +9,6 @@ from rushlight._words import _dtype
 from rushlight._words import _float
 from rushlight._words import _int
 from rushlight._words import _str
-from rushlight.library.operators import Operator as OpOverload
-from rushlight.library.operators import Packet as OpOverloadPacket
 from rushlight.library.tags import Tag
 from typing import Any
 from typing import NoReturn

@@ -6,8 +6,8 @@ from rushlight._words import _bool
 from rushlight._words import _float
 from rushlight._words import _str
 from rushlight.library.definitions import CustomOpDef
-from rushlight.library.operators import Operator as OpOverload
-from rushlight.library.operators import Packet as OpOverloadPacket
+from rushlight.library.kinds import OpOverload
+from rushlight.library.kinds import OpOverloadPacket
 from typing import Any
 
 class OpCheckError(Exception):

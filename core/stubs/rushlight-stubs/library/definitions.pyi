@@ -8,8 +8,8 @@ from rushlight._words import _bool
 from rushlight._words import _dtype
 from rushlight._words import _int
 from rushlight._words import _str
-from rushlight.library.operators import Operator as OpOverload
-from rushlight.library.operators import Packet as OpOverloadPacket
+from rushlight.library.kinds import OpOverload
+from rushlight.library.kinds import OpOverloadPacket
 from rushlight.library.schema import Schema as FunctionSchema
 from rushlight.library.tags import Tag
 from typing import Any

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from rushlight._words import _bool
 from rushlight._words import _str
-from rushlight.library.operators import Operator as OpOverload
-from rushlight.library.operators import Packet as OpOverloadPacket
 
 class HigherOrderOperator:
     def __init__(self, name: _str, *, cacheable: _bool = ...) -> None: ...
