@@ -3,38 +3,25 @@
 import tempfile
 from pathlib import Path
 
-import torch
 from common import report
 from datasets import Dataset
-from sentence_transformers import SentenceTransformer, models
+from sentence_encoders import encoder
 from setfit import SetFitHead, SetFitModel, Trainer, TrainingArguments
-from transformers import BertConfig, BertModel, BertTokenizer
 
 TEXTS = ["a good film", "a fine story", "good acting", "a bad film", "a poor story", "bad acting"]
 LABELS = [1, 1, 1, 0, 0, 0]
-
-
-def body(folder):
-    """Sentences as vectors by a small BERT of words."""
-    words = sorted({word for text in TEXTS for word in text.split()})
-    Path(folder, "vocab.txt").write_text(
-        "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words])
-    )
-    torch.manual_seed(0)
-    BertTokenizer(str(Path(folder, "vocab.txt"))).save_pretrained(folder)
-    shape = BertConfig(vocab_size=len(words) + 5, hidden_size=16, num_hidden_layers=1,
-                       num_attention_heads=2, intermediate_size=32, hidden_dropout_prob=0.0,
-                       attention_probs_dropout_prob=0.0)  # fmt: skip
-    BertModel(shape).save_pretrained(folder)
-    parts = models.Transformer(folder), models.Pooling(16)
-    return SentenceTransformer(modules=list(parts), device="cpu")
+SHAPE = {
+    "num_hidden_layers": 1, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+}  # fmt: skip
 
 
 def main():
     found = {}
     data = Dataset.from_dict({"text": TEXTS, "label": LABELS})
     with tempfile.TemporaryDirectory() as folder:
-        model = SetFitModel(model_body=body(folder), model_head=SetFitHead(16, 2))
+        model = SetFitModel(
+            model_body=encoder(folder, TEXTS, **SHAPE), model_head=SetFitHead(16, 2)
+        )
         head = SetFitHead(16, 2)
         found["head"] = [float(x.abs().sum() > 0) for x in head.state_dict().values()]
         options = TrainingArguments(
