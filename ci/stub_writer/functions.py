@@ -185,14 +185,19 @@ def _gives(function, schema, written) -> str:
 # Homes of functions that write into `out`, and those of them that do not.
 _WITH_OUT = ("rushlight.linalg", "rushlight.special", "rushlight.fft")
 _WITHOUT_OUT = frozenset(
-    "linalg_diagonal linalg_lstsq linalg_vander softmax log_softmax fftshift ifftshift "
-    "fft_fftshift fft_ifftshift lstsq vander diagonal".split()
+    "linalg_diagonal linalg_lstsq linalg_vander softmax log_softmax fft_fftshift "
+    "fft_ifftshift".split()
 )
+
+
+def _by_name(function, parameter: str) -> str | None:
+    """What op_types.txt says of a parameter of an op or of a function beside ops."""
+    return op_types.type_of(function, parameter) if op_types.is_by_name(function) else None
 
 
 def out_of(module: str, function) -> str | None:
     """The parameter `out` of a function of a module; None where it has none."""
-    told = op_types.type_of(function, "out") if op_types.is_by_name(function) else None
+    told = _by_name(function, "out")
     op = getattr(function, "op", None)
     if told is None and module in _WITH_OUT and op is not None and op.kind != "view":
         told = None if op.name in _WITHOUT_OUT else "Tensor | None"
@@ -221,7 +226,7 @@ def _line(name, schema, own, function, method, gives, out):
         if argument.default is not REQUIRED and label not in known and not is_open:
             continue  # ATen's alone
         default = "" if argument.default is REQUIRED else " = ..."
-        told = op_types.type_of(function, label) if op_types.is_by_name(function) else None
+        told = _by_name(function, label)
         words.append(f"{label}: {told or _type_of(argument, label)}{default}")
     named = {word.partition(":")[0] for word in words}
     more = [p for p in every if p.kind is p.KEYWORD_ONLY and p.name not in named]

@@ -25,6 +25,7 @@ from lightning_lite.easy.text.models import (
 )
 from lightning_lite.easy.text.rules import BOS, PAD, TK_MAJ, TK_REP, TK_UP, TK_WREP, UNK
 from lightning_lite.easy.vision import target_of
+from lightning_lite.easy.weights_file import path_of
 from rushlight import nn
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class TextLearner(Learner):
 
     def save_encoder(self, file: str) -> Path:
         """Write the encoder's weights to `path/models/file.pt`; the path."""
-        target = self.path / "models" / f"{file}.pt"
+        target = path_of(self.path, file)
         target.parent.mkdir(parents=True, exist_ok=True)
         rl.save(self.encoder.state_dict(), target)
         return target
@@ -102,7 +103,7 @@ class TextLearner(Learner):
     def load_encoder(self, file: str) -> TextLearner:
         """Read the encoder's weights of `save_encoder` of a Learner with the same vocabulary, and
         freeze all but the last group; the Learner."""
-        self.encoder.load_state_dict(rl.load(self.path / "models" / f"{file}.pt"))
+        self.encoder.load_state_dict(rl.load(path_of(self.path, file)))
         self.freeze()
         return self
 
