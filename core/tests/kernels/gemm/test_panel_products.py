@@ -44,6 +44,7 @@ def scheme(request, monkeypatch):
     monkeypatch.setattr(gemm, "BLOCKED", is_blocked)
     monkeypatch.setattr(gemm, "SMALL_WORK", 0)
     monkeypatch.setattr(gemm, "fit_matrix_units", lambda m, n, k: False)
+    monkeypatch.setattr(gemm, "is_read_once", lambda m, n, k, a_row: False)
     monkeypatch.setattr(gemm.Product, "_is_paneled", lambda self, *sizes: not is_blocked)
     gathers = request.param == "gathered panels"
     monkeypatch.setattr(panel_products, "has_two_wide_units", lambda: gathers)

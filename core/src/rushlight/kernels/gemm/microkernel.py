@@ -18,7 +18,14 @@ Modes: "rows" (A_K is 4 bytes, A_ROW free: NN and NT products, convolution, Wino
 GROUP rows, GROUP_STRIDE apart: two rows of a 7-wide image) and "offsets" ("rows", but row k of B
 is B_OFFSETS[k] bytes behind B: planes of images as they are; float64, too, with half as many
 columns). Each number of rows is compiled
-when a shape first needs it. The tile reaches the peak of the multiply-add units (measured 117 of
+when a shape first needs it.
+
+Sources of B: "panels", as above; "rows", which are where they are, B_ROW bytes apart, and of which
+a tile of few rows takes several panels side by side; "ends", which are such rows, of which no more
+than COLUMNS may be read; "packing": such rows, which are written into the panel at PACKED, too, for
+the tiles that follow.
+
+The tile reaches the peak of the multiply-add units (measured 117 of
 117 GFLOP/s per core, 14 x 32 with 16 lanes), which OpenBLAS does not.
 """
 
@@ -50,6 +57,10 @@ GROUP = 7  # rows of one group in mode "groups"
 SUM_DEPTH = 192  # products that are summed in registers
 CROWDED = 4096  # see `most_rows`
 UNROLL = 4
+# Rows of an unpacked B by which it is asked for in advance, and into which cache: where rows of A
+# are few, and where a step takes longer.
+B_AHEAD, B_FAR_AHEAD = (8, 1), (48, 2)
+LINE_BYTES = 64  # of a cache
 AHEAD = 8  # steps of k by which a transposed A is asked for in advance: 12 and 16 win no more
 VECTOR = ir.VectorType(F32, VL)
 MASK = ir.VectorType(ir.IntType(1), VL)
@@ -60,7 +71,8 @@ FALSE, TRUE = (ir.Constant(ir.IntType(1), value) for value in (0, 1))
 # Words of the parameter block of a tile kernel.
 A, A_ROW, A_K, B, C, C_ROW, SEGMENTS, SEGMENT_COUNT, DEPTH, START = range(10)
 BIAS, COLUMNS, A_GROUP, C_GROUP, B_OFFSETS, LATER, EPILOGUE, PANEL_BYTES = range(10, 18)
-TILE_WORDS = 18
+B_ROW, PACKED = 18, 19
+TILE_WORDS = 20
 START_ZERO, START_C, START_BIAS, START_ROWS = range(4)
 FINISHES = 4  # added to one of these: the epilogue follows
 FINISHES_FROM = 48  # products of a sum from which that is quicker than a pass over C
@@ -109,10 +121,11 @@ flat = itertools.chain.from_iterable
 class _TileEmitter:
     """Emits one function ``void(int64 *p)`` for a fixed number of rows."""
 
-    def __init__(self, module, name, rows, mode, vectors, sum_depth, kind, asks, panels=1):
+    def __init__(self, module, name, rows, mode, vectors, sum_depth, kind, asks, panels, source):
         self.kind, self.size, self.asks = kind, kind.size, asks
         self.panels, vectors = panels, panels * vectors
         self.rows, self.mode, self.vectors, self.sum_depth = rows, mode, vectors, sum_depth
+        self.source = source
         signature = ir.FunctionType(ir.VoidType(), [I64])
         self.function = ir.Function(module, signature, name)
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -264,7 +277,9 @@ class _TileEmitter:
         self.b_cursor = self.slot(b_address)
         if self.asks:
             self.later = self.slot(self.word(LATER))
-        if self.panels > 1:
+        if self.source != "panels":
+            self.cursors_of_rows()
+        elif self.panels > 1:
             step = self.word(PANEL_BYTES)
             self.panel_offsets = [b.mul(step, I64(panel)) for panel in range(self.panels)]
         if self.mode == "offsets":
@@ -274,18 +289,29 @@ class _TileEmitter:
             self.k_stride = self.word(A_K)
             self.ahead = b.mul(self.k_stride, I64(AHEAD))
         else:
-            # One base register per three rows: x86 addresses base, base + s and base + 2s without
-            # extra arithmetic.
-            self.row_stride = self.word(A_ROW)
-            self.row_stride_2 = b.add(self.row_stride, self.row_stride)
-            starts = sorted({(g, row - row % 3) for g, row in self.position})
-            self.base_index = {start: i for i, start in enumerate(starts)}
-            self.bases = []
-            for group, row in starts:
-                offset = b.mul(self.row_stride, I64(row))
-                if group:
-                    offset = b.add(offset, b.mul(self.word(A_GROUP), I64(group)))
-                self.bases.append(self.slot(b.add(a_address, offset)))
+            self.bases_of_rows(a_address)
+
+    def bases_of_rows(self, a_address):
+        """One base register per three rows of A: x86 addresses base, base + s and base + 2s without
+        extra arithmetic."""
+        b = self.b
+        self.row_stride = self.word(A_ROW)
+        self.row_stride_2 = b.add(self.row_stride, self.row_stride)
+        starts = sorted({(g, row - row % 3) for g, row in self.position})
+        self.base_index = {start: i for i, start in enumerate(starts)}
+        self.bases = []
+        for group, row in starts:
+            offset = b.mul(self.row_stride, I64(row))
+            if group:
+                offset = b.add(offset, b.mul(self.word(A_GROUP), I64(group)))
+            self.bases.append(self.slot(b.add(a_address, offset)))
+
+    def cursors_of_rows(self):
+        """What rows of B are read by where they are."""
+        self.b_stride = self.word(B_ROW)
+        ahead, self.b_cache = B_AHEAD if self.panels > 1 else B_FAR_AHEAD
+        self.b_ahead = self.b.mul(self.b_stride, I64(ahead))
+        self.packed = self.slot(self.word(PACKED))
 
     def products(self, depth):
         b = self.b
@@ -318,10 +344,30 @@ class _TileEmitter:
         b = self.b
         if self.mode == "offsets":
             return b.add(self.b_start, b.load(_pointer(b, b.add(cursor, I64(8 * u)))))
+        if self.source != "panels":
+            return b.add(cursor, b.mul(self.b_stride, I64(u))) if u else cursor
         return b.add(cursor, I64(4 * PANEL * u))
+
+    def vectors_of_rows(self, cursor, u):
+        """The vectors of a row of B where it is. Those of a later row are asked for: short pieces
+        of rows tell hardware nothing of them."""
+        b, masks = self.b, self.masks if self.source == "ends" else [None] * self.vectors
+        row = self.b_row(cursor, u)
+        later, packed = b.add(row, self.b_ahead), b.load(self.packed)
+        for v in range(self.vectors):
+            offset = I64(v * VL * 4)
+            if v * VL * 4 % LINE_BYTES == 0:
+                prefetch(b, b.add(later, offset), 4 - self.b_cache)
+            value = self.kind.load(b, b.add(row, offset), masks[v])
+            if self.source == "packing":
+                self.kind.store(b, value, b.add(packed, I64((u * PANEL + v * VL) * 4)))
+            yield value
 
     def b_vectors(self, cursor, u):
         """The vectors of a row of B, of one panel or of several."""
+        if self.source != "panels":
+            yield from self.vectors_of_rows(cursor, u)
+            return
         b, each = self.b, self.vectors // self.panels
         for panel in range(self.panels):
             row = self.b_row(cursor, u)
@@ -353,22 +399,31 @@ class _TileEmitter:
             bases = [b.add(base, I64(self.size * count)) for base in bases]
         for slot, base in zip(self.bases, bases, strict=True):
             b.store(base, slot)
-        step = 8 if self.mode == "offsets" else 4 * PANEL
-        b.store(b.add(cursor, I64(step * count)), self.b_cursor)
+        step = I64(8 if self.mode == "offsets" else 4 * PANEL)
+        if self.source == "packing":
+            packed = b.add(b.load(self.packed), b.mul(step, I64(count)))
+            b.store(packed, self.packed)
+        if self.source != "panels":
+            step = self.b_stride
+        b.store(b.add(cursor, b.mul(step, I64(count))), self.b_cursor)
 
 
 def _tile_address(
-    mode, rows, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks=0, panels=1
+    mode, rows, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks=0, panels=1, source="panels"
 ):  # fmt: skip
     symbol = f"rl_tile_{mode}_{rows}_{vectors}_{VL}_{sum_depth}_{kind.label}"
     if asks:
         symbol += f"_asks_{asks}"
     if panels > 1:
         symbol += f"_{panels}"
+    if source != "panels":
+        symbol += f"_{source}"
 
     def build():
         module = ir.Module(name=symbol)
-        _TileEmitter(module, symbol, rows, mode, vectors, sum_depth, kind, asks, panels).emit()
+        _TileEmitter(
+            module, symbol, rows, mode, vectors, sum_depth, kind, asks, panels, source
+        ).emit()
         return module
 
     return load_module(symbol, build, llvm_passes.simplify)  # its loops are of vectors already
@@ -380,13 +435,14 @@ class TileTable:
     A table of one vector computes the first VL columns of a panel only: for few output channels.
     One that `asks` brings a line into the first or second cache (1 or 2) at each step of k, the
     first line from LATER.
-    Kernels of `several` panels, PANEL_BYTES apart, are for at most FEW rows.
+    Kernels of `several` panels, PANEL_BYTES apart, are for at most FEW rows, or where the `source`
+    of B are rows for as many as registers take.
     """
 
     def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks=0,
-                 several=False):  # fmt: skip
+                 several=False, source="panels"):  # fmt: skip
         self.tile = mode, vectors, sum_depth, kind, asks
-        self.several = several
+        self.several, self.source = several, source
         self.words = np.zeros(MAX_ROWS + 1, np.int64)
         self.address = self.words.ctypes.data
 
@@ -398,8 +454,10 @@ class TileTable:
             for rows in {total // parts, -(-total // parts)}:
                 if rows > 0 and self.words[rows] == 0:
                     mode, *more = self.tile
-                    panels = BESIDE // rows if self.several else 1
-                    self.words[rows] = _tile_address(mode, rows, *more, panels=panels)
+                    panels = panels_beside(rows, self.source) if self.several else 1
+                    self.words[rows] = _tile_address(
+                        mode, rows, *more, panels=panels, source=self.source
+                    )
         return self.address
 
 
@@ -409,6 +467,14 @@ NARROW_ROWS, NARROW_COLUMNS_OF_A = TileTable("rows", 1), TileTable("columns", 1)
 # side by side as give all registers but those of B a sum, BESIDE for one row.
 FEW, BESIDE = 2, 4
 ROWS_OF_SEVERAL = TileTable("rows", several=True)
+
+
+def panels_beside(rows, source="rows"):
+    """Panels that a tile of so many rows computes at once, of several."""
+    if source == "panels":
+        return BESIDE // rows
+    registers = 31 if VL == 16 else 15  # one takes what is broadcast
+    return max(1, min(BESIDE, registers // (rows + 1) // NV))
 
 
 def most_rows(a_row):

@@ -39,6 +39,7 @@ from rushlight.kernels.gemm.plans import (
     C_ROW,
     DEPTH,
     EPILOGUE,
+    FIRST_TILE,
     GATHERED,
     GROUP,
     GROUPS,
@@ -157,7 +158,7 @@ def panel_kernel(args, lo, hi, tid):
     array(i64, segment)[0] = 0
     array(i64, segment)[1] = 0
     p = array(i64, block)
-    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a_row, a_k, c_row
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW], p[mk.B_ROW] = a_row, a_k, c_row, g[B_ROW]
     if gathered != 0:
         p[mk.A_K] = i64(PITCH * size)
     p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.EPILOGUE] = segment, 1, g[EPILOGUE]
@@ -173,8 +174,12 @@ def panel_kernel(args, lo, hi, tid):
         for k in range(0, k_total, max_depth):
             depth = min(max_depth, k_total - k)
             p[mk.DEPTH] = depth
+            missing = first_panel  # panels from this on are not packed yet
             if packed_group != whole or k_total > max_depth:
-                pack_panels(g, b, k, depth, first_panel, last_panel, panel_bytes, packed)
+                if g[FIRST_TILE] != 0:
+                    missing = min(last_panel, n // lanes)
+                pack_panels(g, b, k, depth, missing, last_panel, panel_bytes,
+                            packed + (missing - first_panel) * panel_bytes)  # fmt: skip
                 packed_group = whole
             for t in range((rows + most - 1) // most):
                 row, number = split(rows, most, t)
@@ -192,12 +197,23 @@ def panel_kernel(args, lo, hi, tid):
                         p[mk.BIAS] = bias + size * (row if g[BY_ROWS] != 0 else column)
                     if p[mk.EPILOGUE] != 0 and k + depth == k_total:
                         p[mk.START] += FINISHES
+                    table = last_tile if column + lanes >= n else tile
                     p[mk.B] = packed + (j - first_panel) * panel_bytes
+                    if t == 0 and j < missing:
+                        p[mk.PACKED], p[mk.B] = p[mk.B], b + k * g[B_ROW] + size * column
+                        table = g[FIRST_TILE]
                     p[mk.C] = c + row * c_row + size * column
                     p[mk.COLUMNS] = n - column
                     # a share of the next tile, of which a line is asked for at each step of k
                     p[mk.LATER] = p[mk.A] + space + (j - first_panel) % (size // 4) * depth * 64
-                    call_tile(last_tile if column + lanes >= n else tile, number, block)
+                    call_tile(table, number, block)
+
+
+@functools.cache
+def _first_table(size, transposed):
+    """Tiles that pack rows of B as they pass."""
+    mode, kind = "columns" if transposed else "rows", mk.SINGLE if size == 4 else mk.DOUBLE
+    return mk.TileTable(mode, mk.NV, mk.SUM_DEPTH, kind, source="packing")
 
 
 @functools.cache
@@ -245,6 +261,8 @@ class PanelProduct:
         gathers = words[GATHERED] = bool(transposed) and pays and has_two_wide_units()
         rows = {m * (i + 1) // parts - m * i // parts for i in range(parts)}
         wide, narrow = _tables(size, transposed, gathers)
+        if not gathers and not words[TRANS_B] and n * size >= PANEL * 4:
+            words[FIRST_TILE] = _first_table(size, bool(transposed)).need(*rows, most=most)
         words[TILE], words[LAST_TILE] = mk.need_both(wide, narrow, n * size // 4, *rows, most=most)
         items = images * groups * parts
         grain = items if images * work < INLINE_WORK else 1

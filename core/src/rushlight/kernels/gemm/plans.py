@@ -31,7 +31,8 @@ GATHERED = OFFSETS_A  # whether all columns of A are gathered before the product
 # Where A meets many matrices B: groups of panels of one of them, bytes from one B to the next, and
 # from one C.
 GROUPS, B_IMAGE, C_IMAGE = range(25, 28)
-WORDS = 28
+FIRST_TILE = 28  # where panels are packed as tiles read them
+WORDS = 29
 
 SMALL_WORK = 33_000  # multiply-adds below which OpenBLAS wins
 DOUBLE_WORK, DOUBLE_LIMIT = 500_000, 1 << 32  # the same of float64, and where it wins again
@@ -43,6 +44,8 @@ SPLIT_WORK = 1_500_000  # multiply-adds from which two more launches pay
 # Rows of A up to which B is read where it is, once for all: of columns that are dense, of long ones
 # (from LONG values on) and of rows.
 FEW_BY_DOTS, FEW_BY_LONG_DOTS, FEW_BY_SUMS, LONG = 4, 8, 3, 256
+# Columns of B up to which the tiles of one row, and those of short vectors, read it where it is
+READ_ONCE_BY_ONE, READ_ONCE_SHORT = 2048, 1024
 HALF_SIDES = 12  # the same where operands are bfloat16 already
 BLAS_TILE = 8  # rows or columns of a part that OpenBLAS computes are a multiple of this
 BLAS_BLOCK = 32  # rows and columns of a block of such a part
@@ -136,6 +139,16 @@ def fit_matrix_units(m, n, k):
     from rushlight.kernels.gemm import matrix_units
 
     return matrix_units.available()
+
+
+def is_read_once(m, n, k, a_row):
+    """Whether tiles of a float32 product read rows of B where they are: one tile has all rows of A.
+    Of rows that are far apart, that of short vectors would take a line or two each time."""
+    if n < PANEL or m * n * k < SMALL_WORK or m > mk.most_rows(a_row):
+        return False
+    if BLOCKED:
+        return m > 1 and n <= READ_ONCE_SHORT
+    return m > 1 or n <= READ_ONCE_BY_ONE
 
 
 def is_few_rows(m, n, k, by_dots):
@@ -240,23 +253,30 @@ class Product:
 
             start = START_C if accumulate else START_BIAS
             self.split = SplitProduct(m, n, k, a, b, start, planes_of_float32())
+        elif size == 4 and not b[1] and is_read_once(m, n, k, a[0]):
+            self._tiled(words, dtype, "unpacked")
         elif m == 1 or n == 1:
             self.words = self._line(words, dtype)
         elif size == 4 and not by_rows and not a[1] and is_few_rows(m, n, k, b[1]):
             self.words = self._few_rows(words, dtype)
         elif BLOCKED and n * size >= PANEL * 4 and m >= LOWEST[size] and m * n * k >= SMALL_WORK:
-            from rushlight.kernels.gemm import blocked as blocked_products
-
-            self.words = blocked_products.plan(words, dtype)
-            self.finishes = k >= mk.FINISHES_FROM
+            self._tiled(words, dtype, "blocked")
         elif self._is_paneled(m, n, k, size):
-            from rushlight.kernels.gemm.panels import PanelProduct
-
-            made = PanelProduct(words, dtype)
-            self.words, self.finishes = made.words, k >= mk.FINISHES_FROM
-            self.panels = made if made.gather is not None else None  # one launch does the others
+            self._tiled(words, dtype, "panels")
         else:
             self.words = self._blas(words, dtype)
+
+    def _tiled(self, words, dtype, way):
+        """By the tiles of :mod:`microkernel`, which run epilogues of sums that are long enough."""
+        from rushlight.kernels.gemm import blocked, panels, unpacked
+
+        self.finishes = words[K] >= mk.FINISHES_FROM
+        if way == "panels":
+            made = panels.PanelProduct(words, dtype)
+            self.words = made.words
+            self.panels = made if made.gather is not None else None  # one launch does the others
+        else:
+            self.words = (unpacked if way == "unpacked" else blocked).plan(words, dtype)
 
     @staticmethod
     def _is_paneled(m, n, k, size):

@@ -1,4 +1,4 @@
-"""Products of matrices of up to some hundred thousand multiply-adds, each by one call.
+"""Products of matrices of up to a million multiply-adds and a half, each by one call.
 
 The kernels are those of :mod:`rushlight.kernels.gemm.plans`; a range kernel puts the words of a
 prepared call (:mod:`rushlight.kernels.launch.prepared`) where they look for them.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from rushlight.kernels.gemm.blocked import blocked_kernel
 from rushlight.kernels.gemm.panels import panel_kernel
-from rushlight.kernels.gemm.plans import BLOCKED, WORDS, BatchProduct, Product
+from rushlight.kernels.gemm.plans import BLOCKED, SPLIT_WORK, WORDS, BatchProduct, Product
 from rushlight.kernels.launch.execution import language_type
 from rushlight.kernels.launch.prepared import prepared
 from rushlight.machine.language.functions import array, call_address, i64, range_kernel, stack
 
-MOST = 1 << 18  # multiply-adds; matrix units, which may be switched, begin far above
+# Multiply-adds at most: from SPLIT_WORK on there are matrix units, which may be switched; larger
+# batches go other ways.
+MOST, MOST_OF_BATCH = SPLIT_WORK - 1, 1 << 18
 _HEAD = 4  # words of a prepared call before the constants: the kernel, the result, both matrices
 _batches: list = []  # plans hold addresses of their tables
 
@@ -41,7 +43,7 @@ def product(a, b):
 
 def batch(a, b):
     """``f(a, b)``: the products of two (B, M, K) and (B, K, N) batches of matrices; or None."""
-    if not 0 < a.size * b.shape[2] <= MOST:
+    if not 0 < a.size * b.shape[2] <= MOST_OF_BATCH:
         return None
     plan = BatchProduct(a.shape, a.strides, b.shape, b.strides, a.dtype, a.shape[:1])
     if plan.copy_a or plan.copy_b:
