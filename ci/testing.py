@@ -43,7 +43,7 @@ def shared(arguments: list[str]) -> list[str]:
     wants_one = any(word.startswith("-") for word in arguments)
     if wants_one or len(os.sched_getaffinity(0)) < PROCESSES:
         return []
-    return ["-n", str(PROCESSES), "--dist", "loadfile"]
+    return ["-n", str(PROCESSES), "--dist", "loadfile", "-p", "whole_files"]
 
 
 class Output:

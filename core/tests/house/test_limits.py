@@ -27,11 +27,19 @@ def test_stuck():
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
     time.sleep(100)
 """
+NAMES = """
+import os, pathlib, pytest
+@pytest.mark.parametrize("number", range(COUNT))
+def test_names_its_worker(number):
+    with open(pathlib.Path(__file__).with_suffix(".txt"), "a") as names:
+        names.write(f"{number} {os.environ['PYTEST_XDIST_WORKER']} ")
+"""
 LEAVES = """
 import subprocess
 def test_leaves_a_process_with_its_output():
     subprocess.Popen(["sleep", "100"])
 """
+SHARED = ("--dist", "loadfile", "-p", "whole_files")
 
 
 def closing(folder: Path, text: str, *limits: int, options: tuple[str, ...] = ()) -> str:
@@ -51,9 +59,21 @@ def test_a_test_that_waits_fails_and_the_run_goes_on(tmp_path):
 
 
 def test_a_test_that_no_signal_reaches_ends_its_process_once(tmp_path):
-    said = closing(tmp_path, STUCK, 50, 2, 50, options=("-n", "1", "--dist", "loadfile"))
+    said = closing(tmp_path, STUCK, 50, 2, 50, options=(*SHARED, "-n", "1"))
     assert "crashed while running 'test_some.py::test_stuck'" in said
     assert "closing: 1 1 failed" in said
+
+
+def test_workers_share_files_and_not_the_tests_of_one(tmp_path):
+    counts = {"first": 1, "second": 4, "third": 7, "fourth": 2, "fifth": 1}
+    for name, count in counts.items():
+        (tmp_path / f"test_{name}.py").write_text(NAMES.replace("COUNT", str(count)))
+    said = closing(tmp_path, "", 50, 50, 50, options=(*SHARED, "-n", "2"))
+    assert f"closing: 0 {sum(counts.values())} passed" in said
+    for name, count in counts.items():
+        words = (tmp_path / f"test_{name}.txt").read_text().split()
+        assert words[::2] == [str(number) for number in range(count)]  # each once, in order
+        assert len(set(words[1::2])) == 1
 
 
 def test_a_run_without_a_line_is_ended(tmp_path):
