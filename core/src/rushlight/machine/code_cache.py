@@ -23,7 +23,7 @@ import tempfile
 import time
 import warnings
 
-from rushlight.machine import object_files, owned_folders
+from rushlight.machine import compile_lock, object_files, owned_folders
 
 KEPT_FOR = 30 * 86400  # seconds
 _VERSIONS = re.compile(  # names of folders; "elementwise" was one of them
@@ -199,3 +199,18 @@ def write(version: str, key: str, body: bytes) -> None:
     """:func:`store`, for a kernel that this process has made."""
     _needed[version, key] = None
     store(version, key, body)
+
+
+def made(version: str, key: str, make) -> bytes:
+    """What is stored under `key`, for a kernel that this process needs; where nothing is,
+    ``make()`` gives it, in one process at a time."""
+    found = read(version, key)
+    if found is not None:
+        return found
+    into = folder(version)
+    with contextlib.nullcontext() if into is None else compile_lock.alone(into / key):
+        found = read(version, key)
+        if found is None:
+            found = make()
+            write(version, key, found)
+    return found

@@ -57,11 +57,11 @@ class Engine:
         return found
 
     def _load(self, key, build):
-        stored = code_cache.read(self.version, key)
-        if stored is None:
+        def make():
             text, note, passes = build()
-            stored = _NOTE.pack(note) + self.compile(text, passes)
-            code_cache.write(self.version, key, stored)
+            return _NOTE.pack(note) + self.compile(text, passes)
+
+        stored = code_cache.made(self.version, key, make)
         (note,) = _NOTE.unpack_from(stored)
         self.link(stored[_NOTE.size :])
         address = self.symbol(key)

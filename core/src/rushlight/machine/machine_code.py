@@ -71,13 +71,12 @@ def load_module(symbol, build, passes=llvm_passes.optimise_kernels):
     with COMPILING:
         if symbol in _loaded:
             return _loaded[symbol]
-        version = engine().version
-        data = code_cache.read(version, symbol)
-        if data is None:
+
+        def make():
             with without_collection():
-                data = engine().compile(build(), passes)
-            code_cache.write(version, symbol, data)
-        engine().load(data)
+                return engine().compile(build(), passes)
+
+        engine().load(code_cache.made(engine().version, symbol, make))
         address = engine().engine.get_function_address(symbol)
         if not address:
             raise RuntimeError(f"kernel {symbol}: the loaded code has no such symbol")

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 
-from rushlight.machine import code_cache, owned_folders
+from rushlight.machine import code_cache, compile_lock, owned_folders
 
 HERE = pathlib.Path(__file__).parent / "emulator"
 FLAGS = (
@@ -85,9 +85,20 @@ def _compile(text, key, link=()):
     """The shared object of a text, compiled unless it is on disk."""
     folder = code_cache.folder(_version()) or pathlib.Path(_scratch().name)
     path = folder / f"{key}.so"
-    if path.is_file() and owned_folders.is_mine(path.lstat()):
-        return path
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+    if not _is_built(path):
+        with compile_lock.alone(path):
+            if not _is_built(path):
+                _run_compiler(text, path, link)
+    return path
+
+
+def _is_built(path):
+    return path.is_file() and owned_folders.is_mine(path.lstat())
+
+
+def _run_compiler(text, path, link):
+    """Compile a text into a file, which appears whole."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         source = pathlib.Path(scratch) / "kernel.cpp"
         source.write_text(text)
         made = pathlib.Path(scratch) / "kernel.so"
@@ -97,7 +108,6 @@ def _compile(text, key, link=()):
             lines = run.stderr.replace(str(source), "kernel.cu").splitlines()
             raise RuntimeError("the emulator's g++ refused kernel text:\n" + "\n".join(lines[:40]))
         os.replace(made, path)
-    return path
 
 
 @functools.cache

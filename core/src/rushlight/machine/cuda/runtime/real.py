@@ -243,11 +243,9 @@ class RealRuntime(DeviceMemory):
         words = (source, architecture, *options, *nvrtc.FLAGS)
         key = hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
         folder = "cuda-" + "-".join(map(str, nvrtc.version() or ("none",)))
-        found = code_cache.read(folder, key)
-        if found is None:
-            found, _ = nvrtc.compile_text(source, architecture, options)
-            code_cache.write(folder, key, found)
-        return found
+        return code_cache.made(
+            folder, key, lambda: nvrtc.compile_text(source, architecture, options)[0]
+        )
 
     def load(self, source: str, options=()) -> Module:
         """Kernel text, compiled at its first use on a device (kept on disk)."""

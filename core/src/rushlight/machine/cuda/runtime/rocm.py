@@ -129,11 +129,8 @@ class RocmRuntime(RealRuntime):
         name = self._driver.getDeviceProperties(device)["gcnArchName"]
         architecture = name.decode() if isinstance(name, bytes) else name
         key = hashlib.sha256("\0".join((hip_text(source), architecture, *options)).encode())
-        found = code_cache.read("hip", key.hexdigest()[:32])
-        if found is None:
-            found = compile_text(source, architecture, options)
-            code_cache.write("hip", key.hexdigest()[:32], found)
-        return found
+        make = functools.partial(compile_text, source, architecture, options)
+        return code_cache.made("hip", key.hexdigest()[:32], make)
 
     def gemm(self, product, a: int, b: int, out: int, bias: int = 0, stream: int = 0) -> None:
         """The product of matrices at three addresses, by CuPy; low precision in float32."""
