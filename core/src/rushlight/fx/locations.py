@@ -38,11 +38,14 @@ def _user_frame():
 
 def user_stack() -> str | None:
     """The lines of the program that are running, outermost first, as Python prints them."""
-    stack = traceback.extract_stack()
-    begin = next(
-        (i for i, f in reversed(list(enumerate(stack))) if f.name == "trace" and _ours(f)), 0
-    )
-    lines = [frame for frame in stack[begin:] if not _ours(frame)]
+    frame, found = sys._getframe(1), []
+    while frame is not None:  # Rushlight's own frames, which are most, are not summarized
+        if not is_ours(frame):
+            found.append((frame, frame.f_lineno))
+        elif frame.f_code.co_name == "trace":
+            break
+        frame = frame.f_back
+    lines = traceback.StackSummary.extract(reversed(found))
     return "".join(traceback.format_list(lines)).strip() or None
 
 

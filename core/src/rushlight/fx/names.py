@@ -72,11 +72,12 @@ def qualified_name(function) -> str:
 
 
 def _public_name(function, name):
-    names = (name, *(getattr(getattr(function, "op", None), "aliases", None) or ()))
-    for home in _HOMES:
+    aliases = getattr(getattr(function, "op", None), "aliases", None) or ()
+    names = [each for each in (name, *aliases, name.rpartition("_")[2]) if each.isidentifier()]
+    for home in _HOMES if names else ():  # ``aten.add.Tensor`` is no attribute of any
         owner = importlib.import_module(home)
-        for each in (*names, name.rpartition("_")[2]):
-            if each and getattr(owner, each, None) is function:
+        for each in names:
+            if getattr(owner, each, None) is function:
                 return f"{home}.{each}"
     return None
 

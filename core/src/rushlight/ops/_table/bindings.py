@@ -14,7 +14,7 @@ from rushlight.ops._calls.array_calls import make_door
 from rushlight.ops._calls.elementwise_calls import make_elementwise_door
 from rushlight.ops._table.attributes import DTYPE, TRUTH
 from rushlight.ops._table.numpy_names import first_by_keyword
-from rushlight.ops._table.op import OPTIONAL, TENSOR
+from rushlight.ops._table.op import ALIASES, OPTIONAL, TENSOR
 from rushlight.tensor import construction as make
 from rushlight.tensor.asking import SPECIAL
 from rushlight.tensor.dispatch import (
@@ -254,6 +254,7 @@ def bind(op, function, method, operators, reflected, inplace, aliases):
     """Attach the op to Tensor: its method, aliases, operators and in-place variants."""
     op.method = method
     op.aliases = tuple(aliases)
+    ALIASES.update(dict.fromkeys(op.aliases, op.name))
     names = (op.name, *aliases)
     if method:
         for name in names:

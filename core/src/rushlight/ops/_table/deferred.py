@@ -12,7 +12,7 @@ import importlib
 
 from rushlight.ops._table.deferred_names import FUNCTIONS, METHODS
 from rushlight.ops._table.numpy_names import first_by_keyword
-from rushlight.ops._table.op import TABLE
+from rushlight.ops._table.op import ALIASES, TABLE
 from rushlight.tensor.tensor import Tensor
 
 FAMILIES = (
@@ -48,8 +48,9 @@ def load(family):
     return importlib.import_module("rushlight.ops." + family)
 
 
+@functools.cache
 def load_all():
-    """Declare every op there is."""
+    """Declare every op there is (nothing happens the second time)."""
     for family in FAMILIES:
         load(family)
 
@@ -67,14 +68,23 @@ def find(name):
     found = _function(name)
     if found is not None:
         return found
-    for names_of in (METHODS, FUNCTIONS):  # most functions are methods too
-        for family, words in names_of.items():
-            if name in words.split():
-                load(family)
+    for family in _families().get(name, ()):
+        load(family)
     found = _function(name)
     if found is None:
         load_all()
         found = _function(name)
+    return found
+
+
+@functools.cache
+def _families():
+    """The families that bind a name."""
+    found = {}
+    for names_of in (METHODS, FUNCTIONS):  # most functions are methods too
+        for family, words in names_of.items():
+            for name in words.split():
+                found.setdefault(name, []).append(family)
     return found
 
 
@@ -86,7 +96,7 @@ def names():
 
 
 def _function(name):
-    op = TABLE.get(name) or TABLE.get(_aliases().get(name))
+    op = TABLE.get(name) or TABLE.get(ALIASES.get(name))
     if op is None and name.endswith("_"):  # in-place forms are functions too: ``relu_``, ``zero_``
         found = getattr(Tensor, name, None)
         return found if found is None or hasattr(found, "op") else _first_named(found)
@@ -108,7 +118,3 @@ def _first_named(method):
 def _elsewhere(op):
     """Whether the op is public in a namespace of its own only."""
     return "oracle" in op.options
-
-
-def _aliases():
-    return {alias: op.name for op in TABLE.values() for alias in op.aliases}

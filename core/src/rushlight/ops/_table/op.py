@@ -43,6 +43,7 @@ from rushlight.tensor.results import named
 #   exported                         public at the top level, with a dash _table/deferred_names.py
 #   oracle                           where PyTorch has it, if elsewhere   _table/deferred.py
 TABLE = {}
+ALIASES = {}  # the name in the table of an op, by each of its others
 REQUIRED = type("REQUIRED", (), {"__repr__": lambda self: "REQUIRED", "__slots__": ()})()
 # Annotations that declarations use beside Tensor.
 Sizes = TensorList = Whole = Several = tuple
