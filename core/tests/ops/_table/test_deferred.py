@@ -1,5 +1,6 @@
 """Rare op families: declared at first use, and listed as they are."""
 
+import functools
 import subprocess
 import sys
 
@@ -9,30 +10,43 @@ import rushlight
 from rushlight.ops._table import deferred as _deferred
 from rushlight.ops._table.op import TABLE
 
+# Each family in a process of its own, which has imported the package and nothing else.
 _BOUND = """
-import sys
+import os, sys
 import rushlight
 from rushlight.ops._table import deferred as _deferred
-family = sys.argv[1]
-loaded = "rushlight.ops." + family in sys.modules
-before = dict(vars(rushlight.Tensor))
-_deferred.load(family)
-after = vars(rushlight.Tensor)
-print(loaded)
-print(*sorted(n for n in after if after[n] is not before.get(n)))
+for family in _deferred.FAMILIES:
+    if os.fork() == 0:
+        loaded = "rushlight.ops." + family in sys.modules
+        before = dict(vars(rushlight.Tensor))
+        _deferred.load(family)
+        after = vars(rushlight.Tensor)
+        bound = sorted(n for n in after if after[n] is not before.get(n))
+        print(family, loaded, *bound, flush=True)
+        os._exit(0)
+    os.wait()
 """
+
+
+@functools.cache
+def _bound():
+    """Of each family that could be loaded: whether it was before, and the names it binds."""
+    done = subprocess.run([sys.executable, "-c", _BOUND], capture_output=True, text=True)
+    words = map(str.split, done.stdout.splitlines())
+    return {family: (loaded, names) for family, loaded, *names in words}, done.stderr
 
 
 @pytest.mark.parametrize("family", _deferred.FAMILIES)
 def test_a_rare_family_is_loaded_late_and_binds_what_is_listed(family):
-    command = [sys.executable, "-c", _BOUND, family]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert lines[0] == "False", f"import rushlight already loads {family}"
+    families, errors = _bound()
+    assert family in families, errors
+    loaded, names = families[family]
+    assert loaded == "False", f"import rushlight already loads {family}"
     listed = set(_deferred.METHODS.get(family, "").split())
-    missing = listed - set(lines[1].split())
+    missing = listed - set(names)
     assert not missing, f"{family} does not bind {sorted(missing)}: run ci/deferred.py"
     everywhere = set(" ".join(_deferred.METHODS.values()).split())
-    unlisted = {n for n in lines[1].split() if not n.startswith("_")} - everywhere
+    unlisted = {n for n in names if not n.startswith("_")} - everywhere
     assert not unlisted, f"{family} binds {sorted(unlisted)}: run ci/deferred.py"
 
 
@@ -66,3 +80,12 @@ def test_find_knows_names_aliases_and_inplace_forms():
     assert getattr(rushlight, op.aliases[0]) is op.function
     with pytest.raises(AttributeError, match="no attribute 'not_an_op'"):
         rushlight.not_an_op  # noqa: B018
+
+
+def test_a_name_that_no_op_has_is_not_looked_for_again(monkeypatch):
+    """Writing out a graph asks for the names of all its functions, which are often ATen's."""
+    _deferred.load_all()
+    loaded = []
+    monkeypatch.setattr(_deferred, "load", loaded.append)
+    assert _deferred.find("aten.add.Tensor") is None and _deferred.find("not_an_op") is None
+    assert not loaded
