@@ -8,6 +8,7 @@ python3 -m nox --list            the rest
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -61,6 +62,17 @@ def _described(folder: str) -> str:
     return "\n".join(file.read_text() for file in files)
 
 
+def within_tests(session: nox.Session, *commands: tuple[str, ...]) -> None:
+    """Run scripts in the environment of the session `tests`, which is made where it is missing: its
+    neighbours and its oracle are more than a gigabyte, and a second one takes as long again."""
+    itself = (sys.executable, "-m", "nox", "-f", str(Path(__file__)), "-s", "tests")
+    session.run(*itself, "--install-only", external=True)
+    folder = session.cache_dir.parent / "tests" / "bin"
+    path = os.pathsep.join((str(folder), os.environ["PATH"]))
+    for command in commands:
+        session.run(str(folder / "python"), *command, env={"PATH": path}, external=True)
+
+
 def outside(session: nox.Session, *command: str) -> None:
     """Run a script that needs nothing but Python, without an environment of its own."""
     session.run(sys.executable, *command, external=True)
@@ -91,7 +103,7 @@ def gallery(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """All tests of all packages; `-- core -k name` chooses a package and passes on the rest."""
     install(session, *TEST_TOOLS, *NEIGHBOURS)
-    session.run("python", "ci/oracle.py")
+    session.run_install("python", "ci/oracle.py")
     session.run("python", "ci/testing.py", *session.posargs)
 
 
@@ -306,15 +318,12 @@ def clusters(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", *tests, "-q", *session.posargs, env=variables)
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def processors(session: nox.Session) -> None:
     """The usual kernels emitted for AArch64, and the tests of kernels for every processor that they
     know, what this machine lacks emulated; `-- NAME ...` for some of them, `-- --full` for all
     their tests."""
-    install(session, *TEST_TOOLS, *NEIGHBOURS, folders=("core",))
-    session.run("python", "ci/oracle.py")
-    session.run("python", "ci/neon_check.py")
-    session.run("python", "ci/processors.py", *session.posargs)
+    within_tests(session, ("ci/neon_check.py",), ("ci/processors.py", *session.posargs))
 
 
 @nox.session

@@ -53,7 +53,11 @@ def check_again(packages: set[Package], folder: Path) -> None:
     shutil.copy(ROOT / ".gitignore", folder / "copies")
     for package in packages:
         copy = folder / "copies" / package.folder
-        shutil.copytree(package.path, copy, ignore=shutil.ignore_patterns("__pycache__", ".*cache"))
+        shutil.copytree(
+            package.path,
+            copy,
+            ignore=shutil.ignore_patterns("__pycache__", ".*cache", ".hypothesis"),
+        )
         for path in copy.rglob("*"):
             os.utime(path, (1e9, 1e9))
         call(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "again"),
