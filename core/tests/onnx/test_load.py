@@ -57,6 +57,7 @@ def collected():
 
 
 CASES = collected()
+PASSED = {}  # by name of a case: what `passes` has answered, which is asked of all cases twice
 
 
 class OtherElementsError(Exception):
@@ -93,6 +94,12 @@ def check(found, expected, case):
 
 def passes(case):
     """Run one case; False where its elements are not here."""
+    if case.name not in PASSED:
+        PASSED[case.name] = agrees(case)
+    return PASSED[case.name]
+
+
+def agrees(case):
     try:
         module = torch.onnx.load(case.model)
         for inputs, outputs in case.data_sets:
