@@ -22,6 +22,7 @@ from rushlight.fx.codegen import CodeGen, PythonCode, _PyTreeCodeGen, _PyTreeInf
 from rushlight.fx.names import Namespace, snake_case
 from rushlight.fx.node import Argument, Node, Target, map_arg
 from rushlight.fx.operators import inplace_methods, magic_methods, reflectable_magic_methods
+from rushlight.library.kinds import OpOverload
 
 _Namespace = Namespace
 
@@ -126,6 +127,8 @@ class Graph:
         return node
 
     def _target_to_str(self, target):
+        if isinstance(target, OpOverload):
+            return snake_case(f"{target.__name__}.{target._overloadname}")
         if callable(target):
             return snake_case(getattr(target, "__name__", type(target).__name__))
         if target.startswith("__") and target.endswith("__"):
@@ -241,7 +244,8 @@ class Graph:
 
     def eliminate_dead_code(self, is_impure_node=None) -> bool:
         """Remove all nodes that nobody reads and that do nothing else; whether there were any.
-        `is_impure_node` replaces :meth:`Node.is_impure`."""
+        `is_impure_node` replaces :meth:`Node.is_impure`. Graphs that the program reads as
+        attributes, as those of branches and loops, lose theirs by :meth:`Node.is_impure`."""
         self.lint()
         impure = is_impure_node or Node.is_impure
         changed = False
@@ -249,7 +253,19 @@ class Graph:
             if not node.users and not impure(node):
                 self.erase_node(node)
                 changed = True
+        for inner in self._graphs_read():
+            changed |= inner.graph.eliminate_dead_code()
+            inner.recompile()
         return changed
+
+    def _graphs_read(self):
+        """The children of the graph's module that have graphs and that the program reads."""
+        if self.owning_module is None:
+            return
+        read = {node.target for node in self.nodes if node.op == "get_attr"}
+        for name, child in self.owning_module.named_children():
+            if name in read and isinstance(getattr(child, "graph", None), Graph):
+                yield child
 
     def lint(self) -> None:
         """Raise RuntimeError where the graph is not well formed: a node that reads one of another

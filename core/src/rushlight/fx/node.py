@@ -13,6 +13,7 @@ import rushlight
 from rushlight.fx.immutable_collections import immutable_dict, immutable_list
 from rushlight.fx.names import qualified_name, type_name
 from rushlight.fx.operators import inplace_methods
+from rushlight.library.kinds import OpOverload, OpOverloadPacket
 
 BaseArgumentTypes = typing.Union[  # noqa: UP007 - what PyTorch's name gives
     str, int, float, bool, complex, rushlight.dtype, rushlight.Tensor, rushlight.device,
@@ -33,8 +34,8 @@ _side_effectful_functions: set = {
     *(
         getattr(rushlight, name)
         for name in (
-            "_assert bernoulli manual_seed multinomial normal rand rand_like randint randint_like "
-            "randn randn_like randperm set_grad_enabled"
+            "_assert bernoulli manual_seed multinomial normal poisson rand rand_like randint "
+            "randint_like randn randn_like randperm set_grad_enabled"
         ).split()
     ),
 }
@@ -239,12 +240,12 @@ class Node:
 
     def is_impure(self, impure_random: bool = True) -> bool:
         """Whether the node does more than give its result: inputs, outputs, functions with side
-        effects, also on the random generator, and in-place methods. `impure_random` counts for
-        operators of `rushlight.ops` alone in PyTorch, and for nothing here."""
+        effects, also on the random generator, calls that write, and modules whose `_is_impure` is
+        true. Without `impure_random`, operators of `rushlight.ops` that sample do not count."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
-            return _is_impure_function(self.target, self.kwargs)
+            return _is_impure_function(self.target, self.kwargs, impure_random)
         if self.op == "call_method":
             return self.target.endswith("_") and not self.target.startswith("__")
         if self.op == "call_module":
@@ -297,16 +298,31 @@ def readable_target(target) -> str:
     return qualified_name(target)
 
 
-def _is_impure_function(function, kwargs):
-    if function in _side_effectful_functions or kwargs.get("inplace"):
+def _is_impure_function(function, kwargs, impure_random):
+    if function in _side_effectful_functions or _writes(kwargs):
         return True
+    function = getattr(function, "_opoverload", function)  # of what defines an operator
+    if isinstance(function, OpOverloadPacket):  # a call means the default, as far as is known here
+        function = getattr(function, "default", function)
+    if isinstance(function, OpOverload):
+        return _is_impure_operator(function, impure_random)
     if getattr(function, "__module__", None) == "_operator":
         return function.__name__ in inplace_methods
-    if getattr(function, "namespace", None) == "aten":  # checks give nothing
-        return not function._schema.returns
-    if getattr(function, "_custom", False):  # an operator of a namespace
-        return function._schema.is_mutable
     return getattr(function, "variant", None) in ("inplace", "inplace_view")
+
+
+def _is_impure_operator(overload, impure_random):
+    """Whether an operator writes, samples, or checks, as those of ATen do that give nothing."""
+    if overload._writes or overload in _side_effectful_functions:
+        return True
+    schema = getattr(overload, "_schema", None)
+    if overload.namespace == "aten" and schema is not None and not schema.returns:
+        return True
+    return impure_random and overload._nondeterministic_seeded
+
+
+def _writes(kwargs):
+    return bool(kwargs.get("inplace")) or kwargs.get("out") is not None
 
 
 def _show(value):

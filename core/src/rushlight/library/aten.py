@@ -7,6 +7,7 @@ this way: a packet takes the arguments of the public function, and so do its ove
 from __future__ import annotations
 
 import importlib
+import inspect
 
 from rushlight import refusals
 from rushlight.library.kinds import OpOverload, OpOverloadPacket
@@ -211,6 +212,19 @@ class AtenOverload(OpOverload):
             raise AttributeError(f"{self}: its declaration gives no schema of this overload")
         return found
 
+    @property
+    def _nondeterministic_seeded(self):
+        """Whether it takes numbers from a generator, as its arguments tell."""
+        return self.overloadpacket._samples()
+
+    @property
+    def _writes(self):
+        """Whether it writes to an argument; where no schema is declared, as its names tell."""
+        schema = getattr(self, "_schema", None)
+        if schema is None:
+            return self.__name__.endswith("_") or "out" in self._overloadname.split("_")
+        return schema.is_mutable
+
     def name(self) -> str:
         """The full name, for example ``aten::add.Tensor``."""
         suffix = "" if self._overloadname == "default" else "." + self._overloadname
@@ -232,6 +246,21 @@ class AtenOverload(OpOverload):
         return f"aten.{self.__name__}.{self._overloadname}"
 
 
+# Arguments that only functions of random numbers have together.
+_SAMPLING = (
+    {"generator"}, {"p", "train"}, {"dropout", "train"}, {"dropout_p"},
+    {"lower", "upper", "training"},
+)  # fmt: skip
+
+
+def _parameters(function):
+    """The names of a function's parameters; none where it has no signature."""
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
 class AtenPacket(OpOverloadPacket):
     """An ATen op: call it, or one of its overloads."""
 
@@ -244,6 +273,13 @@ class AtenPacket(OpOverloadPacket):
     def overloads(self) -> list[str]:
         """The names of the overloads."""
         return _overloads(self.__name__)
+
+    def _samples(self):
+        """Whether a call takes numbers from a generator: it takes the generator itself, a
+        probability to drop with, or bounds of random slopes."""
+        names = {a.name for s in _schemas().schemas_of(self.__name__).values() for a in s.arguments}
+        names.update(_parameters(self._function))
+        return any(marks <= names for marks in _SAMPLING)
 
     def __getattr__(self, name):
         if name.startswith("__"):

@@ -14,6 +14,7 @@ from rushlight import devices, dtypes
 from rushlight.autograd.mode import no_grad
 from rushlight.library.kinds import OpOverload, OpOverloadPacket
 from rushlight.library.recording import generated_function
+from rushlight.library.tags import Tag
 from rushlight.machine import np
 from rushlight.ops._transforms.capturing import captured_operator
 from rushlight.tensor.dispatch import STATE, asked, call_overrides, interpret, stack
@@ -51,6 +52,16 @@ class Operator(OpOverload):
         return getattr(NAMESPACES[self.namespace], self.__name__)
 
     _overloadpacket = overloadpacket
+
+    @property
+    def _nondeterministic_seeded(self):
+        """Whether it is tagged as one that takes numbers from a generator."""
+        return Tag.nondeterministic_seeded in self.tags
+
+    @property
+    def _writes(self):
+        """Whether it writes to an argument."""
+        return self._schema.is_mutable
 
     def __deepcopy__(self, memo):
         """The object itself, as of a function: copied tables keep their keys."""

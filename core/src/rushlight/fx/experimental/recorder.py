@@ -14,6 +14,7 @@ from rushlight.fx.locations import at_user_line, user_stack
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.fx.passes.shape_prop import _extract_tensor_metadata
 from rushlight.library.aten_calls import aten_call, is_default
+from rushlight.library.kinds import OpOverload
 from rushlight.ops._transforms.capturing import Captured, CaptureLevel
 from rushlight.ops.indexing import captured_items  # noqa: F401 - binds items of Captured
 from rushlight.tensor.tensor import Tensor
@@ -169,7 +170,10 @@ class Recorder(ValueSizes):
         node.meta["device"] = self._device_of(node) if self.level.fake else inner._device
 
     def node(self, kind, target, args, kwargs, name=None):
-        """Add a node; tensors among the arguments become nodes."""
+        """Add a node; tensors among the arguments become nodes. Without a name, one of an
+        operator has that of all its overloads."""
+        if name is None and isinstance(target, OpOverload):
+            name = target.__name__
         node = self.graph.create_node(
             kind, target, self.argument(args), self.argument(kwargs), name
         )
