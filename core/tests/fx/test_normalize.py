@@ -91,6 +91,38 @@ def test_functions_that_take_no_keywords_are_left():
         assert add.normalized_arguments(None, normalize_to_only_use_kwargs=True) is None
 
 
+def normalized_calls(library, function, by_name, x):
+    """The arguments of the calls in a program of operators, or of functions, after the pass."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's about types of arguments
+        made = of(library, "normalize").NormalizeArgs(function(library, x), by_name).transform()
+    calls = [node for node in made.graph.nodes if node.op == "call_function"]
+    return [[node.name, plain(node.args), plain(node.kwargs)] for node in calls]
+
+
+def captured_operators(library, x):
+    def function(x):
+        return (x + 1).sum(0) * library.where(x > 0, x, x.exp())
+
+    return of(library, "proxy_tensor").make_fx(function)(x)
+
+
+def functions_of_any_arguments(library, x):
+    return library.fx.symbolic_trace(
+        lambda x: (library.max(x), library.max(x, 1), library.sum(x, 1))
+    )
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+@pytest.mark.parametrize("program", [captured_operators, functions_of_any_arguments])
+def test_overloads_and_free_arguments_are_pytorchs(program, by_name):
+    x = [[1.0, -2.0], [3.0, 4.0]]
+    found = [
+        normalized_calls(library, program, by_name, library.tensor(x)) for library in LIBRARIES
+    ]
+    assert found[0] == found[1]
+
+
 def operators(library):
     def function(x, y):
         first = library.add(library.mul(x, y), library.sub(x, 2))

@@ -44,10 +44,10 @@ class NormalizeArgs(Transformer):
             made.node.meta, made.node.type = n.meta, n.type
         return made
 
-    def call_function(self, target, args, kwargs):
+    def call_function(self, target, args, kwargs, arg_types=None, kwarg_types=None):
         """A proxy of a new call of the function."""
         found = normalize_function(
-            target, args, kwargs, normalize_to_only_use_kwargs=self.normalize_to_only_use_kwargs
+            target, args, kwargs, arg_types, kwarg_types, self.normalize_to_only_use_kwargs
         )
         return super().call_function(target, *(found or (args, kwargs)))
 
