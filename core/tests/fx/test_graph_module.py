@@ -5,6 +5,7 @@ import importlib
 import pickle
 import sys
 import traceback
+import warnings
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,65 @@ def test_module_is_written_as_a_package(tmp_path, monkeypatch):
     assert isinstance(again, nn.Module)
     same_values(again(x), module(x))
     assert [*again.state_dict()] == [*module.state_dict()]
+
+
+def test_written_package_has_pytorchs_files_and_runs_there(tmp_path, monkeypatch):
+    def written(library, folder):
+        class Net(library.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.norm = library.nn.Linear(3, 4), library.nn.BatchNorm1d(4)
+                self.rest = library.nn.Sequential(library.nn.Linear(4, 2), library.nn.ReLU())
+                self.scale = library.nn.Parameter(library.full((2,), 3.0))
+                self.register_buffer("shift", library.ones(2))
+
+            def forward(self, x):
+                return self.rest(self.norm(self.first(x))) * self.scale + self.shift
+
+        module = library.fx.symbolic_trace(Net().eval())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's about modules that are pickled
+            module.to_folder(folder, "Written")
+        return module
+
+    written(torch, tmp_path / "theirs")
+    module, ours = written(rushlight, tmp_path / "in_torch"), tmp_path / "in_torch"
+    assert sorted(p.name for p in ours.iterdir()) == sorted(
+        p.name for p in (tmp_path / "theirs").iterdir()
+    )
+    source = (ours / "module.py").read_text()
+    assert "self.add_module('first', rushlight.nn.Linear(in_features=3" in source
+    (ours / "module.py").write_text(source.replace("rushlight", "torch"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    there = importlib.import_module("in_torch").Written().eval()
+    x = rushlight.randn(5, 3)
+    same_values(there(torch.tensor(x.tolist())), module(x), 1e-6)
+
+
+@pytest.mark.parametrize("change", ["double", "frozen", "eval"])
+def test_written_layers_are_what_they_were(tmp_path, monkeypatch, change):
+    model = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    model = {
+        "double": model.double, "eval": model.eval, "frozen": lambda: model.requires_grad_(False),
+    }[change]()  # fmt: skip
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = model
+
+        def forward(self, x):
+            return self.second(self.first(x))
+
+    fx.symbolic_trace(Outer()).to_folder(tmp_path / f"kept_{change}", "Kept")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    kept = importlib.import_module(f"kept_{change}").Kept()
+    for name in ("first", "second"):
+        new, old = getattr(kept, name), dict(zip(("first", "second"), model, strict=True))[name]
+        assert new.training is old.training
+        for mine, theirs in zip(new.parameters(), old.parameters(), strict=True):
+            assert (mine.dtype, mine.requires_grad) == (theirs.dtype, theirs.requires_grad)
+            same_values(mine, theirs)
 
 
 def test_readable_source_names_the_lines_of_the_program(capsys):

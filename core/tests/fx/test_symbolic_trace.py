@@ -285,3 +285,9 @@ def test_a_model_that_counts_keeps_its_buffer():
     x = rushlight.ones(3, 2)
     assert rushlight.equal(graph_module(x), x * 2)
     assert model.seen.item() == 3
+
+
+def test_what_is_no_function_is_refused():
+    for library in (torch, rushlight):
+        with pytest.raises(AssertionError, match="Expected FunctionType, got <class 'int'>"):
+            library.fx.symbolic_trace(3)

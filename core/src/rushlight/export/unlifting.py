@@ -85,19 +85,11 @@ class _KeywordCodeGen(_PyTreeCodeGen):
         """The leaves of the arguments, keywords given as the last of them."""
         return pytree.tree_flatten(inputs)[0]
 
-    def gen_fn_def(self, free_vars, maybe_return_annotation):
-        """The line with ``def``, and the one that flattens the arguments."""
-        spec = self.pytree_info.in_spec
-        count = spec.children_specs[0].num_children
-        names = self.pytree_info.orig_args
-        leaves = [name.split(":")[0].split("=")[0].strip() for name in free_vars if name != "self"]
-        head = f"def {self._func_name}({', '.join(['self', *names])}){maybe_return_annotation}:"
-        if not leaves:
-            return head
+    def given(self, names):
+        """The arguments of those names, as the structure that is flattened."""
+        count = self.pytree_info.in_spec.children_specs[0].num_children
         keywords = ", ".join(f"{name!r}: {name}" for name in names[count:])
-        given = f"(({', '.join(names[:count])}{',' if count else ''}), {{{keywords}}})"
-        flat = f"fx_pytree.tree_flatten_spec({given}, self._in_spec)"
-        return f"{head}\n    {', '.join(leaves)}, = {flat}"
+        return f"(({', '.join(names[:count])}{',' if count else ''}), {{{keywords}}})"
 
 
 class InputGuard:

@@ -18,8 +18,9 @@ from rushlight.fx.names import (
     qualified_name,
     type_name,
 )
-from rushlight.fx.node import map_arg
+from rushlight.fx.node import Node, map_arg
 from rushlight.fx.operators import inplace_methods, magic_methods
+from rushlight.fx.readable import Annotations, Palette, summary
 from rushlight.utils import _pytree as pytree
 
 _NOT_ALIASED = (rushlight.dtype, rushlight.device, rushlight.memory_format, rushlight.layout)
@@ -34,6 +35,18 @@ class PythonCode:
     _lineno_map: dict | None = field(default=None)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What source has beside the program for who reads it, see :meth:`Graph.python_code`."""
+
+    verbose: bool = False
+    include_stride: bool = False
+    include_device: bool = False
+    colored: bool = False
+    expanded_def: bool = False
+    additional_meta: tuple[str, ...] = ()
+
+
 class CodeGen:
     """Writes a graph as a function. Subclasses change how it begins (`gen_fn_def`) and what it
     returns (`generate_output`)."""
@@ -42,10 +55,16 @@ class CodeGen:
         self._body_transformer = None
         self._func_name = "forward"
 
-    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
-        """The line with ``def``; `free_vars` are the declarations of the placeholders."""
+    def gen_fn_def(
+        self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False
+    ) -> str:
+        """The line with ``def``; `free_vars` are the declarations of the placeholders, each on a
+        line of its own with `expanded_def`."""
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
+        if expanded_def:
+            lines = "".join(f"    {name},\n" for name in free_vars)
+            return f"def {self._func_name}(\n{lines}){maybe_return_annotation}:"
         return f"def {self._func_name}({', '.join(free_vars)}){maybe_return_annotation}:"
 
     def generate_output(self, output_args, *, descs=None) -> str:
@@ -64,19 +83,21 @@ class CodeGen:
         """More names that the source uses, each with its value."""
         return []
 
-    def generate(self, graph, root_module: str, verbose: bool = False) -> PythonCode:
+    def generate(self, graph, root_module: str, options: Reading | None = None) -> PythonCode:
         """The source of `graph`; ``self`` is named `root_module` in it."""
-        return _Writer(self, graph, root_module, verbose).write()
+        return _Writer(self, graph, root_module, options or Reading()).write()
 
 
 class _Writer:
     """The state of one generation: globals, names, lines."""
 
-    def __init__(self, codegen, graph, root_module, verbose):
-        self.codegen, self.graph, self.verbose = codegen, graph, verbose
+    def __init__(self, codegen, graph, root_module, options):
+        self.codegen, self.graph, self.options = codegen, graph, options
         self.root = root_module
         self.globals, self.wrapped, self.parameters = {}, {}, []
-        self.returns, self.last_trace = "", None
+        self.returns, self.last_summary = "", None
+        self.palette = Palette(options.colored)
+        self.annotations = Annotations(self.palette, options.include_stride, options.include_device)
         self.names = Namespace()
         for node in graph.nodes:
             self.names.associate(node.name, node)
@@ -87,11 +108,11 @@ class _Writer:
         last = last_uses(self.graph)
         body = []
         for node in self.graph.nodes:
-            if self.verbose:
+            if self.options.verbose:
                 body.extend(self.comments(node))
             statement = self.statement(node)
             if statement:
-                body.append(statement + _deletions(node, last[node]) + "\n")
+                body.append(statement + self.deletions(node, last[node]) + "\n")
         if not any(node.op != "placeholder" for node in self.graph.nodes):
             body.append("pass\n")
         if self.codegen._body_transformer is not None:
@@ -99,8 +120,9 @@ class _Writer:
         wraps = "\n".join(f'rushlight.fx._symbolic_trace.wrap("{name}")' for name in self.wrapped)
         if wraps:
             self.add_global("rushlight", rushlight)
-        head = self.codegen.gen_fn_def(self.parameters, self.returns)
-        code = "\n".join("    " + line for line in "".join(body).split("\n"))
+        expanded = {"expanded_def": True} if self.options.expanded_def else {}
+        head = self.codegen.gen_fn_def(self.parameters, self.returns, **expanded)
+        code = "\n".join("    " + line for line in "".join(body).lstrip("\n").split("\n"))
         return PythonCode(f"\n{wraps}\n\n{head}\n{code}", self.globals)
 
     # ---------------------------------------------------------------------------------- globals
@@ -138,13 +160,21 @@ class _Writer:
         if isinstance(value, list):
             return f"[{', '.join(map(self.value, value))}]"
         if isinstance(value, dict):
-            items = (f"{self.value(k)}: {self.value(v)}" for k, v in value.items())
-            return f"{{{', '.join(items)}}}"
+            return self.palette.paint(self._dict(value), "blue")
         if isinstance(value, slice):
             return f"slice({', '.join(map(self.value, (value.start, value.stop, value.step)))})"
         return self.leaf(value)
 
+    def _dict(self, value):
+        """A dict, in one colour."""
+        palette, self.palette = self.palette, Palette(False)
+        items = [f"{self.value(k)}: {self.value(v)}" for k, v in value.items()]
+        self.palette = palette
+        return f"{{{', '.join(items)}}}"
+
     def leaf(self, value):
+        if isinstance(value, Node):
+            return repr(value)
         if isinstance(value, enum.Enum):
             return f"{self.add_global(qualified_name(type(value)), type(value))}.{value.name}"
         if isinstance(value, type) or callable(value) and hasattr(value, "__qualname__"):
@@ -154,7 +184,7 @@ class _Writer:
             self.globals.setdefault(*((home, rushlight) if dot else ("device", rushlight.device)))
         elif isinstance(value, float) and repr(value).lstrip("-") in CUSTOM_BUILTINS:
             self.globals.setdefault(repr(value).lstrip("-"), CUSTOM_BUILTINS[repr(abs(value))][1])
-        return repr(value)
+        return self.palette.paint(repr(value), "blue")
 
     def arguments(self, args, kwargs):
         parts = [self.value(value) for value in args]
@@ -167,6 +197,9 @@ class _Writer:
         return getattr(self, "_" + node.op)(node)
 
     def _typed(self, node):
+        known = self.annotations.of(node) if self.options.verbose else None
+        if known is not None:
+            return f": {known}"
         kind = self.type(node.type) if node.type is not None else ""
         return f" : {kind}" if kind else ""
 
@@ -218,16 +251,24 @@ class _Writer:
         return self.codegen.generate_output(names)
 
     def comments(self, node):
-        """Lines before a statement: where the program made it, and what it gave."""
+        """Lines before a statement: where the program made it, if that is another line."""
         if node.op in ("placeholder", "output"):
             return
-        trace = node.stack_trace
-        if trace != self.last_trace or self.last_trace is None and not self.parameters:
-            self.last_trace = trace
-            if trace:
-                yield f"\n# {_last_line(trace)}\n"
-        if "tensor_meta" in node.meta:
-            yield f"# {node.meta['tensor_meta']}\n"
+        text = summary(node, self.options.additional_meta)
+        if text != self.last_summary:
+            self.last_summary = text
+            yield f"\n{self.palette.paint(text, 'dim')}\n"
+
+    def deletions(self, node, last):
+        """Text that lets go of values after their last use, so that memory is free again."""
+        if node.op in ("placeholder", "output"):
+            return ""
+        names = [repr(each) for each in last]
+        if not node.users:
+            names.append(repr(node))
+        if not names:
+            return ""
+        return f";  {self.palette.paint(' = '.join([*names, 'None']), 'dim')}"
 
 
 class _Rendered(str):
@@ -269,17 +310,22 @@ class _PyTreeCodeGen(CodeGen):
             return out
         return pytree.tree_unflatten(out, self.pytree_info.out_spec)
 
-    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
-        """The line with ``def``, and the one that flattens the arguments."""
-        names = list(self.pytree_info.orig_args)
+    def gen_fn_def(
+        self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False
+    ) -> str:
+        """The line with ``def``, those that name types, and the one that flattens the arguments."""
         leaves = [name for name in free_vars if name != "self"]
-        bare = [re.split("[ :=]", name)[0] for name in leaves]
-        given = [name for name in names if name != "self"]
-        head = super().gen_fn_def(names, maybe_return_annotation)
-        if not bare:
+        names = list(self.pytree_info.orig_args)
+        head = super().gen_fn_def(names, maybe_return_annotation, expanded_def=expanded_def)
+        if not leaves:
             return head
-        flat = f"fx_pytree.tree_flatten_spec([{', '.join(given)}], self._in_spec)"
-        return f"{head}\n    {', '.join(bare)}, = {flat}"
+        bare = ", ".join(re.split("[ :=]", name)[0] for name in leaves)
+        flat = f"fx_pytree.tree_flatten_spec({self.given(names[1:])}, self._in_spec)"
+        return f"{head}\n{_typed_leaves(leaves, expanded_def)}    {bare}, = {flat}"
+
+    def given(self, names: list[str]) -> str:
+        """The arguments of those names, as the structure that is flattened."""
+        return f"[{', '.join(names)}]"
 
     def generate_output(self, output_args, *, descs=None) -> str:
         """The line with ``return``, which builds the structure of the result."""
@@ -290,6 +336,14 @@ class _PyTreeCodeGen(CodeGen):
     def additional_globals(self) -> list[tuple[str, object]]:
         """The two modules that take structures apart and build them."""
         return [(name, value) for name, value in builtin_values().items() if name in LAZY_BUILTINS]
+
+
+def _typed_leaves(leaves, expanded_def):
+    """Lines that name the types of leaves, where they are known."""
+    typed = [re.split(" =", leaf)[0] for leaf in leaves if ":" in leaf]
+    if expanded_def:
+        return "".join(f"    {leaf}\n" for leaf in typed)
+    return "    " + "".join(f"{leaf}; " for leaf in typed) + "\n\n" if typed else ""
 
 
 def _is_ours(value):
@@ -327,16 +381,6 @@ def last_uses(graph):
     return found
 
 
-def _deletions(node, last):
-    """Text that lets go of values after their last use, so that memory is free again."""
-    if node.op in ("placeholder", "output"):
-        return ""
-    names = [repr(each) for each in last]
-    if not node.users:
-        names.append(repr(node))
-    return f";  {' = '.join([*names, 'None'])}" if names else ""
-
-
 def _is_attribute(name):
     return isinstance(name, str) and name.isidentifier()
 
@@ -349,7 +393,8 @@ def _checked_name(name, what):
 
 def _operand(value, text):
     """An operand; negative and complex numbers in brackets, which bind less than operators."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and text.startswith("-"):
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if number and repr(value).startswith("-"):
         return f"({text})"
     return text
 
@@ -369,14 +414,3 @@ def _path(root, target):
 def _quoted(name):
     """A string in double quotes; what would end it is escaped."""
     return f'"{name}"' if name.isprintable() and not {'"', "\\"} & set(name) else repr(name)
-
-
-def _last_line(trace):
-    """Of a stack trace, the innermost file, line and source."""
-    lines = [line.strip() for line in trace.strip().splitlines() if line.strip(" ^~")]
-    found = [i for i, line in enumerate(lines) if line.startswith("File ")]
-    if not found:
-        return lines[-1] if lines else ""
-    where = re.match(r'File "(.*)", line (\d+), in (.*)', lines[found[-1]])
-    code = lines[found[-1] + 1] if found[-1] + 1 < len(lines) else ""
-    return f"File: {where[1]}:{where[2]} in {where[3]}, code: {code}" if where else lines[-1]

@@ -35,6 +35,8 @@ _assert_is_none.__module__ = "rushlight.fx._symbolic_trace"  # where programs an
 def entry_of(tracer, root_fn, is_module, concrete_args):
     """The function to call and its arguments: see ``Tracer.create_args_for_root``."""
     unwrapped = inspect.unwrap(root_fn)
+    if not hasattr(unwrapped, "__code__"):
+        raise AssertionError(f"Expected FunctionType, got {type(unwrapped)}")
     code = unwrapped.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[:count])

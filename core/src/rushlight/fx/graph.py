@@ -18,7 +18,7 @@ import copy
 import warnings
 
 from rushlight.fx import traceback as fx_traceback
-from rushlight.fx.codegen import CodeGen, PythonCode, _PyTreeCodeGen, _PyTreeInfo
+from rushlight.fx.codegen import CodeGen, PythonCode, Reading, _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.names import Namespace, snake_case
 from rushlight.fx.node import Argument, Node, Target, map_arg
 from rushlight.fx.operators import inplace_methods, magic_methods, reflectable_magic_methods
@@ -292,14 +292,19 @@ class Graph:
         colored=False, expanded_def=False, record_func=False,
     ) -> PythonCode:  # fmt: skip
         """The graph as Python source: ``src`` defines ``forward``, ``globals`` holds what it
-        names. `root_module` is the name of ``self`` in it; `verbose` adds comments with shapes and
-        the lines of the program."""
-        if colored or include_stride or include_device or record_func:
+        names. `root_module` is the name of ``self`` in it.
+
+        `verbose` adds types of values, with strides and devices where `include_stride` and
+        `include_device` say so, and the lines of the program. `colored` adds the escape sequences
+        of terminals; `expanded_def` gives each argument a line. Raises NotImplementedError for
+        `record_func`."""
+        if record_func:
             raise NotImplementedError(
-                "python_code(): include_stride, include_device, colored and record_func are not "
-                "available; use verbose=True, and look at node.meta for the rest"
+                "python_code(): record_func is not available; run the module in "
+                "rushlight.profiler.profile, which records the calls of ops"
             )
-        return self._codegen.generate(self, root_module, verbose)
+        options = Reading(verbose, include_stride, include_device, colored, expanded_def)
+        return self._codegen.generate(self, root_module, options)
 
     def process_inputs(self, *args):
         """The arguments of the graph's ``forward`` as the placeholders take them."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import itertools
 import typing
 from pathlib import Path
 
 import rushlight
 from rushlight import nn
-from rushlight.fx.codegen import CodeGen, PythonCode, _PyTreeCodeGen
+from rushlight.fx.codegen import CodeGen, PythonCode, Reading, _PyTreeCodeGen
 from rushlight.fx.graph import Graph
 from rushlight.fx.names import builtin_values, import_line
 from rushlight.machine.generated_python import function_of
@@ -253,18 +254,18 @@ class GraphModule(nn.Module):
 
     def print_readable(
         self, print_output: bool = True, include_stride=False, include_device=False,
-        colored=False, *, fast_sympy_print=False, expanded_def=False,
+        colored=False, *, fast_sympy_print=False, expanded_def=False, additional_meta=None,
     ) -> str:  # fmt: skip
-        """The class as Python source, with the lines of the program it was traced from where they
-        were recorded, and the modules inside that are graphs as well; printed, and returned."""
-        made = self._graph.python_code(
-            "self", verbose=True, include_stride=include_stride, include_device=include_device,
-            colored=colored,
+        """The class as Python source, with types of values and the lines of the program it was
+        traced from where they were recorded, and the modules inside that are graphs as well;
+        printed, and returned. `additional_meta` are keys of ``node.meta`` whose values are shown;
+        for the other options see :meth:`Graph.python_code`. `fast_sympy_print` changes nothing
+        here."""
+        options = Reading(
+            True, include_stride, include_device, colored, expanded_def,
+            tuple(additional_meta or ()),
         )  # fmt: skip
-        text = f"class {type(self).__name__}(rushlight.nn.Module):\n{_indented(made.src)}"
-        for child in self.children():
-            if isinstance(child, GraphModule):
-                text += "\n" + _indented(child.print_readable(print_output=False))
+        text = _readable(self, type(self).__name__, options)
         if print_output:
             print(text)
         return text
@@ -293,8 +294,13 @@ class GraphModule(nn.Module):
         (folder / "__init__.py").write_text("from .module import *\n")
 
     def _folder_lines(self, folder):
-        """The statements of ``__init__`` in `to_folder`; modules and structures are pickled."""
+        """The statements of ``__init__`` in `to_folder`; simple layers are written as calls, other
+        modules and structures pickled."""
         for name, module in self._modules.items():
+            if _is_written(module):
+                made = f"rushlight.nn.{module!r}" + ("" if module.training else ".eval()")
+                yield f"        self.add_module({name!r}, {made})"
+                continue
             file = f"{name}.pt"
             rushlight.save(module, folder / file)
             load = f"rushlight.load(HERE / {file!r}, weights_only=False)"
@@ -313,6 +319,31 @@ class GraphModule(nn.Module):
                 rushlight.save(self.__dict__[name], folder / f"{name}.pt")
                 load = f"rushlight.load(HERE / '{name}.pt', weights_only=False)"
                 yield f"        self.{name} = {load}"
+
+
+_SIMPLE = (
+    nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d,
+)  # fmt: skip
+
+
+def _is_written(module):
+    """Whether what prints a layer makes it, but for the values of its parameters."""
+    return type(module) in _SIMPLE and all(
+        p.requires_grad and p.dtype is rushlight.float32 and p.device.type == "cpu"
+        for p in module.parameters()
+    )
+
+
+def _readable(module, name, options):
+    """A class of that name as source; modules inside that are graphs have the names they have."""
+    graph = module.graph
+    made = graph._codegen.generate(graph, "self", options)
+    parts = [f"class {name}(rushlight.nn.Module):\n{_indented(made.src)}"]
+    inner_options = dataclasses.replace(options, expanded_def=False)
+    for inner, child in module.named_children():
+        if isinstance(child, GraphModule):
+            parts.append(_indented(_readable(child, inner, inner_options)) + "\n")
+    return "\n".join(parts)
 
 
 def _indented(text):

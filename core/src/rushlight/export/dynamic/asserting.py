@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 import operator
 
-from rushlight.export.dynamic.drawn import WORDS, expression_of, narrow
+from rushlight.export.dynamic.drawn import expression_of, narrow
 from rushlight.export.dynamic.expressions import (
     Expression,
     SymBool,
     SymInt,
     ValueRanges,
+    comparison_text,
     number,
     symbol,
 )
 from rushlight.export.dynamic.fitting import DifferentProgramsError
 from rushlight.library.operators import lookup
-
-_FUNCTIONS = {operator.eq: "Eq", operator.ne: "Ne"}
 
 
 def conditions_of(draws, quantities) -> list[tuple]:
@@ -113,9 +112,7 @@ class Assertions:
         """A comparison, and a node that ends the program where it does not hold."""
         after = self.last[name].next
         sides = [self.writer.expression(side, after) for side in (left, right)]
-        text = f"{left} {WORDS[kind]} {right}"
-        if kind in _FUNCTIONS:
-            text = f"{_FUNCTIONS[kind]}({left}, {right})"
+        text = comparison_text(kind, left, right)
         with self.graph.inserting_before(after):
             made = self.graph.call_function(kind, tuple(sides))
             message = f"Runtime assertion failed for expression {text} on node '{made.name}'"

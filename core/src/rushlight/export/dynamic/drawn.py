@@ -12,14 +12,9 @@ import sys
 from typing import Any
 
 from rushlight import symbolic_numbers
-from rushlight.export.dynamic.expressions import Expression, add, number, over, symbol, times
+from rushlight.export.dynamic.expressions import WORDS, Expression, add, number, over, symbol, times
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.locations import at_user_line, is_ours
-
-WORDS = {
-    operator.ge: ">=", operator.le: "<=", operator.gt: ">", operator.lt: "<",
-    operator.eq: "==", operator.ne: "!=",
-}  # fmt: skip
 
 
 class UnfitError(RuntimeError):

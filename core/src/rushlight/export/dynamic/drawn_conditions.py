@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 
-from rushlight.export.dynamic.drawn import WORDS, Condition, UnfitError
-from rushlight.export.dynamic.expressions import Expression, SymBool
+from rushlight.export.dynamic.drawn import Condition, UnfitError
+from rushlight.export.dynamic.expressions import WORDS, Expression, SymBool
 from rushlight.library.operators import lookup
 
 _OPPOSITE = {

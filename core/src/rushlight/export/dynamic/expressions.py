@@ -205,6 +205,7 @@ class SymInt(int):
     """A size that may differ, as a number: the one it had when the program was exported."""
 
     expression: Expression
+    depends_on_sizes = True
 
     def __new__(cls, value, expression):
         """The number, and what it comes from."""
@@ -218,6 +219,20 @@ class SymInt(int):
     __str__ = __repr__
 
 
+WORDS = {
+    operator.ge: ">=", operator.le: "<=", operator.gt: ">", operator.lt: "<",
+    operator.eq: "==", operator.ne: "!=",
+}  # fmt: skip
+_EQUALITIES = {operator.eq: "Eq", operator.ne: "Ne"}
+
+
+def comparison_text(kind, left, right) -> str:
+    """A comparison of expressions as PyTorch writes it, ``Eq(a, b)`` or ``a >= b``."""
+    if kind in _EQUALITIES:
+        return f"{_EQUALITIES[kind]}({left}, {right})"
+    return f"{left} {WORDS[kind]} {right}"
+
+
 @dataclass(frozen=True)
 class SymBool:
     """A comparison of sizes, for a node that computes one."""
@@ -225,6 +240,10 @@ class SymBool:
     kind: Any
     left: Expression
     right: Expression
+    depends_on_sizes = True
+
+    def __str__(self):
+        return comparison_text(self.kind, self.left, self.right)
 
 
 class SymFloat(float):
@@ -233,6 +252,7 @@ class SymFloat(float):
 
     expression: Expression
     form: str
+    depends_on_sizes = True
 
     def __new__(cls, value, form, expression):
         """The float, and what it comes from."""

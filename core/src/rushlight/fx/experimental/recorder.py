@@ -165,7 +165,8 @@ class Recorder(ValueSizes):
 
     def _describe(self, node, inner):
         node.meta["val"] = _value(inner)
-        node.meta["tensor_meta"] = _extract_tensor_metadata(node.meta["val"])
+        # strides are those of the tensor itself: one without values has none of its own
+        node.meta["tensor_meta"] = _extract_tensor_metadata(inner.detach())
         # below, a capture of shapes has the meta device; the program has its inputs'
         node.meta["device"] = self._device_of(node) if self.level.fake else inner._device
 
@@ -235,7 +236,8 @@ class Recorder(ValueSizes):
         out._known_contiguous = tensor.is_contiguous()
         node.meta["device"] = device
         node.meta["val"] = _value(inner)
-        node.meta["tensor_meta"] = _extract_tensor_metadata(node.meta["val"])
+        # strides are those of the tensor itself: one without values has none of its own
+        node.meta["tensor_meta"] = _extract_tensor_metadata(inner.detach())
         return out
 
 
