@@ -73,6 +73,8 @@ def _len(compiler, node, hint):
         bare = ast.copy_location(ast.Call(func=node.func, args=[], keywords=[]), node)
         return compiler.call_object(Bound(value, "__len__"), bare)
     value = compiler.as_expr(value, node)
+    if isinstance(kind, ClassType) and kind.kind == "tuple":
+        return tree.Const(len(kind.attributes), type=INT, at=compiler.at(node))
     if isinstance(kind, kinds.Type) and kind.name == "Tuple":
         return tree.Const(len(kind.args), type=INT, at=compiler.at(node))
     if not calls.has_length(value.type):

@@ -10,6 +10,9 @@ from rushlight.jit.frontend.values import Bound, Items, Static
 from rushlight.jit.kinds import INT, STR, UNKNOWN, ClassType
 from rushlight.jit.targets import Method
 from rushlight.nn.containers import ModuleDict
+from rushlight.nn.utils.rnn import PackedSequence
+
+PACKED = "forward_packed"  # of recurrent layers, for packed sequences
 
 
 class ModuleNames:
@@ -91,22 +94,17 @@ class ModuleNames:
     def method(self, compiler, kind, name, node):
         """A method of an object, compiled; for containers of modules and functions that stay in
         Python, a function that makes the value of the call."""
+        owner = kind.python
         if kind.kind == "module":
             scope = kind.scope[0]
-            found = self.container_method(compiler, kind, name)
+            owner, name = scope.python, self.overload(compiler, scope, name, node)
+            found = self.uncompiled(compiler, kind, name, node)
             if found is not None:
                 return found
-            python = inspect.getattr_static(scope.python, name, None)
-            if getattr(python, "_jit_mark", None) == "ignored":
-                return lambda owner: self.ignored(compiler, python, node, (owner,))
-            if isinstance(python, staticmethod):
-                return lambda owner: self.own_function(compiler, python.__func__, node)
-        python = inspect.getattr_static(kind.python, name, None)
-        if kind.kind == "module":
-            python = inspect.getattr_static(kind.scope[0].python, name, None)
-        if python is None:
-            found = None
-        else:
+        if name == PACKED:
+            return kind.scope[0].method(kind, name)
+        python, found = inspect.getattr_static(owner, name, None), None
+        if python is not None:
             with self.called_from(compiler, python, node):
                 found = kind.scope[0].method(kind, name)
         if found is None:
@@ -115,6 +113,28 @@ class ModuleNames:
         if isinstance(python, staticmethod):
             return lambda owner: compiler.call_function(found, node)
         return found
+
+    def uncompiled(self, compiler, kind, name, node):
+        """What makes the value of a call of a module's method that is no method of a program; None
+        for others."""
+        found = self.container_method(compiler, kind, name)
+        if found is not None:
+            return found
+        python = inspect.getattr_static(kind.scope[0].python, name, None)
+        if getattr(python, "_jit_mark", None) == "ignored":
+            return lambda owner: self.ignored(compiler, python, node, (owner,))
+        if isinstance(python, staticmethod):
+            return lambda owner: self.own_function(compiler, python.__func__, node)
+        return None
+
+    @staticmethod
+    def overload(compiler, scope, name, node):
+        """The name of the method that a call of one runs: recurrent layers have one for packed
+        sequences."""
+        if name != "forward" or not node.args or not scope.takes_packed():
+            return name
+        kind = compiler.expr(node.args[0]).type
+        return PACKED if getattr(kind, "python", None) is PackedSequence else name
 
     def container_method(self, compiler, kind, name):
         """``keys``, ``values`` and ``items`` of a ModuleDict."""

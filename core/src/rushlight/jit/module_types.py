@@ -3,12 +3,14 @@ stays in Python. Modules of one class with equal attributes share a type and its
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import types
 import typing
 
 from rushlight.jit import hints, kinds, objects, tree
 from rushlight.jit.kinds import BOOL, NONE, TENSOR, UNKNOWN, ClassType
+from rushlight.jit.module_names import PACKED
 from rushlight.jit.python_names import is_public
 from rushlight.jit.source import CompileError, NotSupportedError, Source
 from rushlight.nn import containers, parameter
@@ -35,6 +37,10 @@ class ModuleScope:
     def method(self, kind, name):
         """A method, compiled; None if there is none."""
         if name not in kind.methods:
+            if name == PACKED:
+                form = self._packed_form()
+                kind.methods[name] = self.unit.compiled(form, f"{kind}.{name}", kind)
+                return kind.methods[name]
             python = inspect.getattr_static(self.python, name, None)
             if isinstance(python, staticmethod):
                 return self.unit.function(python.__func__)
@@ -47,6 +53,15 @@ class ModuleScope:
                 found = self.unit.compiled(python, full, kind)
             kind.methods[name] = found
         return kind.methods[name]
+
+    def takes_packed(self):
+        """Whether it is a recurrent layer, with a method for packed sequences."""
+        return is_public(self.python.forward) and self._packed_form() is not None
+
+    def _packed_form(self):
+        packed = importlib.import_module("rushlight.jit.forms.packed")
+        found = (packed.LAYERS[part] for part in self.python.__mro__ if part in packed.LAYERS)
+        return next(found, None)
 
 
 def layer_function(kind, name, python):

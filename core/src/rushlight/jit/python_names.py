@@ -9,6 +9,7 @@ import ast
 import builtins
 import contextlib
 import enum
+import importlib
 import inspect
 import types
 
@@ -115,13 +116,29 @@ class PythonNames(ModuleNames):
     def annotation(self, compiler, node):
         """A type from an annotation in source."""
         try:
-            found = hints.value_of(node, self.find)
+            found = self.evaluated(compiler, node)
+            if found is None:
+                found = hints.value_of(node, self.find)
             return hints.type_of(found, self.unit)
         except KeyError as error:
             message = f"Unknown type name '{error.args[0]}'"
         except (hints.Unreadable, AttributeError, TypeError) as error:
             message = str(error)
         return compiler.fault(node, message)
+
+    def evaluated(self, compiler, node):
+        """The annotation of a parameter or of the result as Python evaluated it, which may have
+        names of a function around this one; None for other annotations, and for text."""
+        definition = compiler.definition
+        if definition is None:
+            return None
+        args = definition.args
+        every = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+        found = next((a.arg for a in every if a.annotation is node), None)
+        if found is None and definition.returns is node:
+            found = "return"
+        value = inspect.get_annotations(self.python).get(found)
+        return None if isinstance(value, str) else value
 
     def param_type(self, compiler, name):
         """The type of a parameter without annotation."""
@@ -196,6 +213,9 @@ class PythonNames(ModuleNames):
         if isinstance(value, AtenName):
             args, kwargs = compiler.arguments(node)
             return dispatched(str(value), args, kwargs, compiler.at(node))
+        form = self.packed_form(value)
+        if form is not None:
+            return compiler.call_function(self.unit.function(form), node)
         if isinstance(value, type):
             return self.made(compiler, value, node)
         function = getattr(value, "function", None)
@@ -208,6 +228,16 @@ class PythonNames(ModuleNames):
         if getattr(value, "__module__", None) == "math":
             return self.mathematics(compiler, value, node)
         return self.own_function(compiler, value, node)
+
+    def packed_form(self, value):
+        """What stands in programs for a function of packed sequences; None for other objects."""
+        if getattr(value, "__module__", None) != "rushlight.nn.utils.rnn":
+            return None
+        packed = importlib.import_module("rushlight.jit.forms.packed")
+        if value is packed.PackedSequence:
+            inside = self.python.__globals__ is vars(packed)
+            return None if inside else packed.packed_sequence
+        return packed.FUNCTIONS.get(value)
 
     def own_function(self, compiler, value, node):
         """A function of the user's, compiled, or left to Python."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import inspect
+import re
 import textwrap
 import typing
 
@@ -36,6 +37,8 @@ class Unit:
     def name(self, owner) -> str:
         """A qualified name of its own for a function or a class."""
         module = owner.__module__ or "__main__"
+        if isinstance(owner, type) and issubclass(owner, tuple):  # PyTorch's classes in archives
+            module = re.sub("^rushlight[.]", "torch.", module)
         qualified = owner.__qualname__.replace("<locals>.", "").replace("<", "").replace(">", "")
         base = "__torch__." + ("" if module == "__main__" else f"{_cleaned(module)}.") + qualified
         count = self.names.get(base, -1)
@@ -117,7 +120,10 @@ class Unit:
     def named_tuple(self, python):
         """A named tuple: the fields' types, tensors where they say none."""
         kind = self._keep(python, "tuple")
-        hints = _hints(python)
+        # a class that adds methods to a named tuple has its fields' types there
+        hints = {
+            name: hint for part in reversed(python.__mro__) for name, hint in _hints(part).items()
+        }
         for field in python._fields:
             kind.attributes[field] = type_of(hints[field], self) if field in hints else kinds.TENSOR
         kind.constants = dict(python._field_defaults)

@@ -13,6 +13,7 @@ import rushlight
 from rushlight import devices, dtypes
 from rushlight.jit import runtime
 from rushlight.nn import functional as F  # noqa: N812 - the usual name
+from rushlight.nn.utils import rnn
 from rushlight.ops.neural.unpooling import put_back
 from rushlight.tensor.tensor import Tensor
 
@@ -428,3 +429,9 @@ def _fractional(count):
 
 _form(_fractional(2), "fractional_max_pool2d")
 _form(_fractional(3), "fractional_max_pool3d")
+
+
+@_form
+def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+    """A function of `nn.utils.rnn` here."""
+    return rnn.pad_sequence(sequences, batch_first, padding_value, padding_side)

@@ -6,7 +6,7 @@ sequences that are still running, the longest first.
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import NamedTuple
 
 from rushlight.machine import np
 from rushlight.nn.packed_calls import (
@@ -19,7 +19,12 @@ from rushlight.ops.creation.tensors import beside, from_numpy, tensor
 from rushlight.ops.shape.joining import stack
 from rushlight.tensor.tensor import Tensor
 
-_Fields = namedtuple("_Fields", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
+
+class _Fields(NamedTuple):
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
 
 
 class PackedSequence(_Fields):
