@@ -98,7 +98,7 @@ def test_nodes_are_those_of_the_program():
     """As PyTorch writes them, with numbers of few digits."""
     code = exported(Scaled(lambda n: n * 0.1)).graph_module.code
     assert "sym_float * 0.1" in code
-    assert "sym_size / 3" in exported(Scaled(lambda n: n / 3)).graph_module.code
+    assert "sym_size_int / 3" in exported(Scaled(lambda n: n / 3)).graph_module.code
 
 
 def test_other_functions_are_errors():
@@ -161,3 +161,22 @@ def test_pytorch_reads_and_writes_them(name, tmp_path):
         assert_same(tuple(rushlight.from_numpy(v.numpy()) for v in found), expected)
         for made in (read, read.run_decompositions()):
             assert_same(made.module()(rushlight.ones(size, 2)), expected[0])
+
+
+@pytest.mark.parametrize("power", ["root", "logarithm"])
+def test_numbers_that_no_expression_gives_are_not_taken_for_lines(power):
+    # Near the example's size both are (n + 9) // 6, further away not.
+    class Net(rushlight.nn.Module):
+        def forward(self, x):
+            n = x.shape[0]
+            return x * int(n**0.5 if power == "root" else math.log2(n))
+
+    net, x = Net(), rushlight.ones(9)
+    with pytest.raises(RuntimeError, match="is another than at 9"):
+        export(net, (x,), dynamic_shapes=({0: Dim("n")},))
+    program = export(net, (x,), dynamic_shapes=({0: Dim.AUTO},))
+    (limits,) = program.range_constraints.values()
+    assert 9 <= limits.upper < 16
+    for size in range(int(limits.lower), int(limits.upper) + 1):
+        given = rushlight.ones(size)
+        assert program.module()(given).tolist() == net(given).tolist()

@@ -21,6 +21,7 @@ from rushlight.fx.experimental.tracked_sizes import Tracking
 from rushlight.tensor.tensor import Tensor
 
 MOST_SAMPLES = 24
+FOLLOWING = 16  # sizes next to the example that are tried where a range ends
 LOOKED_AT = 4096  # sizes tried to tell two expressions apart
 TELLING = 6  # captures tried for that
 
@@ -221,6 +222,7 @@ class Captures:
             for size in self._large(declaration, found, name):
                 if not self._same(declaration, found, name, size):
                     high = self._limited(declaration, found, name, size, "max")
+                    low = self._beside(declaration, found, name, one.example, low)
                     break
             if (low, high) != (max(one.range.lower, sampling.LEAST), one.range.upper):
                 declaration.free[name] = replace(one, range=ValueRanges(low, high))
@@ -254,14 +256,25 @@ class Captures:
         return limit
 
     def last(self, declaration, found, name, same, other):
-        """Between two sizes the last at which the program is the same as at the first."""
+        """Between two sizes the last at which the program is the same as at the first, and at
+        those next to that."""
+        first = same
         while abs(same - other) > 1:
             middle = (same + other) // 2
             if self._same(declaration, found, name, middle):
                 same = middle
             else:
                 other = middle
-        return same
+        return self._beside(declaration, found, name, first, same)
+
+    def _beside(self, declaration, found, name, first, end):
+        """The last size from `first` to `end` before one at which the program is another, of those
+        next to `first`."""
+        step = 1 if end > first else -1
+        for size in itertools.islice(range(first + step, end + step, step), FOLLOWING):
+            if not self._same(declaration, found, name, size):
+                return size - step
+        return end
 
     def _same(self, declaration, found, name, size):
         """Whether the program is the same at one other size, or refuses that itself."""
@@ -275,8 +288,9 @@ class Captures:
             both = Unified([*found.graphs, other.graph], samples, lengths=self.lengths)
         except DifferentProgramsError:
             return False
-        # at this size alone a float may be on the other side of an abs()
-        return both.nodes.magnitudes() == found.nodes.magnitudes()
+        # at this size alone a float may be on the other side of an abs(), or a number of another
+        # expression that all other sizes do not tell from the one that was found
+        return found.holds(both) and both.nodes.magnitudes() == found.nodes.magnitudes()
 
 
 def _check_constants(captures):

@@ -30,10 +30,20 @@ class Unified:
     def __init__(self, graphs, samples, draws=(), lengths=()):
         self.graphs, self.samples, self.draws = graphs, samples, draws
         self.graph, self.sample = graphs[0], samples[0]
-        quantities = Quantities(samples, lengths)
+        self.quantities = quantities = Quantities(samples, lengths)
         self.nodes = _Nodes(graphs, quantities)
         self.conditions = conditions_of(draws, quantities)
         self.doubts = quantities.doubts
+
+    def holds(self, more) -> bool:
+        """Whether the numbers of `more`, the same program at one further sample, are what the
+        expressions of this one give there."""
+        known, count, sample = self.quantities.known, len(self.samples), more.samples[-1]
+        return all(
+            known[row[:count]].value(sample) == row[-1]
+            for row in more.quantities.known
+            if row[:count] in known
+        )
 
     def write(self, sizes, checked=True) -> dict:
         """Let the first graph compute with the sizes of its inputs, which are expressions by
