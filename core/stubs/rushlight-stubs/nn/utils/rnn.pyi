@@ -10,7 +10,7 @@ from rushlight.tensor.tensor import Tensor
 from typing import Any
 from typing import Self
 
-class _Fields(tuple[Any, ...]):
+class _Fields:
     def __new__(cls, data: Any, batch_sizes: Any, sorted_indices: Any, unsorted_indices: Any) -> Self: ...
     data: Any
     batch_sizes: Any
