@@ -20,7 +20,7 @@ from rushlight.nn.activation import (
     SiLU,
 )
 from rushlight.nn.convolution import Conv1d, Conv2d, Conv3d
-from rushlight.nn.module import Module
+from rushlight.nn.module import Module, has_hooks
 from rushlight.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from rushlight.ops.elementwise import activation as ops
 from rushlight.ops.neural.epilogues import epilogue_of
@@ -60,7 +60,7 @@ _EPILOGUES = {
 
 def _is_watched(module):
     """Whether hooks, or a `forward` of its own, see what goes in and out."""
-    return module._has_hooks() or "forward" in module.__dict__
+    return has_hooks(module) or "forward" in module.__dict__
 
 
 def _joined(modules, i, input):

@@ -55,6 +55,154 @@ def _replaced(hooks, module, name, value):
     return value
 
 
+def has_hooks(module):
+    """Whether a call meets any hook, of this module or of all."""
+    own = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks,
+           module._backward_pre_hooks)  # fmt: skip
+    everywhere = (_global_forward_hooks, _global_forward_pre_hooks, _global_backward_hooks,
+                  _global_backward_pre_hooks)  # fmt: skip
+    return any(own) or any(everywhere)
+
+
+def _forward_hooks_now(module):
+    """``(number, hook, takes keywords, always called)`` of the forward hooks, in order."""
+    everywhere = (_global_forward_hooks, _global_forward_hooks_with_kwargs,
+                  _global_forward_hooks_always_called)  # fmt: skip
+    own = (module._forward_hooks, module._forward_hooks_with_kwargs,
+           module._forward_hooks_always_called)  # fmt: skip
+    return [
+        (key, hook, key in keywords, key in always)
+        for hooks, keywords, always in (everywhere, own)
+        for key, hook in hooks.items()
+    ]
+
+
+def _call_always(module, args, kwargs, progress):
+    """After an error: the forward hooks that are always called and were not yet."""
+    for key, hook, keywords, always in _forward_hooks_now(module):
+        if not always or key in progress.called:
+            continue
+        try:
+            values = (args, kwargs) if keywords else (args,)
+            result = hook(module, *values, progress.output)
+            progress.output = progress.output if result is None else result
+        except Exception as error:  # noqa: BLE001 - the first error is the one to report
+            warnings.warn(
+                "module forward hook with ``always_call=True`` raised an exception that was "
+                f"silenced as another error was raised in forward: {error}",
+                stacklevel=3,
+            )
+
+
+def _call_with_hooks(module, args, kwargs, progress):
+    args, kwargs = _call_pre_hooks(module, args, kwargs)
+    full, former, before = _backward_hooks_now(module)
+    record = None
+    if full or before:
+        record = importlib.import_module("rushlight.nn.backward_hooks").BackwardHook(
+            module, full, before
+        )
+        args = record.setup_input_hook(args)
+    progress.output = module.forward(*args, **kwargs)
+    for key, hook, keywords, always in _forward_hooks_now(module):
+        if always:
+            progress.called.add(key)
+        values = (args, kwargs) if keywords else (args,)
+        result = hook(module, *values, progress.output)
+        progress.output = progress.output if result is None else result
+    if record is not None:
+        progress.output = record.setup_output_hook(progress.output)
+    if former:
+        importlib.import_module("rushlight.nn.backward_hooks").hook_result(
+            args, progress.output, module, former
+        )
+    return progress.output
+
+
+def _call_pre_hooks(module, args, kwargs):
+    for key, hook in (*_global_forward_pre_hooks.items(), *module._forward_pre_hooks.items()):
+        if key not in module._forward_pre_hooks_with_kwargs:
+            result = hook(module, args)
+            if result is not None:
+                args = result if isinstance(result, tuple) else (result,)
+            continue
+        result = hook(module, args, kwargs)
+        if result is not None:
+            if not (isinstance(result, tuple) and len(result) == 2):
+                raise RuntimeError(
+                    "forward pre-hook must return None or a tuple of (new_args, "
+                    f"new_kwargs), but got {result}."
+                )
+            args, kwargs = result
+    return args, kwargs
+
+
+def _backward_hooks_now(module):
+    """The full backward hooks, those of the former kind, and the backward pre-hooks."""
+    full, former = module._get_backward_hooks()
+    return full, former, module._get_backward_pre_hooks()
+
+
+def _set_hook_kind(module, full):
+    if module._is_full_backward_hook is (not full):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks on a single "
+            "Module. Please use only one of them."
+        )
+    module._is_full_backward_hook = full
+
+
+def _check_name(module, name, kind, table):
+    if "_parameters" not in module.__dict__:
+        raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+    if not isinstance(name, str):
+        raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
+    if "." in name:
+        raise KeyError(f'{kind} name can\'t contain "."')
+    if name == "":
+        raise KeyError(f'{kind} name can\'t be empty string ""')
+    if hasattr(module, name) and name not in table:
+        raise KeyError(f"attribute '{name}' already exists")
+
+
+def _set_registered(module, name, value):
+    """Assign into the module or buffer tables where the name (or the value) belongs there."""
+    modules, buffers = module.__dict__.get("_modules"), module.__dict__.get("_buffers")
+    if modules is not None and name in modules:
+        if value is not None:
+            raise TypeError(
+                f"cannot assign '{type(value).__name__}' as child module '{name}' "
+                "(nn.Module or None expected)"
+            )
+        modules[name] = None
+        return True
+    if isinstance(value, Tensor) and value.__dict__.get("_is_buffer", False):  # a `Buffer`
+        _forget(module, name, "_buffers")
+        module.register_buffer(name, value, value.persistent)
+        return True
+    if buffers is not None and name in buffers:
+        stands_for_one = hasattr(type(value), "__torch_function__")  # as proxies do
+        if value is not None and not isinstance(value, Tensor) and not stands_for_one:
+            raise TypeError(
+                f"cannot assign '{type(value).__name__}' as buffer '{name}' (torch.Tensor or "
+                "None expected)"
+            )
+        buffers[name] = value
+        return True
+    return False
+
+
+def _forget(module, name, keep):
+    """Remove a name from wherever it was, so that it lives in one table only."""
+    state = module.__dict__
+    state.pop(name, None)
+    for table in ("_parameters", "_buffers", "_modules"):
+        if table != keep and table in state:
+            state[table].pop(name, None)
+    if keep != "_buffers" and "_non_persistent_buffers_set" in state:
+        state["_non_persistent_buffers_set"].discard(name)
+
+
 class Module(StateMixin):
     """Base of all network parts. Subclasses call ``super().__init__()``, assign parameters and
     sub-modules as attributes, and define ``forward``.
@@ -101,99 +249,17 @@ class Module(StateMixin):
                 or _global_backward_pre_hooks
             )
         except KeyError:
-            hooked = self._has_hooks()  # which says what is missing
+            hooked = has_hooks(self)  # which says what is missing
         if not hooked:
             return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
         if not self._forward_hooks_always_called and not _global_forward_hooks_always_called:
-            return self._call_with_hooks(args, kwargs, _Progress())
+            return _call_with_hooks(self, args, kwargs, _Progress())
         progress = _Progress()
         try:
-            return self._call_with_hooks(args, kwargs, progress)
+            return _call_with_hooks(self, args, kwargs, progress)
         except Exception:
-            self._call_always(args, kwargs, progress)
+            _call_always(self, args, kwargs, progress)
             raise
-
-    def _has_hooks(self):
-        """Whether a call meets any hook, of this module or of all."""
-        own = (self._forward_hooks, self._forward_pre_hooks, self._backward_hooks,
-               self._backward_pre_hooks)  # fmt: skip
-        everywhere = (_global_forward_hooks, _global_forward_pre_hooks, _global_backward_hooks,
-                      _global_backward_pre_hooks)  # fmt: skip
-        return any(own) or any(everywhere)
-
-    def _forward_hooks_now(self):
-        """``(number, hook, takes keywords, always called)`` of the forward hooks, in order."""
-        everywhere = (_global_forward_hooks, _global_forward_hooks_with_kwargs,
-                      _global_forward_hooks_always_called)  # fmt: skip
-        own = (self._forward_hooks, self._forward_hooks_with_kwargs,
-               self._forward_hooks_always_called)  # fmt: skip
-        return [
-            (key, hook, key in keywords, key in always)
-            for hooks, keywords, always in (everywhere, own)
-            for key, hook in hooks.items()
-        ]
-
-    def _call_always(self, args, kwargs, progress):
-        """After an error: the forward hooks that are always called and were not yet."""
-        for key, hook, keywords, always in self._forward_hooks_now():
-            if not always or key in progress.called:
-                continue
-            try:
-                values = (args, kwargs) if keywords else (args,)
-                result = hook(self, *values, progress.output)
-                progress.output = progress.output if result is None else result
-            except Exception as error:  # noqa: BLE001 - the first error is the one to report
-                warnings.warn(
-                    "module forward hook with ``always_call=True`` raised an exception that was "
-                    f"silenced as another error was raised in forward: {error}",
-                    stacklevel=3,
-                )
-
-    def _call_with_hooks(self, args, kwargs, progress):
-        args, kwargs = self._call_pre_hooks(args, kwargs)
-        full, former, before = self._backward_hooks_now()
-        record = None
-        if full or before:
-            record = importlib.import_module("rushlight.nn.backward_hooks").BackwardHook(
-                self, full, before
-            )
-            args = record.setup_input_hook(args)
-        progress.output = self.forward(*args, **kwargs)
-        for key, hook, keywords, always in self._forward_hooks_now():
-            if always:
-                progress.called.add(key)
-            values = (args, kwargs) if keywords else (args,)
-            result = hook(self, *values, progress.output)
-            progress.output = progress.output if result is None else result
-        if record is not None:
-            progress.output = record.setup_output_hook(progress.output)
-        if former:
-            importlib.import_module("rushlight.nn.backward_hooks").hook_result(
-                args, progress.output, self, former
-            )
-        return progress.output
-
-    def _call_pre_hooks(self, args, kwargs):
-        for key, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
-            if key not in self._forward_pre_hooks_with_kwargs:
-                result = hook(self, args)
-                if result is not None:
-                    args = result if isinstance(result, tuple) else (result,)
-                continue
-            result = hook(self, args, kwargs)
-            if result is not None:
-                if not (isinstance(result, tuple) and len(result) == 2):
-                    raise RuntimeError(
-                        "forward pre-hook must return None or a tuple of (new_args, "
-                        f"new_kwargs), but got {result}."
-                    )
-                args, kwargs = result
-        return args, kwargs
-
-    def _backward_hooks_now(self):
-        """The full backward hooks, those of the former kind, and the backward pre-hooks."""
-        full, former = self._get_backward_hooks()
-        return full, former, self._get_backward_pre_hooks()
 
     def _get_backward_hooks(self):
         full, former = [], []
@@ -224,22 +290,14 @@ class Module(StateMixin):
     def register_full_backward_hook(self, hook, prepend=False):
         """Call ``hook(module, grad_input, grad_output)`` in backward; a result replaces
         `grad_input`."""
-        self._set_hook_kind(True)
+        _set_hook_kind(self, True)
         return add_hook(self._backward_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook):
         """Call ``hook(module, grad_input, grad_output)`` in the backward of the last operation of
         forward alone; use :meth:`register_full_backward_hook`."""
-        self._set_hook_kind(False)
+        _set_hook_kind(self, False)
         return add_hook(self._backward_hooks, hook)
-
-    def _set_hook_kind(self, full):
-        if self._is_full_backward_hook is (not full):
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single "
-                "Module. Please use only one of them."
-            )
-        self._is_full_backward_hook = full
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
         """Call ``hook(module, grad_output)`` in backward; a result replaces `grad_output`."""
@@ -248,7 +306,7 @@ class Module(StateMixin):
     # ------------------------------------------------------------------ registration
     def register_parameter(self, name, param) -> None:
         """Add a parameter (or None, as a placeholder) under a name."""
-        self._check_name(name, "parameter", self._parameters)
+        _check_name(self, name, "parameter", self._parameters)
         if param is None:
             self._parameters[name] = None
         elif not isinstance(param, Parameter):
@@ -268,7 +326,7 @@ class Module(StateMixin):
 
     def register_buffer(self, name, tensor, persistent=True) -> None:
         """Add a tensor that is state but no parameter; a persistent one is in the state dict."""
-        self._check_name(name, "buffer", self._buffers)
+        _check_name(self, name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor "
@@ -286,24 +344,12 @@ class Module(StateMixin):
         """Add a sub-module (or None) under a name."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
-        self._check_name(name, "module", self._modules)
+        _check_name(self, name, "module", self._modules)
         if _global_module_registration_hooks:
             module = _replaced(_global_module_registration_hooks, self, name, module)
         self._modules[name] = module
 
     register_module = add_module
-
-    def _check_name(self, name, kind, table):
-        if "_parameters" not in self.__dict__:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
-        if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
-        if "." in name:
-            raise KeyError(f'{kind} name can\'t contain "."')
-        if name == "":
-            raise KeyError(f'{kind} name can\'t be empty string ""')
-        if hasattr(self, name) and name not in table:
-            raise KeyError(f"attribute '{name}' already exists")
 
     def __getattr__(self, name):
         state = self.__dict__
@@ -318,7 +364,7 @@ class Module(StateMixin):
 
     def __setattr__(self, name, value):
         if isinstance(value, Parameter):
-            self._forget(name, "_parameters")
+            _forget(self, name, "_parameters")
             self.register_parameter(name, value)
             return
         state = self.__dict__
@@ -334,49 +380,13 @@ class Module(StateMixin):
         if isinstance(value, Module):
             if "_modules" not in state:
                 raise AttributeError("cannot assign module before Module.__init__() call")
-            self._forget(name, "_modules")
+            _forget(self, name, "_modules")
             if _global_module_registration_hooks:
                 value = _replaced(_global_module_registration_hooks, self, name, value)
             state["_modules"][name] = value
             return
-        if not self._set_registered(name, value):
+        if not _set_registered(self, name, value):
             object.__setattr__(self, name, value)
-
-    def _set_registered(self, name, value):
-        """Assign into the module or buffer tables where the name (or the value) belongs there."""
-        modules, buffers = self.__dict__.get("_modules"), self.__dict__.get("_buffers")
-        if modules is not None and name in modules:
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as child module '{name}' "
-                    "(nn.Module or None expected)"
-                )
-            modules[name] = None
-            return True
-        if isinstance(value, Tensor) and value.__dict__.get("_is_buffer", False):  # a `Buffer`
-            self._forget(name, "_buffers")
-            self.register_buffer(name, value, value.persistent)
-            return True
-        if buffers is not None and name in buffers:
-            stands_for_one = hasattr(type(value), "__torch_function__")  # as proxies do
-            if value is not None and not isinstance(value, Tensor) and not stands_for_one:
-                raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as buffer '{name}' (torch.Tensor or "
-                    "None expected)"
-                )
-            buffers[name] = value
-            return True
-        return False
-
-    def _forget(self, name, keep):
-        """Remove a name from wherever it was, so that it lives in one table only."""
-        state = self.__dict__
-        state.pop(name, None)
-        for table in ("_parameters", "_buffers", "_modules"):
-            if table != keep and table in state:
-                state[table].pop(name, None)
-        if keep != "_buffers" and "_non_persistent_buffers_set" in state:
-            state["_non_persistent_buffers_set"].discard(name)
 
     def __delattr__(self, name):
         for table in (self._parameters, self._buffers, self._modules):

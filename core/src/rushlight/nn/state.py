@@ -36,6 +36,52 @@ class _WithoutModule:
 EXTRA_STATE = "_extra_state"  # the key of what `get_extra_state` gives
 
 
+def _load(module, state, prefix, metadata, assign, missing, unexpected, errors):
+    local = dict((metadata or {}).get(prefix[:-1], {}))
+    if assign:
+        local["assign_to_params_buffers"] = True
+    module._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            _load(child, state, prefix + name + ".", metadata, assign, missing, unexpected, errors)
+
+
+def _find_unexpected(module, state_dict, prefix, own, unexpected_keys):
+    for key in state_dict:
+        if key.startswith(prefix) and key != prefix + EXTRA_STATE:
+            head = key[len(prefix) :].split(".", 1)
+            if (len(head) > 1 and head[0] not in module._modules) or (
+                len(head) == 1 and head[0] not in own
+            ):
+                unexpected_keys.append(key)
+
+
+def _load_one(module, name, target, value, key, assign, error_msgs):
+    if not isinstance(value, Tensor):
+        error_msgs.append(
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
+            f"object from checkpoint but received {type(value)}"
+        )
+        return
+    if value.shape != target.shape and not (value.dim() == 1 and value.numel() == 1
+                                            and target.dim() == 0):  # fmt: skip
+        error_msgs.append(
+            f"size mismatch for {key}: copying a param with shape {value.shape} from "
+            f"checkpoint, the shape in current model is {target.shape}."
+        )
+        return
+    if assign:
+        if name in module._parameters and not isinstance(value, Parameter):
+            value = Parameter(value, requires_grad=target.requires_grad)
+        setattr(module, name, value)
+        return
+    target.copy_(value if value.shape == target.shape else value.reshape(target.shape))
+
+
+def _cast(module, dtype_name):
+    return module._apply(lambda t: getattr(t, dtype_name)() if t._dtype.category == FLOAT else t)
+
+
 class StateMixin:
     """The half of Module that reads and writes its tensors."""
 
@@ -121,7 +167,7 @@ class StateMixin:
         metadata = getattr(state_dict, "_metadata", None)
         state = OrderedDict(state_dict)
         with no_grad():
-            self._load(state, "", metadata, assign, missing, unexpected, errors)
+            _load(self, state, "", metadata, assign, missing, unexpected, errors)
         incompatible = _IncompatibleKeys(missing, unexpected)
         for module in self.modules():
             for hook in module._load_state_dict_post_hooks.values():
@@ -145,18 +191,6 @@ class StateMixin:
             )
         return incompatible
 
-    def _load(self, state, prefix, metadata, assign, missing, unexpected, errors):
-        local = dict((metadata or {}).get(prefix[:-1], {}))
-        if assign:
-            local["assign_to_params_buffers"] = True
-        self._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
-        for name, child in self._modules.items():
-            if child is not None:
-                child._load(
-                    state, prefix + name + ".", metadata, assign, missing, unexpected,
-                    errors,
-                )  # fmt: skip
-
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
     ):
@@ -175,7 +209,7 @@ class StateMixin:
             if key not in state_dict:
                 missing_keys.append(key)
                 continue
-            self._load_one(name, target, state_dict[key], key, assign, error_msgs)
+            _load_one(self, name, target, state_dict[key], key, assign, error_msgs)
         extra = prefix + EXTRA_STATE
         if type(self).set_extra_state is not StateMixin.set_extra_state:
             if extra in state_dict:
@@ -185,37 +219,7 @@ class StateMixin:
         elif strict and extra in state_dict:
             unexpected_keys.append(extra)
         if strict:
-            self._find_unexpected(state_dict, prefix, own, unexpected_keys)
-
-    def _find_unexpected(self, state_dict, prefix, own, unexpected_keys):
-        for key in state_dict:
-            if key.startswith(prefix) and key != prefix + EXTRA_STATE:
-                head = key[len(prefix) :].split(".", 1)
-                if (len(head) > 1 and head[0] not in self._modules) or (
-                    len(head) == 1 and head[0] not in own
-                ):
-                    unexpected_keys.append(key)
-
-    def _load_one(self, name, target, value, key, assign, error_msgs):
-        if not isinstance(value, Tensor):
-            error_msgs.append(
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
-                f"object from checkpoint but received {type(value)}"
-            )
-            return
-        if value.shape != target.shape and not (value.dim() == 1 and value.numel() == 1
-                                                and target.dim() == 0):  # fmt: skip
-            error_msgs.append(
-                f"size mismatch for {key}: copying a param with shape {value.shape} from "
-                f"checkpoint, the shape in current model is {target.shape}."
-            )
-            return
-        if assign:
-            if name in self._parameters and not isinstance(value, Parameter):
-                value = Parameter(value, requires_grad=target.requires_grad)
-            setattr(self, name, value)
-            return
-        target.copy_(value if value.shape == target.shape else value.reshape(target.shape))
+            _find_unexpected(self, state_dict, prefix, own, unexpected_keys)
 
     def register_load_state_dict_pre_hook(self, hook):
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
@@ -278,24 +282,21 @@ class StateMixin:
         """Cast all parameters and buffers."""
         return self._apply(lambda t: t.type(dst_type))
 
-    def _cast(self, dtype_name):
-        return self._apply(lambda t: getattr(t, dtype_name)() if t._dtype.category == FLOAT else t)
-
     def float(self):
         """All floating-point parameters and buffers as float32."""
-        return self._cast("float")
+        return _cast(self, "float")
 
     def double(self):
         """All floating-point parameters and buffers as float64."""
-        return self._cast("double")
+        return _cast(self, "double")
 
     def half(self):
         """All floating-point parameters and buffers as float16."""
-        return self._cast("half")
+        return _cast(self, "half")
 
     def bfloat16(self):
         """All floating-point parameters and buffers as bfloat16."""
-        return self._cast("bfloat16")
+        return _cast(self, "bfloat16")
 
     def cpu(self):
         """All parameters and buffers on the CPU."""

@@ -58,43 +58,32 @@ def _get_clones(module, N):  # noqa: N803 - PyTorch's name
     return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
-class _Layer(Module):
-    """What encoder and decoder layers share: the feed-forward part and masks."""
-
-    def _build(self, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
-               batch_first, norm_first, bias, kind, attentions):  # fmt: skip
-        options = {"dropout": dropout, "bias": bias, "batch_first": batch_first, **kind}
-        for name in attentions:
-            setattr(self, name, MultiheadAttention(d_model, nhead, **options))
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **kind)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **kind)
-        self.norm_first = norm_first
-        count = len(attentions) + 1
-        for i in range(count):
-            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind)
-            setattr(self, f"norm{i + 1}", norm)
-        for i in range(count):
-            setattr(self, f"dropout{i + 1}", Dropout(dropout))
-        self.activation = _activation(activation) if isinstance(activation, str) else activation
-
-    def _hidden(self, x):
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
-
-    def _attend(self, attention, x, memory, attn_mask, padding, is_causal, dropout):
-        out = attention(
-            x,
-            memory,
-            memory,
-            attn_mask=attn_mask,
-            key_padding_mask=padding,
-            need_weights=False,
-            is_causal=is_causal,
-        )[0]
-        return dropout(out)
+def _build(layer, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
+           batch_first, norm_first, bias, kind, attentions):  # fmt: skip
+    """The parts of an encoder or decoder layer, registered in PyTorch's order."""
+    options = {"dropout": dropout, "bias": bias, "batch_first": batch_first, **kind}
+    for name in attentions:
+        setattr(layer, name, MultiheadAttention(d_model, nhead, **options))
+    layer.linear1 = Linear(d_model, dim_feedforward, bias=bias, **kind)
+    layer.dropout = Dropout(dropout)
+    layer.linear2 = Linear(dim_feedforward, d_model, bias=bias, **kind)
+    layer.norm_first = norm_first
+    count = len(attentions) + 1
+    for i in range(count):
+        norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind)
+        setattr(layer, f"norm{i + 1}", norm)
+    for i in range(count):
+        setattr(layer, f"dropout{i + 1}", Dropout(dropout))
+    layer.activation = _activation(activation) if isinstance(activation, str) else activation
 
 
-class TransformerEncoderLayer(_Layer):
+def _attended(attention, x, memory, attn_mask, padding, is_causal, dropout):
+    """What one attention of a layer adds, without the weights of its positions."""
+    options = {"attn_mask": attn_mask, "key_padding_mask": padding, "is_causal": is_causal}
+    return dropout(attention(x, memory, memory, need_weights=False, **options)[0])
+
+
+class TransformerEncoderLayer(Module):
     """Self-attention and a feed-forward network, each with residual, dropout and layer norm."""
 
     def __init__(
@@ -113,8 +102,8 @@ class TransformerEncoderLayer(_Layer):
     ):
         super().__init__()
         kind = {"device": device, "dtype": dtype}
-        self._build(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
-                    batch_first, norm_first, bias, kind, ("self_attn",))  # fmt: skip
+        _build(self, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
+               batch_first, norm_first, bias, kind, ("self_attn",))  # fmt: skip
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         """(L, N, E), or (N, L, E) with `batch_first`, to the same."""
@@ -123,18 +112,23 @@ class TransformerEncoderLayer(_Layer):
         )
         mask = _additive(src_mask, "src_mask", None, "", src.dtype, False)
 
-        def attend(x):
-            return self._attend(self.self_attn, x, x, mask, padding, is_causal, self.dropout1)
-
         x = src
         if self.norm_first:
-            x = x + attend(self.norm1(x))
-            return x + self.dropout2(self._hidden(self.norm2(x)))
-        x = self.norm1(x + attend(x))
-        return self.norm2(x + self.dropout2(self._hidden(x)))
+            x = x + self._sa_block(self.norm1(x), mask, padding, is_causal=is_causal)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(x + self._sa_block(x, mask, padding, is_causal=is_causal))
+        return self.norm2(x + self._ff_block(x))
+
+    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+        return _attended(
+            self.self_attn, x, x, attn_mask, key_padding_mask, is_causal, self.dropout1
+        )
+
+    def _ff_block(self, x):
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-class TransformerDecoderLayer(_Layer):
+class TransformerDecoderLayer(Module):
     """Self-attention, attention to a memory, and a feed-forward network."""
 
     def __init__(
@@ -153,9 +147,9 @@ class TransformerDecoderLayer(_Layer):
     ):
         super().__init__()
         kind = {"device": device, "dtype": dtype}
-        self._build(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
-                    batch_first, norm_first, bias, kind,
-                    ("self_attn", "multihead_attn"))  # fmt: skip
+        _build(self, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
+               batch_first, norm_first, bias, kind,
+               ("self_attn", "multihead_attn"))  # fmt: skip
 
     def forward(
         self,
@@ -169,24 +163,29 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal=False,
     ):
         """`tgt` (T, N, E) and `memory` (S, N, E) (or batch first) to the shape of `tgt`."""
-
-        def attend(x):
-            return self._attend(self.self_attn, x, x, tgt_mask, tgt_key_padding_mask,
-                                tgt_is_causal, self.dropout1)  # fmt: skip
-
-        def look(x):
-            return self._attend(self.multihead_attn, x, memory, memory_mask,
-                                memory_key_padding_mask, memory_is_causal,
-                                self.dropout2)  # fmt: skip
-
         x = tgt
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
         if self.norm_first:
-            x = x + attend(self.norm1(x))
-            x = x + look(self.norm2(x))
-            return x + self.dropout3(self._hidden(self.norm3(x)))
-        x = self.norm1(x + attend(x))
-        x = self.norm2(x + look(x))
-        return self.norm3(x + self.dropout3(self._hidden(x)))
+            x = x + self._sa_block(self.norm1(x), *own)
+            x = x + self._mha_block(self.norm2(x), *other)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, *own))
+        x = self.norm2(x + self._mha_block(x, *other))
+        return self.norm3(x + self._ff_block(x))
+
+    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+        return _attended(
+            self.self_attn, x, x, attn_mask, key_padding_mask, is_causal, self.dropout1
+        )
+
+    def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
+        return _attended(
+            self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal, self.dropout2
+        )
+
+    def _ff_block(self, x):
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 class TransformerEncoder(Module):

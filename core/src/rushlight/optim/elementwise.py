@@ -10,7 +10,7 @@ from __future__ import annotations
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.ops.creation.tensors import tensor, zeros_like
 from rushlight.ops.foreach.steps import are_counted_there, count_and_number, count_steps
-from rushlight.optim.optimizer import Optimizer, scalar_dtype
+from rushlight.optim.optimizer import Optimizer, evaluate, scalar_dtype
 from rushlight.optim.options import scalar
 from rushlight.tensor.dispatch import dispatching, is_dispatching
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -66,7 +66,7 @@ class FormulaOptimizer(Optimizer):
         """One update from the gradients; returns the closure's loss."""
         recording, mode.recording = mode.recording, bool(self.defaults.get("differentiable"))
         try:
-            loss = None if closure is None else self._evaluate(closure)
+            loss = None if closure is None else evaluate(self, closure)
             found = self.found_inf
             if found is not None and not found.is_cuda and float(found):
                 return loss  # on a GPU the kernels look themselves

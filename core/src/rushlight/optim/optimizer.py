@@ -80,6 +80,54 @@ def register_optimizer_step_post_hook(hook) -> RemovableHandle:
     return add_hook(_global_optimizer_post_hooks, hook)
 
 
+def _check_parameter(optimizer, parameter):
+    if not isinstance(parameter, Tensor):
+        raise TypeError(
+            "optimizer can only optimize Tensors, but one of the params is "
+            f"{type(parameter).__module__}.{type(parameter).__name__}"
+        )
+    leaf = parameter.is_leaf or parameter.retains_grad
+    if not leaf and not optimizer.defaults.get("differentiable"):
+        raise ValueError("can't optimize a non-leaf Tensor")
+
+
+def _check_with_others(optimizer, added):
+    named = "param_names" in added
+    for group in optimizer.param_groups:
+        if ("param_names" in group) != named:
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param "
+                f"group {'with' if named else 'without'} names to the optimizer"
+            )
+    known = {p for group in optimizer.param_groups for p in group["params"]}
+    if not known.isdisjoint(added["params"]):
+        raise ValueError("some parameters appear in more than one parameter group")
+
+
+def _check_sizes(optimizer, saved):
+    groups = optimizer.param_groups
+    if len(groups) != len(saved):
+        raise ValueError(
+            "loaded state dict has a different number of parameter groups: expected "
+            f"{len(groups)}, got {len(saved)}"
+        )
+    for i, (group, old) in enumerate(zip(groups, saved, strict=True)):
+        if len(group["params"]) != len(old["params"]):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                f"optimizer's group: group {i} has {len(group['params'])} parameters, the "
+                f"loaded one {len(old['params'])}"
+            )
+
+
+def evaluate(optimizer, closure):
+    """The loss of a closure, with gradients on."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
+
+
 class Optimizer:
     """Base of all optimizers: holds parameter groups and per-parameter state.
 
@@ -181,7 +229,7 @@ class Optimizer:
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = _split_names(param_group)
         for parameter in params:
-            self._check_parameter(parameter)
+            _check_parameter(self, parameter)
         for name, value in self.defaults.items():
             if value is required and name not in param_group:
                 raise ValueError(
@@ -195,30 +243,8 @@ class Optimizer:
                 "would be updated more than once; in future, this will cause an error",
                 stacklevel=3,
             )
-        self._check_with_others(param_group)
+        _check_with_others(self, param_group)
         self.param_groups.append(param_group)
-
-    def _check_parameter(self, parameter):
-        if not isinstance(parameter, Tensor):
-            raise TypeError(
-                "optimizer can only optimize Tensors, but one of the params is "
-                f"{type(parameter).__module__}.{type(parameter).__name__}"
-            )
-        leaf = parameter.is_leaf or parameter.retains_grad
-        if not leaf and not self.defaults.get("differentiable"):
-            raise ValueError("can't optimize a non-leaf Tensor")
-
-    def _check_with_others(self, added):
-        named = "param_names" in added
-        for group in self.param_groups:
-            if ("param_names" in group) != named:
-                raise ValueError(
-                    "all optimizer param groups should be with/without names. cannot add param "
-                    f"group {'with' if named else 'without'} names to the optimizer"
-                )
-        known = {p for group in self.param_groups for p in group["params"]}
-        if not known.isdisjoint(added["params"]):
-            raise ValueError("some parameters appear in more than one parameter group")
 
     # ------------------------------------------------------------------ state dicts
     def state_dict(self):
@@ -250,7 +276,7 @@ class Optimizer:
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
         saved = copy.deepcopy(state_dict["param_groups"])
-        self._check_sizes(saved)
+        _check_sizes(self, saved)
         parameters, groups = {}, []
         for group, old in zip(self.param_groups, saved, strict=True):
             for number, parameter in zip(old["params"], group["params"], strict=True):
@@ -270,21 +296,6 @@ class Optimizer:
         self.__setstate__({"state": state, "param_groups": groups})
         for hook in tuple(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
-
-    def _check_sizes(self, saved):
-        groups = self.param_groups
-        if len(groups) != len(saved):
-            raise ValueError(
-                "loaded state dict has a different number of parameter groups: expected "
-                f"{len(groups)}, got {len(saved)}"
-            )
-        for i, (group, old) in enumerate(zip(groups, saved, strict=True)):
-            if len(group["params"]) != len(old["params"]):
-                raise ValueError(
-                    "loaded state dict contains a parameter group that doesn't match the size of "
-                    f"optimizer's group: group {i} has {len(group['params'])} parameters, the "
-                    f"loaded one {len(old['params'])}"
-                )
 
     # ------------------------------------------------------------------ hooks
     def register_step_pre_hook(self, hook) -> RemovableHandle:
@@ -332,14 +343,6 @@ class Optimizer:
         for name in _HOOKS:
             self.__dict__.setdefault(name, OrderedDict())
         self.defaults.setdefault("differentiable", False)
-
-    # ------------------------------------------------------------------ for subclasses
-    def _evaluate(self, closure):
-        """The loss of a closure, with gradients on."""
-        if closure is None:
-            return None
-        with enable_grad():
-            return closure()
 
 
 def _split_names(group):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight.autograd.mode import no_grad
 from rushlight.ops.creation.tensors import zeros_like
-from rushlight.optim.optimizer import Optimizer
+from rushlight.optim.optimizer import Optimizer, evaluate
 from rushlight.optim.options import check_betas, check_single
 from rushlight.tensor.tensor import Tensor
 
@@ -41,7 +41,7 @@ class SparseAdam(Optimizer):
 
     def step(self, closure=None):
         """Evaluate the closure and update; raises RuntimeError for dense gradients."""
-        loss = self._evaluate(closure)
+        loss = evaluate(self, closure)
         with no_grad():
             for group in self.param_groups:
                 params = [p for p in group["params"] if p._grad is not None]

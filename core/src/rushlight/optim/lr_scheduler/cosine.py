@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rushlight.optim.lr_scheduler.scheduler import LRScheduler
+from rushlight.optim.lr_scheduler.scheduler import LRScheduler, set_rates
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -78,7 +78,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.last_epoch = math.floor(epoch)
         with self._within_step():
             values = self.get_lr()
-        self._set(values)
+        set_rates(self, values)
 
     def _go_to(self, epoch):
         """Find the cycle an epoch is in: lengths are T_0 times powers of T_mult."""

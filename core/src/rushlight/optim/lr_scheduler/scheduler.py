@@ -55,6 +55,33 @@ def check_optimizer(optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
+def _check_order(scheduler):
+    step = scheduler.optimizer.step
+    if not hasattr(step, "_wrapped_by_lr_sched"):
+        warnings.warn(
+            "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+            "initialization. Please, make sure to call `optimizer.step()` before "
+            "`lr_scheduler.step()`.",
+            UserWarning,
+            stacklevel=3,
+        )
+    elif not getattr(scheduler.optimizer, "_opt_called", False):
+        warnings.warn(
+            "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call "
+            "`optimizer.step()` first: otherwise the first value of the learning rate schedule "
+            "is skipped.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def set_rates(scheduler, values):
+    """Give every group of the optimizer its rate, and keep them as the last ones."""
+    for group, value in zip(scheduler.optimizer.param_groups, values, strict=True):
+        set_value(group, "lr", value)
+    scheduler._last_lr = values_of(scheduler.optimizer, "lr")
+
+
 class LRScheduler:
     """Base of learning-rate schedulers; subclasses define ``get_lr``, one value per group.
 
@@ -112,42 +139,18 @@ class LRScheduler:
     def step(self, epoch=None) -> None:
         """Go on by one step (call it after ``optimizer.step()``)."""
         if self._step_count == 1:
-            self._check_order()
+            _check_order(self)
         self._step_count += 1
         if epoch is not None:
             warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
         self._update_lr(epoch)
-
-    def _check_order(self):
-        step = self.optimizer.step
-        if not hasattr(step, "_wrapped_by_lr_sched"):
-            warnings.warn(
-                "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
-                "initialization. Please, make sure to call `optimizer.step()` before "
-                "`lr_scheduler.step()`.",
-                UserWarning,
-                stacklevel=3,
-            )
-        elif not getattr(self.optimizer, "_opt_called", False):
-            warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call "
-                "`optimizer.step()` first: otherwise the first value of the learning rate schedule "
-                "is skipped.",
-                UserWarning,
-                stacklevel=3,
-            )
 
     def _update_lr(self, epoch=None) -> None:
         with self._within_step():
             self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
             closed = epoch is not None and hasattr(self, "_get_closed_form_lr")
             values = self._get_closed_form_lr() if closed else self.get_lr()
-        self._set(values)
-
-    def _set(self, values):
-        for group, value in zip(self.optimizer.param_groups, values, strict=True):
-            set_value(group, "lr", value)
-        self._last_lr = values_of(self.optimizer, "lr")
+        set_rates(self, values)
 
     # ------------------------------------------------------------------ for subclasses
     def _current(self):
