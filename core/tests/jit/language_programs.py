@@ -77,6 +77,16 @@ def programs(library):  # noqa: C901, PLR0915 - a list of functions
         return names, rows
 
     @program((x,))
+    def tuples_added_to_lists(x):
+        pair, names = (x.size(0), 5), ["a"]
+        sizes = x.size()[:1] + (x.size(-1), 1)
+        more = pair + x.size()
+        more += pair
+        names += ("b", "c")
+        both = [x] + (x * 2, x + 1)
+        return sizes, more, names, both, x.view(sizes), (1, 2) + (3,)
+
+    @program((x,))
     def named_results(x) -> List[Found]:
         made: List[Found] = []
         for i in range(2):

@@ -42,6 +42,18 @@ def outcome(function, args):
         return str(isinstance(error, RuntimeError))
 
 
+@pytest.mark.parametrize("added", ["(1.5, 2.5)", "(1, 2.5)", "()", "('a',)"])
+def test_tuples_of_others_are_not_added_to_lists(added, tmp_path, monkeypatch):
+    path = tmp_path / "added_program.py"
+    path.write_text(f"def function(n: int):\n    return [n] + {added}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "added_program", raising=False)
+    function = __import__("added_program").function
+    for library in (rushlight, torch):
+        with pytest.raises(RuntimeError, match="Arguments for call are not valid"):
+            library.jit.script(function)
+
+
 def read_back(scripted, library):
     file = io.BytesIO()
     save = torch.jit.save if isinstance(scripted, torch.jit.ScriptFunction) else rushlight.jit.save

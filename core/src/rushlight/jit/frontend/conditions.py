@@ -94,10 +94,19 @@ class Conditions:
         wanted = other.type
         if value.type.name != "Tuple" or wanted.name != "List":
             return value
-        inner = wanted.args[0]
-        if not all(kinds.fits(kind, inner) for kind in value.type.args):
+        if not self.fits_list(value, wanted):
             self.fault(node, f"a value of type '{self.shown(wanted)}' is not compared with one of "
                        f"type '{self.shown(value.type)}'")  # fmt: skip
+        return self.as_list(value, wanted)
+
+    def fits_list(self, value, wanted):
+        """Whether a value is a tuple whose items are those of a list of some type."""
+        inner = wanted.args[0] if wanted.name == "List" else None
+        items = value.type.args if value.type.name == "Tuple" else (None,)
+        return inner is not None and all(i is not None and kinds.fits(i, inner) for i in items)
+
+    def as_list(self, value, wanted):
+        """A tuple as a list of a type that its items fit."""
         if isinstance(value, tree.Sequence):
             return tree.Sequence("list", value.items, type=wanted, at=value.at)
         items = [

@@ -146,9 +146,19 @@ class Expressions:
     def ex_binop(self, node, hint):
         """An operator of two operands."""
         op = BINARY[type(node.op)]
-        left, right = self.expr(node.left), self.expr(node.right)
+        left, right = self.lists_added(op, self.expr(node.left), self.expr(node.right))
         kind = self.binary_type(op, left, right, node)
         return tree.Binary(op, left, right, type=kind, at=self.at(node))
+
+    def lists_added(self, op, left, right):
+        """Both operands; a tuple that is added to a list is one: ``x.size()[:2] + (1, 2)``."""
+        if op != "+" or () in (left.type.args, right.type.args):
+            return left, right
+        if self.fits_list(right, left.type):
+            return left, self.as_list(right, left.type)
+        if self.fits_list(left, right.type):
+            return self.as_list(left, right.type), right
+        return left, right
 
     def binary_type(self, op, left, right, node):
         """The type of an operation; an error where there is none."""

@@ -267,6 +267,8 @@ class Statements:
         target, op = node.target, BINARY[type(node.op)]
         value = self.expr(node.value)
         place = self.expr(target)
+        if place.type.name == "List":
+            place, value = self.lists_added(op, place, value)
         if isinstance(target, ast.Name):
             kind = self.binary_type(op, place, value, node)
             self.scope.assign(target.id, kind)
