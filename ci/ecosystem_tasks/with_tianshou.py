@@ -3,7 +3,7 @@
 import gymnasium as gym
 import numpy as np
 import torch
-from common import report, reloaded
+from common import reloaded, report
 from tianshou.algorithm import DQN, PPO, SAC
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.algorithm.modelfree.reinforce import ProbabilisticActorPolicy
