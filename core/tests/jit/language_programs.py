@@ -86,6 +86,18 @@ def programs(library):  # noqa: C901, PLR0915 - a list of functions
         both = [x] + (x * 2, x + 1)
         return sizes, more, names, both, x.view(sizes), (1, 2) + (3,)
 
+    def grown(items: List[int]) -> Tuple[int, int]:
+        items.append(1)
+        return len(items), 2
+
+    @program(())
+    def results_added_to_lists():
+        """Each call is made once."""
+        items: List[int] = []
+        more = [3] + grown(items)
+        more += grown(items)
+        return more, items, [3, 2] == grown(items)
+
     @program((x,))
     def named_results(x) -> List[Found]:
         made: List[Found] = []

@@ -202,10 +202,7 @@ class PythonNames(ModuleNames):
     def call(self, compiler, callee, node, hint):
         """A call of an object of Python."""
         value = callee.value
-        try:
-            special = CALLS.get(value)
-        except TypeError:
-            special = None
+        special = _special(value)
         if special is not None:
             return special(compiler, node, hint)
         if isinstance(value, Bound):
@@ -332,6 +329,14 @@ def is_public(value):
         return True
     module = getattr(value, "__module__", None) or ""
     return module.startswith("rushlight.") and not module.startswith("rushlight.jit")
+
+
+def _special(value):
+    """What compiles calls of an object in a way of its own, or None."""
+    try:
+        return CALLS.get(value)
+    except TypeError:  # without a hash
+        return None
 
 
 __all__ = ["ClassType", "PythonNames", "is_public"]

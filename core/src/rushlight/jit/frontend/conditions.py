@@ -109,11 +109,22 @@ class Conditions:
         """A tuple as a list of a type that its items fit."""
         if isinstance(value, tree.Sequence):
             return tree.Sequence("list", value.items, type=wanted, at=value.at)
+        if isinstance(value, tree.Name):
+            return self.listed(value, wanted)
+        self.counter += 1  # a call is made once: its result is the one item of a loop
+        held = tree.Name(f"_held{self.counter}", type=value.type, at=value.at)
+        once = tree.Sequence("list", [value], type=kinds.list_of(value.type), at=value.at)
+        lists = tree.Comprehension("list", None, self.listed(held, wanted), held, once, None,
+                                   type=kinds.list_of(wanted), at=value.at)  # fmt: skip
+        return tree.Item(lists, tree.Const(0, type=kinds.INT), type=wanted, at=value.at)
+
+    def listed(self, name, wanted):
+        """The items of a tuple that has a name."""
         items = [
-            tree.Item(value, tree.Const(i, type=kinds.INT), type=kind, at=value.at)
-            for i, kind in enumerate(value.type.args)
+            tree.Item(name, tree.Const(i, type=kinds.INT), type=kind, at=name.at)
+            for i, kind in enumerate(name.type.args)
         ]
-        return tree.Sequence("list", items, type=wanted, at=value.at)
+        return tree.Sequence("list", items, type=wanted, at=name.at)
 
     def compared_with_none(self, op, left, right, node):
         """``x is None``."""
