@@ -15,6 +15,7 @@ from rushlight.kernels.normalization.batch_compiled import (
     BLOCK,
     COLUMNS,
     EPS,
+    LEAST,
     SHIFT,
     SMALL_PLANE,
     C,
@@ -87,6 +88,16 @@ def batch_words(shape):
             block = max(-(-32 // s), min(block, -(-c // 8)))
         return (0,) * 8 + (n, c, s, block, 0, 0, 0), 1
     return (0,) * 8 + (n, c, s, parts, 0, 0, 0), parts
+
+
+# Bounds of results as words of float64: -infinity or 0, and infinity or 6
+UNBOUND = (-(1 << 52), 0x7FF << 52)
+_BOUNDS = {0: UNBOUND, 1: (0, 0x7FF << 52), 6: (0, 0x4018 << 48)}
+
+
+def _bound(words, rectified):
+    """The words of a forward pass whose results are rectified, or not."""
+    return (*words[:LEAST], *_BOUNDS[rectified])
 
 
 def whole_channels(planes, columns, words):
@@ -224,7 +235,7 @@ def batch_norm_train_forward(input, weight, bias, eps, rectified=0):
         rows, weight, bias = rows_together(x.dtype, weight, bias)
         kernel, items = whole_channels(batch_channels, batch_columns, words)
         grain = chunk(items, n * c * s // items)
-        plan = _plan(kernel, (x.dtype, rows), items, grain, words, rectified=rectified)
+        plan = _plan(kernel, (x.dtype, rows), items, grain, _bound(words, rectified))
         threads.run(plan, x, out, weight, bias, mean, invstd, None, None, *words[N:EPS],
                     float(eps))  # fmt: skip
         return cast(out, input.dtype), mean, invstd
@@ -243,7 +254,7 @@ def _apply(x, weight, bias, mean, invstd, words, rectified=0):
     items = words[N] * words[C]
     grain = chunk(items, words[S])
     rows, weight, bias = rows_together(x.dtype, weight, bias)
-    plan = _plan(batch_apply, (x.dtype, rows), items, grain, words, rectified=rectified)
+    plan = _plan(batch_apply, (x.dtype, rows), items, grain, _bound(words, rectified))
     threads.run(plan, x, out, weight, bias, mean, invstd)
     return out
 

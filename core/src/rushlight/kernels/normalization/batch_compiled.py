@@ -24,7 +24,8 @@ from rushlight.machine.language.functions import (
 )
 
 # Argument words of batch normalisation.
-X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = range(14)
+X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS = range(13)
+LEAST, MOST = 13, 14  # of the forward pass: float64 bounds of results
 GRAD_WEIGHT, GRAD_BIAS = Y, BIAS  # of the backward sums
 SHIFT = 14  # of the backward pass: the bias
 BLOCK = PARTS  # channels of an item, where planes are small
@@ -32,20 +33,19 @@ COLUMNS = 256  # elements that an item takes at once where planes are small
 SMALL_PLANE = 25  # elements
 
 
-rectified = Parameter("rectified")  # 0: results as they are, 1: their ReLU, 6: their ReLU6
+# Of the backward pass, 0: results as they are, 1: their ReLU, 6: their ReLU6. The forward pass has
+# bounds among its words instead: one kernel for all three computes the statistics to the same bits.
+rectified = Parameter("rectified")
 
 
 # ---- batch normalisation -------------------------------------------------------------------------
 
 
 @function
-def rectify(value):
-    """ReLU or ReLU6 where that is asked for; NaN stays."""
-    if rectified != 0:
-        value = real(0) if value < real(0) else value
-    if rectified == 6:
-        value = real(6) if value > real(6) else value
-    return value
+def within(value, least, most):
+    """The value, or the bound that it is beyond; NaN stays."""
+    value = least if value < least else value
+    return most if value > most else value
 
 
 @function
@@ -149,8 +149,8 @@ def combine_statistics(args, lo, hi, tid):
 
 
 @function
-def apply_plane(g, item, channel):
-    """Y = (X - mean) * (invstd * weight) + bias of plane ``item``."""
+def apply_plane(g, item, channel, least, most):
+    """Y = (X - mean) * (invstd * weight) + bias of plane ``item``, within bounds."""
     size, s = stored.bits // 8, g[S]
     centre, scale = array(real, g[MEAN])[channel], array(real, g[INVSTD])[channel]
     shift = real(0)
@@ -160,27 +160,29 @@ def apply_plane(g, item, channel):
         shift = array(scales, g[BIAS])[channel]
     x, y = array(stored, g[X] + size * item * s), array(stored, g[Y] + size * item * s)
     for i in independent(s):
-        y[i] = rectify((x[i] - centre) * scale + shift)
+        y[i] = within((x[i] - centre) * scale + shift, least, most)
 
 
 @range_kernel
 def batch_apply(args, lo, hi, tid):
     """Items: image * C + channel."""
-    g = array(i64, args)
+    g, bounds = array(i64, args), array(f64, args)
+    least, most = real(bounds[LEAST]), real(bounds[MOST])
     for item in range(lo, hi):
-        apply_plane(g, item, item % g[C])
+        apply_plane(g, item, item % g[C], least, most)
 
 
 @range_kernel
 def batch_channels(args, lo, hi, tid):
     """Items are channels: statistics, then the result while the second cache has the planes."""
-    g = array(i64, args)
+    g, bounds = array(i64, args), array(f64, args)
+    least, most = real(bounds[LEAST]), real(bounds[MOST])
     for channel in range(lo, hi):
         count, mean, squares = planes_statistics(g, channel, i64(0), g[N])
         inverse = 1.0 / square_root(squares / count + array(f64, args)[EPS])
         array(real, g[MEAN])[channel], array(real, g[INVSTD])[channel] = real(mean), real(inverse)
         for image in range(g[N]):
-            apply_plane(g, image * g[C] + channel, channel)
+            apply_plane(g, image * g[C] + channel, channel, least, most)
 
 
 @function(reassociate=True)
@@ -429,7 +431,8 @@ def column_products(start, grads, pitch, n, rows, period, mean, scale, shift, to
 def batch_columns(args, lo, hi, tid):
     """Like :func:`batch_channels`; items: blocks of BLOCK channels."""
     g = array(i64, args)
-    size, n, s, most = stored.bits // 8, g[N], g[S], g[BLOCK]
+    size, n, s = stored.bits // 8, g[N], g[S]
+    least, most = real(array(f64, args)[LEAST]), real(array(f64, args)[MOST])
     total, squares = array(f64, stack(COLUMNS)), array(f64, stack(COLUMNS))
     sums, mean = array(f64, stack(COLUMNS)), array(real, stack(COLUMNS))
     scale, shift = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
@@ -437,8 +440,8 @@ def batch_columns(args, lo, hi, tid):
     eps, count, pitch = array(f64, args)[EPS], f64(n * s), size * g[C] * s
     rows = rows_at_once(g)
     for block in range(lo, hi):
-        first = block * most
-        channels, at = min(g[C] - first, most), real.bits // 8 * first
+        first = block * g[BLOCK]
+        channels, at = min(g[C] - first, g[BLOCK]), real.bits // 8 * first
         period, place = channels * s, size * first * s
         width, start = rows * period, g[X] + place
         means, inverses = array(real, g[MEAN] + at), array(real, g[INVSTD] + at)
@@ -468,7 +471,7 @@ def batch_columns(args, lo, hi, tid):
             x, y = array(stored, start + pitch * row), array(stored, g[Y] + place + pitch * row)
             some = min(rows, n - row) * period
             for i in independent(some):
-                y[i] = rectify((x[i] - mean[i]) * scale[i] + shift[i])
+                y[i] = within((x[i] - mean[i]) * scale[i] + shift[i], least, most)
 
 
 @range_kernel

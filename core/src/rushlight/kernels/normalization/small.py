@@ -46,6 +46,9 @@ _OUT, _MEAN, _INVSTD, _X, _WEIGHT, _BIAS, _EPS, _GIVEN, _N = range(1, 10)
 _CODES = _N + 4
 
 
+_LEAST, _MOST = whole.UNBOUND
+
+
 @range_kernel
 def batch_in_turn(args, lo, hi, tid):
     """The one item: statistics, combined, applied."""
@@ -59,7 +62,8 @@ def batch_in_turn(args, lo, hi, tid):
     )
     p[batches.WEIGHT] = g[_WEIGHT] if g[_GIVEN] % 2 == 1 else i64(0)
     p[batches.BIAS] = g[_BIAS] if g[_GIVEN] >= 2 else i64(0)
-    p[batches.EPS], p[batches.COUNT], p[batches.GRAD] = g[_EPS], i64(0), i64(0)
+    p[batches.EPS], p[batches.GRAD] = g[_EPS], i64(0)
+    p[batches.LEAST], p[batches.MOST] = i64(_LEAST), i64(_MOST)
     for i in range(4):
         p[batches.N + i] = g[_N + i]
     if g[_CODES + 1] == 0:  # channels as a whole, so many items
@@ -163,11 +167,11 @@ def _prepare_train(input, weight, bias, rows):
     given = (weight is not None) + 2 * (bias is not None)
     if parts == 1:
         kernel, items = whole.whole_channels(batches.batch_channels, batches.batch_columns, words)
-        codes = [kernel.address(**kinds, rectified=0), 0, items]
+        codes = [kernel.address(**kinds), 0, items]
     else:
         kernels = batches.batch_statistics, batches.combine_statistics
         codes = [k.address(**types(dtype, wide)) for k in kernels]
-        codes.append(batches.batch_apply.address(**kinds, rectified=0))
+        codes.append(batches.batch_apply.address(**kinds))
     constants = [given, *words[batches.N : batches.N + 4], *codes]
     outputs = [(shape, dtype), (shape[1:2], wide), (shape[1:2], wide)]
     arrays = [input, input if weight is None else weight, input if bias is None else bias]
