@@ -72,12 +72,17 @@ def _decoders(folder: Path, texts: list[str]) -> dict[str, CTCDecoder]:
     """Beams with n-grams of characters, which can spell any word, and of words, which only know
     those learnt from."""
     words = sorted({word for text in texts for word in text.split()})
-    lexicon, by_letter, by_word = (folder / name for name in ("lexicon", "letters", "words"))
+    names = "lexicon", "letters", "words", "tokens"
+    lexicon, by_letter, by_word, tokens = (folder / name for name in names)
     lexicon.write_text("".join(f"{word} {' '.join(word)} |\n" for word in words))
+    # torchaudio would number the tokens for the model in the order of a hash table
+    tokens.write_text("\n".join(TOKENS) + "\n")
     write_arpa(by_letter, [list(f"{text} ".replace(" ", "|")) for text in texts], 6)
     write_arpa(by_word, [text.split() for text in texts], 3)
     return {
-        "6-grams of characters": ctc_decoder(None, TOKENS, str(by_letter), lm_weight=0.6),
+        "6-grams of characters": ctc_decoder(
+            None, TOKENS, str(by_letter), str(tokens), lm_weight=0.6
+        ),
         "3-grams of words": ctc_decoder(str(lexicon), TOKENS, str(by_word), lm_weight=1.0),
     }
 
