@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 import traceback
+import types
 from pathlib import Path
 
 _HERE = str(Path(__file__).parent.parent) + "/"  # all of Rushlight
@@ -38,7 +39,8 @@ def _user_frame():
 
 def user_stack() -> str | None:
     """The lines of the program that are running, outermost first, as Python prints them."""
-    frame, found = sys._getframe(1), []
+    frame: types.FrameType | None = sys._getframe(1)
+    found: list[tuple[types.FrameType, int]] = []
     while frame is not None:  # Rushlight's own frames, which are most, are not summarized
         if not is_ours(frame):
             found.append((frame, frame.f_lineno))

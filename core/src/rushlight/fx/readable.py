@@ -39,7 +39,8 @@ class Annotations:
             (node.meta[key] for key in ("val", "tensor_meta", "example_value") if key in node.meta),
             None,
         )
-        if hasattr(value, "qparams"):  # TensorMetadata of shape_prop, which imports this module
+        # TensorMetadata of shape_prop, which imports this module
+        if value is not None and hasattr(value, "qparams"):
             return f'"{short_dtype(value.dtype)}{_list(value.shape)}"'
         if isinstance(value, rushlight.Tensor):
             if value.layout in (rushlight.sparse_csc, rushlight.sparse_csr):
