@@ -236,6 +236,7 @@ class FullyShardedDataParallel(Wrapper):
             recurse: those of units inside of `module`, too.
             writeback: keep what is written to them.
             rank0_only: on rank 0 alone; with ``writeback=False``.
+            offload_to_cpu: they are in memory of the CPU.
             with_grads: their gradients are whole, too.
         """
         if rank0_only and writeback:
@@ -249,7 +250,7 @@ class FullyShardedDataParallel(Wrapper):
             )
         own = [module] if isinstance(module, FullyShardedDataParallel) else []
         units = FullyShardedDataParallel.fsdp_modules(module) if recurse else own
-        return whole_parameters(units, writeback, rank0_only, with_grads)
+        return whole_parameters(units, writeback, rank0_only, offload_to_cpu, with_grads)
 
     @staticmethod
     def fsdp_modules(module, root_only=False) -> list:
@@ -318,6 +319,11 @@ class FullyShardedDataParallel(Wrapper):
             self._make_whole(found, before, settings.state_dict_config.rank0_only)
         elif settings.state_dict_type is StateDictType.LOCAL_STATE_DICT:
             flat_parameters.flatten(self, found, prefix)
+        if settings.state_dict_config.offload_to_cpu:
+            whole = settings.state_dict_type is StateDictType.FULL_STATE_DICT
+            for key in [key for key in found if key not in before]:
+                if whole or isinstance(found[key], DTensor):  # buffers stay beside parts
+                    found[key] = found[key].cpu()
         return found
 
     def _rename_loaded(self, state_dict, prefix, *args):

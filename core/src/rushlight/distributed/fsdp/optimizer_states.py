@@ -10,6 +10,7 @@ from rushlight.distributed.fsdp.api import (
 )
 from rushlight.distributed.groups import default_group
 from rushlight.distributed.wrappers import clean_name
+from rushlight.tensor.tensor import Tensor
 
 
 def _clean_names(model):
@@ -29,7 +30,7 @@ def optim_state_dict(model, optim, optim_state_dict=None, group=None) -> dict:
         whole = settings.state_dict_type is StateDictType.FULL_STATE_DICT
         config = settings.optim_state_dict_config
     found = _named(model, optim, optim_state_dict)
-    return _whole(found, config.rank0_only) if whole else found
+    return _whole(found, config) if whole else _placed(found, config)
 
 
 def _named(model, optim, given):
@@ -44,13 +45,25 @@ def _named(model, optim, given):
     return found
 
 
-def _whole(found, rank0_only):
+def _whole(found, config):
     """The same with whole tensors; all ranks call it."""
     for state in found["state"].values():
         for key, value in state.items():
             if hasattr(value, "full_tensor"):
                 state[key] = value.full_tensor()
-    return {} if rank0_only and default_group().rank() != 0 else found
+    if config.rank0_only and default_group().rank() != 0:
+        return {}
+    return _placed(found, config)
+
+
+def _placed(found, config):
+    """The same in memory of the CPU where that is asked for."""
+    if config.offload_to_cpu:
+        for state in found["state"].values():
+            for key, value in state.items():
+                if isinstance(value, Tensor):
+                    state[key] = value.cpu()
+    return found
 
 
 def optim_state_dict_to_load(
@@ -77,8 +90,9 @@ def optim_state_dict_to_load(
 
 
 def full_optim_state_dict(model, optim, optim_input=None, rank0_only=True, group=None) -> dict:
-    """The state by names with whole tensors, on rank 0 alone unless `rank0_only` is False."""
-    return _whole(_named(model, optim, None), rank0_only)
+    """The state by names with whole tensors in memory of the CPU, on rank 0 alone unless
+    `rank0_only` is False."""
+    return _whole(_named(model, optim, None), FullOptimStateDictConfig(rank0_only=rank0_only))
 
 
 def sharded_optim_state_dict(model, optim, group=None) -> dict:

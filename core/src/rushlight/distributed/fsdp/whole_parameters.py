@@ -9,15 +9,16 @@ from rushlight.tensor.tensor import Parameter
 
 
 @contextlib.contextmanager
-def whole_parameters(units, writeback, rank0_only, with_grads):
-    """Inside, modules have whole parameters; `writeback` keeps what is written to them."""
+def whole_parameters(units, writeback, rank0_only, offload_to_cpu, with_grads):
+    """Inside, modules have whole parameters, in memory of the CPU if `offload_to_cpu`; `writeback`
+    keeps what is written to them."""
     shown = []
     with no_grad():
         for unit in units:
             unit._sharded.reshard()
             unit._is_summoned = True
             for each in unit._sharded.parameters:
-                whole = _whole(each, with_grads)
+                whole = _whole(each, offload_to_cpu, with_grads)
                 if not rank0_only or unit.process_group.rank() == 0:
                     each.show(whole)
                     shown.append((each, whole))
@@ -29,16 +30,17 @@ def whole_parameters(units, writeback, rank0_only, with_grads):
         with no_grad():
             for each, whole in shown:
                 if writeback:
-                    each.shard.copy_(whole.detach())
+                    each.shard.copy_(whole.detach().to(each.shard.device))
                     if with_grads and whole.grad is not None:
                         each.shard.grad = each.shard.divided_alike(whole.grad)
                 each.show(each.shard)
 
 
-def _whole(each, with_grads):
+def _whole(each, offload_to_cpu, with_grads):
     """The whole parameter; all ranks call it."""
     shard = each.shard
-    made = Parameter(shard.full_tensor(), requires_grad=shard.requires_grad)
+    values = shard.full_tensor()
+    made = Parameter(values.cpu() if offload_to_cpu else values, requires_grad=shard.requires_grad)
     if with_grads and shard.grad is not None:
         made.grad = shard.grad.full_tensor()
     return made

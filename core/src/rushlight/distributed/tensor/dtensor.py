@@ -122,6 +122,16 @@ class DTensor(Tensor):
         """The same parts without history."""
         return DTensor.over(self.to_local(), self._mesh, self._placements, self._whole)
 
+    def cpu(self, *args, **kwargs) -> DTensor:
+        """The same parts in memory of the CPU; arguments as of :meth:`rushlight.Tensor.cpu`."""
+        local = self.to_local().cpu(*args, **kwargs)
+        return DTensor.over(local, self._mesh, self._placements, self._whole)
+
+    def cuda(self, *args, **kwargs) -> DTensor:
+        """The same parts on a GPU; arguments as of :meth:`rushlight.Tensor.cuda`."""
+        local = self.to_local().cuda(*args, **kwargs)
+        return DTensor.over(local, self._mesh, self._placements, self._whole)
+
     def to_local(self, *, grad_placements=None) -> Tensor:
         """This rank's part, in the same memory."""
         return make_tensor(self._array, self._dtype)
