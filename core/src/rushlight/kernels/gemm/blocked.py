@@ -13,23 +13,17 @@ from __future__ import annotations
 
 from rushlight.kernels.gemm import microkernel as mk
 from rushlight.kernels.gemm.microkernel import (
-    FINISHES,
     MAX_ROWS,
     PANEL,
-    START_BIAS,
-    START_C,
-    START_ROWS,
-    START_ZERO,
     TILE_WORDS,
     call_tile,
     gather_rows,
     split,
 )
-from rushlight.kernels.gemm.panels import TOGETHER, pack_panels
+from rushlight.kernels.gemm.panels import TOGETHER, pack_panels, start_of
 from rushlight.kernels.gemm.plans import (
     A_K,
     A_ROW,
-    ACCUMULATE,
     BIAS,
     BY_ROWS,
     C_ROW,
@@ -87,13 +81,7 @@ def panel_products(g, p, block, k, depth, first, rows, j, gathered):
     size = real.bits // 8
     column = j * (PANEL * 4 // size)
     bias, pitch = g[BIAS], MAX_ROWS * size
-    p[mk.START] = START_ZERO
-    if k > 0 or g[ACCUMULATE] != 0:
-        p[mk.START] = START_C
-    elif bias != 0:
-        p[mk.START] = START_ROWS if g[BY_ROWS] != 0 else START_BIAS
-    if g[EPILOGUE] != 0 and k + depth == g[K]:
-        p[mk.START] += FINISHES
+    p[mk.START] = start_of(g, k, depth)
     p[mk.COLUMNS] = g[N] - column
     table = g[LAST_TILE] if column + PANEL * 4 // size >= g[N] else g[TILE]
     for t in range((rows + MAX_ROWS - 1) // MAX_ROWS):

@@ -9,7 +9,7 @@ Addresses and distances are in bytes.
 
 from __future__ import annotations
 
-from rushlight.kernels.gemm.microkernel import prefetch
+from rushlight.kernels.gemm.microkernel import LINE_BYTES, prefetch
 from rushlight.machine.language.element_vectors import DOUBLE, SINGLE
 from rushlight.machine.language.functions import Chosen, Emitted, f32, f64, i64, real
 from rushlight.machine.language.values import counted_loop
@@ -17,7 +17,6 @@ from rushlight.machine.llvm import ir
 
 ROWS = 4  # of the matrix at once
 PAIR = 2  # vectors at once
-LINE_BYTES = 64  # of a cache
 CHAINS = 8  # sums side by side: multiply-adds begin every half cycle and take four
 
 I32, I64 = ir.IntType(32), ir.IntType(64)

@@ -175,6 +175,14 @@ def batch_of_lines(args, lo, hi, tid):
             sums_of_rows(p, matrix, vector, i64(0), g[OUTPUTS])
 
 
+def parts_of(work):
+    """How many parts so many multiply-adds are worth, which read a matrix once."""
+    parts = 1
+    while parts < MOST_PARTS and 2 * parts * PART_WORK <= work:
+        parts *= 2
+    return parts
+
+
 def batch_words(outputs, inner, row, vector_is_b, by_dots, tables, words):
     """Argument words of a batch: those of :func:`plan`, and the addresses of the tables."""
     own = [0] * words
@@ -193,9 +201,7 @@ def plan(outputs, inner, row, vector_is_b, by_dots, accumulate, one_bias, dtype,
     own[INNER], own[ROW], own[VECTOR], own[BY_DOTS] = inner, row, vector_is_b, by_dots
     own[ACCUMULATE], own[ONE_BIAS] = accumulate, one_bias
     (own[COUNT], own[ACROSS]), own[C_ACROSS] = vectors, outputs * dtype.itemsize
-    parts = 1
-    while parts < MOST_PARTS and 2 * parts * PART_WORK <= outputs * inner * vectors[0]:
-        parts *= 2
+    parts = parts_of(outputs * inner * vectors[0])
     grain = -(-outputs // parts)
     if parts > 1:
         grain = -(-grain // LINE) * LINE

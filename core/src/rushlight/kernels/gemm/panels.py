@@ -111,6 +111,19 @@ def pack_panels(g, b, k, depth, first, last, panel_bytes, target):
 
 
 @function
+def start_of(g, k, depth):
+    """What sums of the products k..k+depth begin with, and whether the epilogue follows them."""
+    start = i64(START_ZERO)
+    if k > 0 or g[ACCUMULATE] != 0:
+        start = i64(START_C)
+    elif g[BIAS] != 0:
+        start = i64(START_ROWS) if g[BY_ROWS] != 0 else i64(START_BIAS)
+    if g[EPILOGUE] != 0 and k + depth == g[K]:
+        start += FINISHES
+    return start
+
+
+@function
 def tiles_of_part(g):
     """The most tiles that a range of rows has."""
     tallest = (g[M] + g[ROW_PARTS] - 1) // g[ROW_PARTS]
@@ -173,7 +186,7 @@ def panel_kernel(args, lo, hi, tid):
         rows = last_row - first_row
         for k in range(0, k_total, max_depth):
             depth = min(max_depth, k_total - k)
-            p[mk.DEPTH] = depth
+            p[mk.DEPTH], p[mk.START] = depth, start_of(g, k, depth)
             missing = first_panel  # panels from this on are not packed yet
             if packed_group != whole or k_total > max_depth:
                 if g[FIRST_TILE] != 0:
@@ -189,14 +202,7 @@ def panel_kernel(args, lo, hi, tid):
                     p[mk.A] = g[PACKED] + ((k // max_depth * row_parts + part) * tiles + t) * space
                 for j in range(first_panel, last_panel):
                     column = j * lanes
-                    p[mk.START] = START_ZERO
-                    if k > 0 or g[ACCUMULATE] != 0:
-                        p[mk.START] = START_C
-                    elif bias != 0:
-                        p[mk.START] = START_ROWS if g[BY_ROWS] != 0 else START_BIAS
-                        p[mk.BIAS] = bias + size * (row if g[BY_ROWS] != 0 else column)
-                    if p[mk.EPILOGUE] != 0 and k + depth == k_total:
-                        p[mk.START] += FINISHES
+                    p[mk.BIAS] = bias + size * (row if g[BY_ROWS] != 0 else column)
                     table = last_tile if column + lanes >= n else tile
                     p[mk.B] = packed + (j - first_panel) * panel_bytes
                     if t == 0 and j < missing:

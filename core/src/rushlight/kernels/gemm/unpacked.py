@@ -10,20 +10,16 @@ from __future__ import annotations
 import functools
 
 from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.lines import parts_of
 from rushlight.kernels.gemm.microkernel import (
-    FINISHES,
     PANEL,
-    START_BIAS,
-    START_C,
-    START_ROWS,
-    START_ZERO,
     TILE_WORDS,
     call_tile,
 )
+from rushlight.kernels.gemm.panels import start_of
 from rushlight.kernels.gemm.plans import (
     A_K,
     A_ROW,
-    ACCUMULATE,
     B_ROW,
     BIAS,
     BY_ROWS,
@@ -44,8 +40,6 @@ from rushlight.machine import threads
 from rushlight.machine.language.functions import array, i64, range_kernel, stack
 
 STRIP = GROUP  # here: columns of a tile
-PART_WORK = 65_000  # multiply-adds of a part
-MOST_PARTS = 16
 
 
 @range_kernel
@@ -61,13 +55,7 @@ def unpacked_kernel(args, lo, hi, tid):
     p[mk.A], p[mk.A_ROW], p[mk.A_K], p[mk.DEPTH] = g[A], g[A_ROW], g[A_K], g[K]
     p[mk.B_ROW], p[mk.C_ROW] = g[B_ROW], g[C_ROW]
     p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.EPILOGUE] = segment, 1, g[EPILOGUE]
-    p[mk.START] = START_ZERO
-    if g[ACCUMULATE] != 0:
-        p[mk.START] = START_C
-    elif bias != 0:
-        p[mk.START] = START_ROWS if g[BY_ROWS] != 0 else START_BIAS
-    if g[EPILOGUE] != 0:
-        p[mk.START] += FINISHES
+    p[mk.START] = start_of(g, i64(0), g[K])
     for item in range(lo, hi):
         column = item * strip
         p[mk.B], p[mk.C], p[mk.COLUMNS] = g[B] + 4 * column, g[C] + 4 * column, n - column
@@ -92,7 +80,6 @@ def plan(words, dtype):
     strip = words[STRIP] = PANEL * mk.panels_beside(m)
     whole, ending = _tables(transposed)
     words[TILE], words[LAST_TILE] = whole.need(m), ending.need(m) if n % strip else 0
-    items, parts = -(-n // strip), 1
-    while parts < MOST_PARTS and 2 * parts * PART_WORK <= m * n * k:
-        parts *= 2
-    return threads.plan(unpacked_kernel.address(), items, -(-items // parts), words)
+    items = -(-n // strip)
+    grain = -(-items // parts_of(m * n * k))
+    return threads.plan(unpacked_kernel.address(), items, grain, words)
