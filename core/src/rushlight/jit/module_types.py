@@ -3,12 +3,12 @@ stays in Python. Modules of one class with equal attributes share a type and its
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import types
 import typing
 
 from rushlight.jit import hints, kinds, objects, tree
+from rushlight.jit.forms import packed
 from rushlight.jit.kinds import BOOL, NONE, TENSOR, UNKNOWN, ClassType
 from rushlight.jit.module_names import PACKED
 from rushlight.jit.python_names import is_public
@@ -59,7 +59,6 @@ class ModuleScope:
         return is_public(self.python.forward) and self._packed_form() is not None
 
     def _packed_form(self):
-        packed = importlib.import_module("rushlight.jit.forms.packed")
         found = (packed.LAYERS[part] for part in self.python.__mro__ if part in packed.LAYERS)
         return next(found, None)
 

@@ -9,7 +9,6 @@ import ast
 import builtins
 import contextlib
 import enum
-import importlib
 import inspect
 import types
 
@@ -17,6 +16,7 @@ from rushlight import dtypes
 from rushlight.jit import hints, kinds, optional_results, scalars, tensors, tree
 from rushlight.jit.builtin_calls import CALLS
 from rushlight.jit.dispatch import AtenName, dispatched
+from rushlight.jit.forms import packed
 from rushlight.jit.frontend.values import Bound, Static
 from rushlight.jit.kinds import INT, STR, TENSOR, UNKNOWN, ClassType
 from rushlight.jit.module_names import ModuleNames
@@ -230,7 +230,6 @@ class PythonNames(ModuleNames):
         """What stands in programs for a function of packed sequences; None for other objects."""
         if getattr(value, "__module__", None) != "rushlight.nn.utils.rnn":
             return None
-        packed = importlib.import_module("rushlight.jit.forms.packed")
         if value is packed.PackedSequence:
             inside = self.python.__globals__ is vars(packed)
             return None if inside else packed.packed_sequence

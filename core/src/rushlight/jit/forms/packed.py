@@ -155,6 +155,20 @@ def _sorted(state: Tensor, order: Optional[Tensor]) -> Tensor:
     return state if order is None else aten.index_select(state, 1, order)
 
 
+def _first_state(
+    hx: Optional[Tensor],
+    rows: int,
+    width: int,
+    data: Tensor,
+    sizes: Tensor,
+    order: Optional[Tensor],
+) -> Tensor:
+    if hx is None:
+        count = int(sizes[0].item())
+        return aten.zeros([rows, count, width], dtype=data.dtype, device=data.device)
+    return _sorted(hx, order)
+
+
 @_layer(nn.LSTM)
 def _lstm(
     self, input: PackedSequence, hx: Optional[Tuple[Tensor, Tensor]] = None
@@ -180,12 +194,8 @@ def _lstm(
 def _gru(self, input: PackedSequence, hx: Optional[Tensor] = None) -> Tuple[PackedSequence, Tensor]:
     weights = [getattr(self, name) for name in self.__weights__]
     data, sizes, order, back = input
-    if hx is None:
-        rows = self.num_layers * (2 if self.bidirectional else 1)
-        count = int(sizes[0].item())
-        h = aten.zeros([rows, count, self.hidden_size], dtype=data.dtype, device=data.device)
-    else:
-        h = _sorted(hx, order)
+    rows = self.num_layers * (2 if self.bidirectional else 1)
+    h = _first_state(hx, rows, self.hidden_size, data, sizes, order)
     out, h = aten.gru(
         data, sizes, h, weights, self.bias, self.num_layers, float(self.dropout),
         self.training, self.bidirectional,
@@ -197,12 +207,8 @@ def _gru(self, input: PackedSequence, hx: Optional[Tensor] = None) -> Tuple[Pack
 def _rnn(self, input: PackedSequence, hx: Optional[Tensor] = None) -> Tuple[PackedSequence, Tensor]:
     weights = [getattr(self, name) for name in self.__weights__]
     data, sizes, order, back = input
-    if hx is None:
-        rows = self.num_layers * (2 if self.bidirectional else 1)
-        count = int(sizes[0].item())
-        h = aten.zeros([rows, count, self.hidden_size], dtype=data.dtype, device=data.device)
-    else:
-        h = _sorted(hx, order)
+    rows = self.num_layers * (2 if self.bidirectional else 1)
+    h = _first_state(hx, rows, self.hidden_size, data, sizes, order)
     if self.nonlinearity == "tanh":
         out, h = aten.rnn_tanh(
             data, sizes, h, weights, self.bias, self.num_layers, float(self.dropout),
