@@ -30,7 +30,7 @@ def whole_parameters(units, writeback, rank0_only, offload_to_cpu, with_grads):
         with no_grad():
             for each, whole in shown:
                 if writeback:
-                    each.shard.copy_(whole.detach().to(each.shard.device))
+                    each.shard.copy_(whole.detach())
                     if with_grads and whole.grad is not None:
                         each.shard.grad = each.shard.divided_alike(whole.grad)
                 each.show(each.shard)

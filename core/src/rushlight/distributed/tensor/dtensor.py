@@ -120,16 +120,18 @@ class DTensor(Tensor):
 
     def detach(self) -> DTensor:
         """The same parts without history."""
-        return DTensor.over(self.to_local(), self._mesh, self._placements, self._whole)
+        return self._divided(self.to_local())
 
     def cpu(self, *args, **kwargs) -> DTensor:
         """The same parts in memory of the CPU; arguments as of :meth:`rushlight.Tensor.cpu`."""
-        local = self.to_local().cpu(*args, **kwargs)
-        return DTensor.over(local, self._mesh, self._placements, self._whole)
+        return self._divided(self.to_local().cpu(*args, **kwargs))
 
     def cuda(self, *args, **kwargs) -> DTensor:
         """The same parts on a GPU; arguments as of :meth:`rushlight.Tensor.cuda`."""
-        local = self.to_local().cuda(*args, **kwargs)
+        return self._divided(self.to_local().cuda(*args, **kwargs))
+
+    def _divided(self, local: Tensor) -> DTensor:
+        """A tensor of the same shape and placements, of other parts."""
         return DTensor.over(local, self._mesh, self._placements, self._whole)
 
     def to_local(self, *, grad_placements=None) -> Tensor:
@@ -205,8 +207,7 @@ class DTensor(Tensor):
         fits = isinstance(value, Tensor) and tuple(value.shape) == tuple(self._whole)
         if isinstance(value, DTensor) or not fits or not self._whole:
             return value
-        part = self._part_of(value).clone()
-        return DTensor.over(part, self._mesh, self._placements, self._whole)
+        return self._divided(self._part_of(value).clone())
 
     def __repr__(self):
         local = self.to_local()
@@ -214,8 +215,7 @@ class DTensor(Tensor):
         return f"DTensor(local_tensor={local!r}, {rest})"
 
     def __deepcopy__(self, memo):
-        made = DTensor.over(self.to_local().clone(), self._mesh, self._placements, self._whole)
-        return made.requires_grad_(self.requires_grad)
+        return self._divided(self.to_local().clone()).requires_grad_(self.requires_grad)
 
     def __reduce_ex__(self, protocol):
         raise NotImplementedError(
