@@ -70,10 +70,15 @@ def compute_array(array):
 
 
 def language_type(dtype):
-    """The kernel language's name of a dtype."""
+    """The kernel language's name of float32 or float64. A kernel made for one of them would read
+    and write past the end of narrower elements, so others are refused here."""
     from rushlight.machine.language.functions import f32, f64
 
-    return f32 if dtype == FLOAT32 else f64
+    if dtype == FLOAT32:
+        return f32
+    if dtype == FLOAT64:
+        return f64
+    raise RuntimeError(f"kernels of this op take float32 and float64, got {dtype}")
 
 
 def floating_types(dtype):

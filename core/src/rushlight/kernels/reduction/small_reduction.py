@@ -18,7 +18,6 @@ __all__ = ["small"]
 
 _OWNER = "kernels.reduction.small_reduction.small"  # in the table of native functions
 LIMIT = 4096  # elements
-_PATIENCE = 4  # calls for which NumPy does: a program that sums once does not wait for a compiler
 _F32, _F64, _I64 = (np.dtype(t) for t in (np.float32, np.float64, np.int64))
 _BOOL = np.dtype(np.bool_)
 _SAME = {_F32: _F32, _F64: _F64, _I64: _I64}
@@ -36,27 +35,27 @@ class _Small:
     """The built-in functions by name; one knows only the dtypes that `learn` has seen."""
 
     def __init__(self):
-        self.calls = {}
         self.known = {name: {} for name in _KINDS}
         for name in _KINDS:
             setattr(self, name, _nothing)
 
     def learn(self, name, array, dim, keepdim):
-        """What the function answers once it knows the array's dtype; called where it declined."""
-        dtype = array.dtype
+        """What the function answers once it knows the array's dtype; called where it declined.
+
+        It learns at the first call, so that the bits of a sum depend on the array alone and never
+        on what the process has summed before. What is known is noted last: Ctrl-C on the way leaves
+        all to the next call.
+        """
+        dtype, known = array.dtype, self.known[name]
         out = _KINDS[name].get(dtype)
-        if out is None or REFERENCE or not 0 < array.size <= LIMIT or dtype in self.known[name]:
+        if out is None or REFERENCE or not 0 < array.size <= LIMIT or dtype in known:
             return NotImplemented
-        count = self.calls[name, dtype] = self.calls.get((name, dtype), 0) + 1
-        if count < _PATIENCE:
-            return NotImplemented
-        door = importlib.import_module("rushlight.machine.native_functions")
-        self.known[name][dtype] = None
-        if not door.is_available():
-            return NotImplemented
-        self.known[name][dtype] = out, _address(name, dtype, out)
-        take_over(_OWNER, self, {name: _built(name, self.known[name])})
-        return getattr(self, name)(array, dim, keepdim)
+        if importlib.import_module("rushlight.machine.native_functions").is_available():
+            known = {**known, dtype: (out, _address(name, dtype, out))}
+            take_over(_OWNER, self, {name: _built(name, known)})
+            self.known[name] = known
+            return getattr(self, name)(array, dim, keepdim)
+        return NotImplemented
 
 
 def _is_select(name):
