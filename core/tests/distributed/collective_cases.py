@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 CASES = {}
 DTYPES = (
     "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 "
@@ -12,7 +14,7 @@ OPS = "SUM AVG PRODUCT MIN MAX BAND BOR BXOR".split()
 
 OF_SEVERAL = (
     "reduce_to_a_rank gather_and_scatter objects_to_a_rank messages messages_by_tag "
-    "a_ring_in_one_batch groups_of_some subgroups questions"
+    "a_ring_in_one_batch groups_of_some subgroups questions temporaries"
 ).split()  # they name a second rank
 
 
@@ -311,6 +313,30 @@ def barriers(torch, dist, rank, size):
     dist.monitored_barrier()
     work = dist.barrier(async_op=True)
     return dist.barrier(), work.wait()
+
+
+@case
+def temporaries(torch, dist, rank, size):
+    """Tensors that nobody but the operation keeps: others take their memory while it goes on."""
+    if rank == 0:
+        time.sleep(0.02)  # what the others send waits
+    count = 20_000
+    gathered, part, received = (torch.zeros(n * count) for n in (size, 1, 1))
+    works = [
+        dist.all_gather_into_tensor(gathered, torch.full((count,), rank + 1.0), async_op=True),
+        dist.reduce_scatter_tensor(part, torch.full((size * count,), rank + 1.0), async_op=True),
+        dist.all_reduce(torch.full((count,), rank + 1.0), async_op=True),
+        dist.isend(torch.full((count,), rank + 1.0), (rank + 1) % size),
+        dist.irecv(received, (rank - 1) % size),
+    ]
+    others = [torch.full((count,), -5.0) for _ in range(3 * size)]
+    for work in works:
+        work.wait()
+    total = size * (size + 1) / 2
+    return (
+        gathered.reshape(size, count)[:, 0], gathered.reshape(size, count).std(1).tolist(),
+        bool((part == total).all()), received.mean(), received.std(), len(others),
+    )  # fmt: skip
 
 
 @case

@@ -70,7 +70,7 @@ def started(carrier, group, name, op, tensors, start, finish=None, result=()) ->
     """Issue a collective: `start` gives its requests, of a communicator of the group."""
     debug.check(group, name, op, tensors)
     shape = _shape(tensors[0]) if tensors else None
-    made = Work(group, name, start(), finish, result, shape)
+    made = Work(group, name, start(), finish, result, shape).holding(start)
     return group.start(made if carrier is None else made.by(carrier))
 
 

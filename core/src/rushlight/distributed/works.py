@@ -23,6 +23,7 @@ class Work:
 
     def __init__(self, group, name, requests, finish=None, result=(), shape=None, peers=None):
         self._group, self._name, self._requests = group, name, requests
+        self._held = None
         self._carrier = group.communicator
         self._finish, self._result, self._shape = finish, list(result), shape
         self._peers = peers  # of messages: [(key, number, rank)], see `ProcessGroup.message`
@@ -34,6 +35,12 @@ class Work:
     def by(self, carrier) -> Work:
         """The same operation, as one of another communicator than the group's for the CPU."""
         self._carrier = carrier
+        return self
+
+    def holding(self, arrays) -> Work:
+        """The same operation, which keeps what it was made with until it is complete: mpi4py's
+        requests of some collectives leave the array that is sent to its owner, who may be gone."""
+        self._held = arrays
         return self
 
     def is_completed(self) -> bool:
@@ -95,7 +102,7 @@ class Work:
     def give_up(self, error: BaseException) -> None:
         """End by an error; the arrays stay, since MPI may still use them."""
         self._error = error
-        abandoned.append((self._requests, self._finish, self._result))
+        abandoned.append((self._requests, self._held, self._finish, self._result))
         self._group.outstanding.discard(self)
         if self._future is not None:
             self._future.set_exception(error)
@@ -116,7 +123,7 @@ class Work:
     def complete(self) -> None:
         """What remains to be done once all requests are complete."""
         finish, self._finish = self._finish, None
-        self._requests = None
+        self._requests = self._held = None
         if finish is not None:
             finish()
         self._done = True
