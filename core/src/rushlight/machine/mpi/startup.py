@@ -26,8 +26,8 @@ _VARIABLES = (
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
 )
-# The variables are removed when MPI has started; programs ask for the rank on the host later.
-_remembered: dict[str, int | None] = {}
+# The variables are removed when MPI has started; programs ask later, and make groups again.
+_remembered: dict[str, object] = {}
 
 
 def is_installed() -> bool:
@@ -54,6 +54,8 @@ def load():
 
 def launched() -> tuple[int, int] | None:
     """Rank and size that ``mpiexec`` (or what speaks its protocol) gave this process, or None."""
+    if _remembered and _remembered["process"] == os.getpid():
+        return _remembered["launched"]
     for rank, size, _ in _VARIABLES:
         if rank in os.environ and size in os.environ:
             return int(os.environ[rank]), int(os.environ[size])
@@ -159,7 +161,8 @@ def join_launched():
     RuntimeError where MPI found another number of processes than the launcher said.
     """
     MPI = load()
-    _remembered["local_rank"], said = local_rank(), launched()
+    said = launched()
+    _remembered.update(local_rank=local_rank(), launched=said, process=os.getpid())
     if not MPI.Is_initialized():
         MPI.Init_thread(MPI.THREAD_MULTIPLE)
     if said is not None and said[1] != MPI.COMM_WORLD.Get_size():
