@@ -326,6 +326,13 @@ def processors(session: nox.Session) -> None:
     within_tests(session, ("ci/neon_check.py",), ("ci/processors.py", *session.posargs))
 
 
+@nox.session(venv_backend="none")
+def open_mpi(session: nox.Session) -> None:
+    """Tests of several processes under Open MPI, in the environment of `tests`, where MPICH's is
+    used; `-- --full` for all that `mpiexec` can start."""
+    within_tests(session, ("ci/open_mpi.py", *session.posargs))
+
+
 @nox.session
 def minimum(session: nox.Session) -> None:
     """The tests with the lowest versions that the packages allow of what they depend on."""

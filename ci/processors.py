@@ -31,7 +31,7 @@ ELEMENTWISE = ("haswell", "sapphirerapids")
 # What runs in any process alike: files of the cache, signals, processes, threads.
 COMMON = (
     "cache", "interrupts", "kernel_language", "threads", "training_at_once", "warmup", "memory",
-    "reference_mode", "owned_folders", "prebuilt", "forks",
+    "reference_mode", "owned_folders", "prebuilt", "forks", "orders",
 )  # fmt: skip
 _COUNT = re.compile(r"(\d+) (passed|failed|skipped|error)")
 _ABSENT = re.compile(r"SKIPPED .*could not import")

@@ -12,7 +12,7 @@ import time
 import rushlight as torch
 import rushlight.distributed as dist
 
-LIMIT = datetime.timedelta(seconds=120)
+LIMIT = datetime.timedelta(seconds=float(os.environ.get("FAILING_LIMIT", "120")))
 
 
 def shown(function):

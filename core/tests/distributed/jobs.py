@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+from rushlight.machine.mpi import startup
 
 HERE = Path(__file__).parent
 LIMIT = 240  # seconds: machines that test are busy
@@ -34,8 +38,29 @@ def environment(rank: int, size: int, port: int, **more: str) -> dict[str, str]:
     return {**os.environ, "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1", **given, **more}
 
 
+@functools.cache
+def under_open_mpi() -> bool:
+    """Whether the MPI here is Open MPI, whose ranks its own ``mpiexec`` starts."""
+    return startup.is_installed() and "Open MPI" in startup.load().Get_library_version()
+
+
+def run_by_mpiexec(command, size: int, limit: float = LIMIT, **variables: str):
+    """:func:`run_ranks` by ``mpiexec``, whose exit code stands for each rank's."""
+    more = ["--allow-run-as-root", "--oversubscribe"] if under_open_mpi() else []
+    words = ["mpiexec", *more, "-n", str(size), sys.executable, HERE / "rank_of_mpiexec.py"]
+    with tempfile.TemporaryDirectory() as folder:
+        ended = subprocess.run(
+            [*words, folder, *map(str, command)], timeout=limit, capture_output=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", **variables},
+        )  # fmt: skip
+        outputs = [Path(folder, str(rank)).read_text() for rank in range(size)]
+    return [(ended.returncode, output) for output in outputs]
+
+
 def run_ranks(command, size: int, limit: float = LIMIT, **variables: str):
     """Run a command as all ranks of a job; (exit code, output) of each."""
+    if size > 1 and under_open_mpi() and "torch" not in command:
+        return run_by_mpiexec(command, size, limit, **variables)
     port = free_port()
     ranks = [
         subprocess.Popen(

@@ -17,6 +17,8 @@ import pytest
 from rushlight import distributed as dist
 
 PROGRAM = jobs.HERE / "failing.py"
+# Ranks that started by themselves hear of each other's end; mpiexec ends them (test_mpiexec.py).
+started_alone = pytest.mark.skipif(jobs.under_open_mpi(), reason="ranks of mpiexec end otherwise")
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +48,7 @@ def _left():
     return _left()
 
 
+@started_alone
 def test_an_exception_of_one_rank_ends_the_others_and_is_named():
     (code, waiting), (other, raised) = _run("raises")
     assert code == 1 and "rank 1 is gone (ValueError: the cause)" in waiting
@@ -53,11 +56,13 @@ def test_an_exception_of_one_rank_ends_the_others_and_is_named():
     assert "all_reduce of shape (4,), rushlight.float32, number 1 in group '0'" in waiting
 
 
+@started_alone
 def test_a_rank_that_leaves_is_not_waited_for():
     (code, waiting), (other, _) = _run("exits")
     assert code == 1 and "rank 1" in waiting and other == 3
 
 
+@started_alone
 @pytest.mark.parametrize("name, gone", [("killed", 1), ("first_killed", 0)])
 def test_a_killed_rank_ends_the_others(name, gone):
     ended = _run(name)
@@ -84,6 +89,7 @@ def test_debug_mode_finds_ranks_that_do_different_things():
         assert "broadcast(" in second and "barrier(" in second
 
 
+@started_alone
 def test_what_was_sent_arrives_although_the_sender_is_done():
     (code, output), (other, _) = _run("early")
     assert code == other == 0
@@ -115,6 +121,7 @@ def test_long_tensors_go_in_pieces():
     assert [output.strip() for _, output in _run("pieces")] == ["equal"] * 2
 
 
+@started_alone
 def test_ranks_that_never_come_are_named():
     port = jobs.free_port()
     start = time.monotonic()
