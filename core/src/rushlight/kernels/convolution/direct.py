@@ -1,9 +1,10 @@
 """Direct float32 convolution over two spatial dims, NCHW in and out, by implicit GEMM on tiles.
 
-One forward item = one image, some output rows, some output channels. Its input rows are transposed
-in registers into a zero-padded channels-last block in L2; there a kernel tap is only an address
-offset, so the taps are the segments of one tile kernel call. The tile [pixels x channels] is
-transposed back when it is stored. Weights are packed as [panel][tap][C][PANEL].
+One forward item = one image, some output rows (of one that is too long for L2: a span), some output
+channels. Its input rows are transposed in registers into a zero-padded channels-last block in L2;
+there a kernel tap is only an address offset, so the taps are the segments of one tile kernel call.
+The tile [pixels x channels] is transposed back when it is stored. Weights are packed as
+[panel][tap][C][PANEL].
 
 Strides, paddings and dilations may differ between the dims. Groups are runs over slices of the
 channels. Shapes alone decide the chunks. Import at first need: it imports the compiler.
@@ -45,12 +46,14 @@ X, W, Y, BIAS, EPILOGUE, N, C, H, WIDTH, O, HO, WO, KH, KW = range(14)  # noqa: 
 SY, SX, PY, PX, DY, DX = range(14, 20)
 CS, ROWS, BLOCKS, PANELS, PANEL_GROUPS, TABLE, SEGMENTS, TILE, TILE_GROUPS = range(20, 29)
 CHUNKS, IMAGES, FLIPPED, X_IMAGE, Y_IMAGE, LAST_TILE, PARTS, PART = range(29, 37)
-WORDS = 37
+SPAN, SPANS, PADDED = range(37, 40)  # outputs of a span; spans of a row; pixels of a block's row
+WORDS = 40
 
 BLOCK_BYTES = 300 * 1024  # input block of one item
 PARTIAL_BYTES = 560 * 1024  # weight-gradient accumulators of one item
 DEEP = 200  # pixels that a block of a weight gradient should have, twice that for several taps
 FEWEST = 64  # channels of a part
+FEWEST_OUTPUTS = 3 * MAX_ROWS  # of a span
 ITEMS = 16  # at least that many items where the shape allows
 SMALL_WORK = 130_000  # multiply-adds below which a second thread does not pay
 
@@ -66,6 +69,19 @@ def channel_stride(channels):
     return channels + 16 if channels % 128 == 0 else channels
 
 
+@function
+def load_row(source, plane, channels, left, width, padded, stride, row):
+    """`width` pixels of a row of an image, whose channels are `plane` bytes apart, into `padded`
+    pixels of a block, `left` zeros before and others behind them."""
+    pixel = 4 * stride
+    right = padded - left - width
+    if left > 0:
+        memset(row, 0, left * pixel)
+    if right > 0:
+        memset(row + (left + width) * pixel, 0, right * pixel)
+    transpose(source, plane, row + left * pixel, pixel, channels, width, 0)
+
+
 @shared_function
 def load_rows(
     image, channels, height, width, first, rows, step, used, pad, padded_width, stride, target
@@ -74,12 +90,11 @@ def load_rows(
 
     Only rows r with r % step < used are needed (strided 1x1 convolutions skip the others).
     """
-    pixel = 4 * stride
-    right = padded_width - pad - width
+    plane, pixel = 4 * height * width, 4 * stride
     inside = first >= 0 and first + rows <= height
-    if pad == 0 and right == 0 and step == 1 and inside:
+    if pad == 0 and padded_width == width and step == 1 and inside:
         source = image + 4 * first * width
-        transpose(source, 4 * height * width, target, pixel, channels, rows * width, 0)
+        transpose(source, plane, target, pixel, channels, rows * width, 0)
         return  # nothing to pad: the rows are one long run
     for r in range(rows):
         if r % step >= used:
@@ -88,13 +103,25 @@ def load_rows(
         row = target + r * padded_width * pixel
         if y < 0 or y >= height:
             memset(row, 0, padded_width * pixel)
-            continue
-        if pad > 0:
-            memset(row, 0, pad * pixel)
-        if right > 0:
-            memset(row + (pad + width) * pixel, 0, right * pixel)
-        source = image + 4 * y * width
-        transpose(source, 4 * height * width, row + pad * pixel, pixel, channels, width, 0)
+        else:
+            source = image + 4 * y * width
+            load_row(source, plane, channels, pad, width, padded_width, stride, row)
+
+
+@shared_function
+def load_span(image, channels, height, width, first, rows, x, padded, stride, target):
+    """Of rows first..first+rows of a C x H x W image the `padded` pixels from x on, which may lie
+    beside the image, as a [rows][padded][stride] block."""
+    left = max(0, -x)
+    count = max(0, min(width, x + padded) - max(0, x))
+    for r in range(rows):
+        y = first + r
+        row = target + r * padded * 4 * stride
+        if y < 0 or y >= height or count == 0:
+            memset(row, 0, padded * 4 * stride)
+        else:
+            source = image + 4 * (y * width + max(0, x))
+            load_row(source, 4 * height * width, channels, left, count, padded, stride, row)
 
 
 @range_kernel
@@ -140,6 +167,20 @@ def pack_weights_transposed(args, lo, hi, tid):
             transpose(source, 4 * taps, target + 4 * PANEL * o, step, valid, taps, PANEL)
 
 
+@function
+def load_part(g, image, channels, y0, rows, x0, block):
+    """Of some channels of an image the block that output rows y0..y0+rows meet, from output x0 on
+    where rows are divided into spans."""
+    first, reach = y0 * g[SY] - g[PY], (g[KH] - 1) * g[DY] + 1
+    count = (rows - 1) * g[SY] + reach
+    if g[SPANS] == 1:
+        load_rows(image, channels, g[H], g[WIDTH], first, count, g[SY], reach, g[PX], g[PADDED],
+                  g[CS], block)  # fmt: skip
+    else:
+        load_span(image, channels, g[H], g[WIDTH], first, count, x0 * g[SX] - g[PX], g[PADDED],
+                  g[CS], block)  # fmt: skip
+
+
 # ---- forward -------------------------------------------------------------------------------------
 
 
@@ -152,11 +193,12 @@ def tap_rows(g, y, rows):
 
 
 @function
-def forward_panel(g, block_words, tiles, block, tile, y0, rows):
-    """One output panel of rows y0..y0+rows into tile[pixel][PANEL], by one table of tiles."""
+def forward_panel(g, block_words, tiles, block, tile, y0, rows, wo):
+    """One output panel of `wo` pixels of rows y0..y0+rows into tile[pixel][PANEL], by one table of
+    tiles."""
     p = array(i64, block_words)
-    wo, pixel = g[WO], 4 * g[CS]
-    row_bytes = (g[WIDTH] + 2 * g[PX]) * pixel
+    pixel = 4 * g[CS]
+    row_bytes = g[PADDED] * pixel
     per_row = g[SEGMENTS] // g[KH]
     grouped = wo == GROUP and g[TILE_GROUPS] != 0 and tiles == g[TILE]
     pairs = rows // 2 if grouped else i64(0)
@@ -178,13 +220,13 @@ def forward_panel(g, block_words, tiles, block, tile, y0, rows):
 
 @range_kernel
 def forward_kernel(args, lo, hi, tid):
-    """Items: (image, block of output rows, group of output panels)."""
+    """Items: (image, block of output rows, span of them, group of output panels)."""
     g = array(i64, args)
     pixels, panel_bytes = g[HO] * g[WO], 4 * PANEL * g[C] * g[KH] * g[KW]
-    padded = g[WIDTH] + 2 * g[PX]
+    padded, spans = g[PADDED], g[SPANS]
     reach = (g[KH] - 1) * g[DY] + 1
     block_bytes = (((g[ROWS] - 1) * g[SY] + reach) * padded * g[CS] * 4 + 63) // 64 * 64
-    block = scratch(tid, block_bytes + g[ROWS] * g[WO] * PANEL * 4)
+    block = scratch(tid, block_bytes + g[ROWS] * g[SPAN] * PANEL * 4)
     tile = block + block_bytes
     words = stack(TILE_WORDS)
     p = array(i64, words)
@@ -194,11 +236,10 @@ def forward_kernel(args, lo, hi, tid):
     p[mk.DEPTH], p[mk.EPILOGUE] = g[C] * g[KH] * g[KW] // g[SEGMENTS], g[EPILOGUE]
     for item in range(lo, hi):
         panel_group, rest = item % g[PANEL_GROUPS], item // g[PANEL_GROUPS]
-        image, part = rest // g[BLOCKS], rest % g[BLOCKS]
+        span, part, image = rest % spans, rest // spans % g[BLOCKS], rest // spans // g[BLOCKS]
         y0, rows = split(g[HO], g[ROWS], part)
-        load_rows(g[X] + image * g[X_IMAGE], g[C], g[H], g[WIDTH], y0 * g[SY] - g[PY],
-                  (rows - 1) * g[SY] + reach, g[SY], reach, g[PX], padded, g[CS],
-                  block)  # fmt: skip
+        x0, columns = split(g[WO], g[SPAN], span)
+        load_part(g, g[X] + image * g[X_IMAGE], g[C], y0, rows, x0, block)
         first_panel = g[PANELS] * panel_group // g[PANEL_GROUPS]
         for panel in range(first_panel, g[PANELS] * (panel_group + 1) // g[PANEL_GROUPS]):
             channel = panel * PANEL
@@ -210,9 +251,9 @@ def forward_kernel(args, lo, hi, tid):
             if g[EPILOGUE] != 0:
                 p[mk.START] += FINISHES
             tiles = g[LAST_TILE] if channel + PANEL >= g[O] else g[TILE]
-            forward_panel(g, words, tiles, block, tile, y0, rows)
-            target = g[Y] + image * g[Y_IMAGE] + 4 * (channel * pixels + y0 * g[WO])
-            transpose(tile, 4 * PANEL, target, 4 * pixels, rows * g[WO], valid, 0)
+            forward_panel(g, words, tiles, block, tile, y0, rows, columns)
+            target = g[Y] + image * g[Y_IMAGE] + 4 * (channel * pixels + y0 * g[WO] + x0)
+            transpose(tile, 4 * PANEL, target, 4 * pixels, rows * columns, valid, 0)
 
 
 # ---- weight gradient -----------------------------------------------------------------------------
@@ -223,7 +264,7 @@ def accumulate_taps(g, words, block, gradient, partial, first_panel, panels, pix
     """partial[panel][tap][C][PANEL] += block' gradient for every tap and `count` channels."""
     p = array(i64, words)
     pixel = 4 * g[CS]
-    row_bytes = pixel * (g[WIDTH] + 2 * g[PX])
+    row_bytes = pixel * g[PADDED]
     # neighbouring taps of dense pixels are neighbouring rows of A: one product per kernel row
     merged = g[CS] == g[C] and g[DX] == 1 and count == g[C]
     steps = g[KH] if merged else g[KH] * g[KW]
@@ -247,12 +288,12 @@ def weight_gradient_kernel(args, lo, hi, tid):
     """Items: (chunk of images, group of output panels, part of the input's channels); the item's
     accumulators stay in L2."""
     g = array(i64, args)
-    pixels, taps, padded = g[HO] * g[WO], g[KH] * g[KW], g[WIDTH] + 2 * g[PX]
+    pixels, taps, padded = g[HO] * g[WO], g[KH] * g[KW], g[PADDED]
     reach = (g[KH] - 1) * g[DY] + 1
-    images_limit, rows_limit, wo = g[IMAGES], g[ROWS], g[WO]
+    images_limit, rows_limit, spans = g[IMAGES], g[ROWS], g[SPANS]
     block_bytes = (((rows_limit - 1) * g[SY] + reach) * padded * g[CS] * 4 + 63) // 64 * 64
     group_size = (g[PANELS] + g[PANEL_GROUPS] - 1) // g[PANEL_GROUPS]
-    pixel_rows = images_limit * rows_limit * wo
+    pixel_rows = images_limit * rows_limit * g[SPAN]
     table_bytes = (16 * images_limit * rows_limit + 63) // 64 * 64
     gradient_bytes = group_size * pixel_rows * PANEL * 4
     block = scratch(tid, images_limit * block_bytes + gradient_bytes + table_bytes)
@@ -262,7 +303,7 @@ def weight_gradient_kernel(args, lo, hi, tid):
     words = stack(TILE_WORDS)
     p = array(i64, words)
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW], p[mk.COLUMNS] = 4, 4 * g[CS] * g[SX], 4 * PANEL, PANEL
-    p[mk.SEGMENTS], p[mk.DEPTH] = segments, wo
+    p[mk.SEGMENTS] = segments
     for item in range(lo, hi):
         part_of_c, rest = item % g[PARTS], item // g[PARTS]
         panel_group, chunk = rest % g[PANEL_GROUPS], rest // g[PANEL_GROUPS]
@@ -276,15 +317,17 @@ def weight_gradient_kernel(args, lo, hi, tid):
         last_image = g[N] * (chunk + 1) // g[CHUNKS]
         for image in range(g[N] * chunk // g[CHUNKS], last_image, images_limit):
             images = min(images_limit, last_image - image)
-            for part in range(g[BLOCKS]):
-                y0, rows = split(g[HO], rows_limit, part)
+            for part in range(g[BLOCKS] * spans):
+                y0, rows = split(g[HO], rows_limit, part // spans)
+                x0, wo = split(g[WO], g[SPAN], part % spans)
+                p[mk.DEPTH] = wo
                 for i in range(images):
-                    load_rows(x + (image + i) * g[X_IMAGE], channels, g[H], g[WIDTH],
-                              y0 * g[SY] - g[PY], (rows - 1) * g[SY] + reach, g[SY], reach, g[PX],
-                              padded, g[CS], block + i * block_bytes)  # fmt: skip
+                    load_part(g, x + (image + i) * g[X_IMAGE], channels, y0, rows, x0,
+                              block + i * block_bytes)  # fmt: skip
                     for panel in range(first_panel, last_panel):
                         channel = panel * PANEL
-                        source = g[Y] + (image + i) * g[Y_IMAGE] + 4 * (channel * pixels + y0 * wo)
+                        source = g[Y] + (image + i) * g[Y_IMAGE]
+                        source += 4 * (channel * pixels + y0 * g[WO] + x0)
                         position = (panel - first_panel) * pixel_rows + i * rows * wo
                         transpose(source, 4 * pixels, gradient + 4 * PANEL * position, 4 * PANEL,
                                   min(PANEL, g[O] - channel), rows * wo, PANEL)  # fmt: skip
@@ -429,6 +472,22 @@ def _block(words, channels):
     words[BLOCKS] = -(-words[HO] // words[ROWS])
 
 
+def _divide_rows(words, beside=0, fewest=FEWEST_OUTPUTS):
+    """Spans of at least `fewest` outputs of rows of which one alone is more than a block; `beside`:
+    floats for each output that are read with the block."""
+    reach_y, reach_x = (
+        (words[kernel] - 1) * words[dilation] + 1 for kernel, dilation in ((KH, DY), (KW, DX))
+    )
+    words[SPAN], words[SPANS], words[PADDED] = words[WO], 1, words[WIDTH] + 2 * words[PX]
+    floats = words[CS] * reach_y * words[SX] + beside
+    most = max(fewest, BLOCK_BYTES // (4 * floats))
+    if words[ROWS] > 1 or words[WO] <= 2 * most:
+        return
+    words[SPANS] = -(-words[WO] // most)
+    words[SPAN] = -(-words[WO] // words[SPANS])
+    words[PADDED] = (words[SPAN] - 1) * words[SX] + reach_x
+
+
 class Forward:
     """Plan of a forward convolution, or (``flipped``) of an input gradient at stride 1.
 
@@ -446,12 +505,14 @@ class Forward:
         words = _geometry(n, c, image, o, kernel, stride, padding, dilation)
         words[X_IMAGE] = 4 * x_channels * pixels
         words[Y_IMAGE] = 4 * y_channels * words[HO] * words[WO]
+        _divide_rows(words)
         self.table = self._segments(words)
         words[TABLE] = self.table.ctypes.data
-        words[TILE], words[LAST_TILE] = mk.need_both(mk.ROWS, mk.NARROW_ROWS, o, words[WO])
+        lengths = words[WO] // words[SPANS], -(-words[WO] // words[SPANS])
+        words[TILE], words[LAST_TILE] = mk.need_both(mk.ROWS, mk.NARROW_ROWS, o, *lengths)
         if words[WO] == GROUP and GROUPS_FIT:
             words[TILE_GROUPS] = mk.group_tile()
-        items = n * words[BLOCKS]
+        items = n * words[BLOCKS] * words[SPANS]
         words[PANEL_GROUPS] = min(words[PANELS], max(1, -(-ITEMS // items)))
         items *= words[PANEL_GROUPS]
         work = n * words[HO] * words[WO] * o * c * kernel[0] * kernel[1]
@@ -464,7 +525,7 @@ class Forward:
     def _segments(words):
         """Taps as (offset in block, offset in packed panel); a kernel row is one segment when its
         pixels are dense."""
-        row_bytes = 4 * words[CS] * (words[WIDTH] + 2 * words[PX])
+        row_bytes = 4 * words[CS] * words[PADDED]
         across = 1 if words[CS] == words[C] and words[DX] == 1 else words[KW]
         words[SEGMENTS] = words[KH] * across
         table = [
@@ -554,6 +615,7 @@ class WeightGradient:
         panel_bytes = 4 * PANEL * words[PART] * taps
         group_size = max(1, min(words[PANELS], PARTIAL_BYTES // panel_bytes))
         words[PANEL_GROUPS] = -(-words[PANELS] // group_size)
+        _divide_rows(words, min(group_size, words[PANELS]) * PANEL, DEEP)
         words[CHUNKS] = min(n, max(1, ITEMS // (words[PANEL_GROUPS] * words[PARTS])))
         image_bytes = 4 * words[CS] * (image[0] + 2 * padding[0]) * (image[1] + 2 * padding[1])
         words[IMAGES] = 1
