@@ -271,10 +271,30 @@ def test_bad_number_of_threads(bad):
         threads.set_num_threads(bad)
 
 
-def test_environment_sets_threads():
+@pytest.mark.parametrize(
+    "variables, expected",
+    [
+        ({"RUSHLIGHT_NUM_THREADS": "3"}, "3"),
+        ({"OMP_NUM_THREADS": "3"}, "3"),
+        ({"OMP_NUM_THREADS": " 5,2"}, "5"),
+        ({"OMP_NUM_THREADS": "7", "RUSHLIGHT_NUM_THREADS": "2"}, "2"),
+        ({"OMP_NUM_THREADS": "many", "RUSHLIGHT_NUM_THREADS": "2"}, "2"),
+    ],
+)
+def test_environment_sets_threads(variables, expected):
     code = "from rushlight.machine import threads; print(threads.get_num_threads())"
-    environment = dict(os.environ, RUSHLIGHT_NUM_THREADS="3")
+    names = ("OMP_NUM_THREADS", "RUSHLIGHT_NUM_THREADS")
+    others = {name: value for name, value in os.environ.items() if name not in names}
     run = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", code], env=others | variables, capture_output=True, text=True
     )
-    assert run.stdout.strip() == "3"
+    assert run.stdout.strip() == expected
+
+
+@pytest.mark.parametrize("value", ["", "0", "-1", "many"])
+def test_a_useless_omp_num_threads_changes_nothing(monkeypatch, value):
+    monkeypatch.delenv("RUSHLIGHT_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    usual = threads._default_threads()
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert threads._default_threads() == usual

@@ -7,8 +7,8 @@ in chunks on all threads. Chunks depend on ``n`` and ``grain`` only, so a result
 for any number of threads. Workers start with the first job of several chunks, stop before a fork
 and come back at the next need, in parent and child.
 
-The number of threads is ``RUSHLIGHT_NUM_THREADS``, or what the CPU mask and the cgroup quota
-allow. Workers are bound to CPUs (``RUSHLIGHT_PIN=0`` leaves them free).
+The number of threads is ``RUSHLIGHT_NUM_THREADS``, ``OMP_NUM_THREADS``, or what the CPU mask and the
+cgroup quota allow. Workers are bound to CPUs (``RUSHLIGHT_PIN=0`` leaves them free).
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ def _default_threads():
         if not chosen.isdigit() or int(chosen) < 1:
             raise ValueError(f"RUSHLIGHT_NUM_THREADS must be a positive integer, got {chosen!r}")
         return int(chosen)
+    # As PyTorch; of a list, one number for each nested level, the first.
+    others = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if others.isdigit() and int(others) > 0:
+        return int(others)
     return max(1, math.ceil(min(len(_allowed_cpus()), _cgroup_quota())))
 
 
