@@ -89,8 +89,10 @@ class Output:
 
 def environment(**more: str) -> dict[str, str]:
     """For a process of tests. The oracle's spinning OpenMP threads and our own pool would fight for
-    the same cores, so the oracle has one unless somebody says otherwise."""
-    return {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **os.environ, **more}
+    the same cores, so the oracle has one unless somebody says otherwise. Our pool has two: what
+    several threads share out is what tests have to see."""
+    threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "RUSHLIGHT_NUM_THREADS": "2"}
+    return {**threads, **os.environ, **more}
 
 
 def limits() -> list[str]:
