@@ -3,6 +3,7 @@ there beside them."""
 
 from __future__ import annotations
 
+from rushlight._utils.exceptions import ExceptionWrapper
 from rushlight._utils.flat_tensors import (
     _element_size,
     _flatten_dense_tensors,
@@ -17,6 +18,7 @@ from rushlight.serialization.rebuild import tensor as _rebuild_tensor_v2
 from rushlight.serialization.rebuild import wrapper as _rebuild_wrapper_subclass
 
 __all__ = [
+    "ExceptionWrapper",
     "_element_size",
     "_flatten_dense_tensors",
     "_get_available_device_type",

@@ -48,9 +48,7 @@ OTHER_NAMES = {
     "torch.nn.utils._named_member_accessor": "rushlight.nn.utils.member_access",
     "torch.nn.utils.weight_norm": "rushlight.nn.utils.weight_normalization",
     "torch.nn.utils.spectral_norm": "rushlight.nn.utils.spectral_normalization",
-    "torch.utils.data._utils": "rushlight.utils.data",
-    "torch.utils.data._utils.collate": "rushlight.utils.data.collate",
-    "torch.utils.data._utils.worker": "rushlight.utils.data.workers",
+    "torch.utils.data._utils": "rushlight.utils.data._utils",
 }
 # Private modules of PyTorch that programs import from and whose names are here as they are there.
 # Private files of other names hold other contents here.

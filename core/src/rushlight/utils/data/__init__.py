@@ -52,7 +52,7 @@ _REFUSED = frozenset(
     "DFIterDataPipe argument_validation guaranteed_datapipes_determinism non_deterministic "
     "runtime_validation runtime_validation_disabled".split()
 )
-_LATE = frozenset(("_utils", "dataloader", "datapipes", "distributed"))
+_LATE = frozenset(("_utils", "dataloader", "datapipes", "distributed", "graph", "graph_settings"))
 
 
 def __getattr__(name):

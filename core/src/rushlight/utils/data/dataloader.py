@@ -12,6 +12,7 @@ from rushlight.utils.data.iteration import (
     _SingleProcessDataLoaderIter,
 )
 from rushlight.utils.data.loader import DataLoader, _InfiniteConstantSampler
+from rushlight.utils.data.pipe_passes import _sharding_worker_init_fn
 from rushlight.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -36,6 +37,7 @@ __all__ = [
     "_InfiniteConstantSampler",
     "_MultiProcessingDataLoaderIter",
     "_SingleProcessDataLoaderIter",
+    "_sharding_worker_init_fn",
     "default_collate",
     "default_convert",
     "get_worker_info",

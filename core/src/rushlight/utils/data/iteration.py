@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import warnings
 
 import rushlight
@@ -24,8 +26,26 @@ class _DatasetKind:
         return fetcher(dataset, auto_collation, collate_fn, drop_last)
 
 
+def pipe_settings(dataset, *kinds):
+    """The module `pipe_passes` where `dataset` is a data pipe, of these kinds; None for others."""
+    pipes = sys.modules.get("rushlight.utils.data.datapipes.datapipe")
+    if pipes is None:  # not imported: nothing is a pipe
+        return None
+    if not isinstance(dataset, tuple(getattr(pipes, kind) for kind in kinds)):
+        return None
+    return importlib.import_module("rushlight.utils.data.pipe_passes")
+
+
 class _BaseDataLoaderIter:
-    """What passes with and without workers have in common: indices, seeds, warnings."""
+    """What passes with and without workers have in common: indices, seeds, warnings.
+
+    Libraries derive iterators of their own from it, with PyTorch's names: they call ``_next_index``
+    and ``_reset``, and set ``_sampler_iter``, ``_base_seed``, ``_shared_seed`` and the counts.
+    """
+
+    # With workers PyTorch begins a first pass twice: the sampler's iterator and the seed that pipes
+    # share are made when the iterator is made, and again when its workers are there.
+    _begins_twice = False
 
     def __init__(self, loader, resumption=None):
         self._dataset, self._dataset_kind = loader.dataset, loader._dataset_kind
@@ -35,7 +55,11 @@ class _BaseDataLoaderIter:
         self._persistent_workers = loader.persistent_workers
         self._stateful_sampler = position.stateful_sampler(self._index_sampler)
         self._pin_memory = _pins(loader)
-        self._base_seed = None
+        self._pin_memory_device = loader.pin_memory_device
+        self._base_seed = self._shared_seed = None
+        self._pipes = pipe_settings(self._dataset, "IterDataPipe")
+        shards = pipe_settings(self._dataset, "IterDataPipe", "MapDataPipe")
+        self._world_size, self._rank = (1, 0) if shards is None else shards.ranks()
         self._open(loader, resumption, draws_seed=True)
 
     def _open(self, loader, resumption, draws_seed):
@@ -49,22 +73,39 @@ class _BaseDataLoaderIter:
             stateful = resumption.prepare_sampler(self._index_sampler)
         here = loader._position = self._position = position.Position(loader)
         here.draws_seed = draws_seed
+        self._seed_pipes(loader)
         self._sampler_iter = iter(self._index_sampler)
         if draws_seed:
             self._base_seed = drawn_seed(loader.generator)
-            if self._num_workers:
+            if self._begins_twice:
                 self._sampler_iter = iter(self._index_sampler)
+                if self._pipes is not None:
+                    self._pipes.shared_seed(loader.generator)
         here.base_seed = self._base_seed
         if resumption is not None:
             here.take_over(resumption)
             if not stateful:
                 self._sampler_iter = resumption.skipped(self._sampler_iter)
 
+    def _seed_pipes(self, loader):
+        """Draw the seed by which all ranks and workers shuffle the pipes alike."""
+        if self._pipes is not None:
+            self._shared_seed = self._pipes.shared_seed(loader.generator)
+            self._pipes.seed_pipes(self._dataset, self._shared_seed)
+
+    def _reset(self, loader, first_iter=False):
+        """Begin another pass; with `first_iter` the first one anew."""
+        self._open(loader, None, draws_seed=False)
+
     def __iter__(self):
         return self
 
     def __len__(self):
         return len(self._index_sampler)
+
+    def _next_index(self):
+        """The indices of the next batch. Raises StopIteration at the sampler's end."""
+        return next(self._sampler_iter)
 
     def _next_data(self):
         raise NotImplementedError(f"{type(self).__name__} must define _next_data()")
@@ -97,6 +138,18 @@ class _BaseDataLoaderIter:
     def _num_yielded(self):
         return self._position.yielded
 
+    @_num_yielded.setter
+    def _num_yielded(self, count):
+        self._position.yielded = count
+
+    @property
+    def _IterableDataset_len_called(self):  # noqa: N802 - PyTorch's name
+        return self._position.length
+
+    @_IterableDataset_len_called.setter
+    def _IterableDataset_len_called(self, length):  # noqa: N802
+        self._position.length = length
+
     def __getstate__(self):
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
 
@@ -111,6 +164,9 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
                 f"timeout={self._timeout} is for worker processes: set num_workers > 0, or "
                 "timeout=0"
             )
+        shards = pipe_settings(self._dataset, "IterDataPipe", "MapDataPipe")
+        if shards is not None:
+            shards.graph_settings.apply_sharding(self._dataset, self._world_size, self._rank)
         if resumption is not None:
             position.load_dataset_state(self._dataset, resumption.own["dataset_state"])
         self._dataset_fetcher = _DatasetKind.create_fetcher(
@@ -125,7 +181,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
             resumption.settle()
 
     def _next_data(self):
-        indices = next(self._sampler_iter)
+        indices = self._next_index()
         here = self._position
         if self._stateful_sampler is not None:
             here.sampler_state = self._stateful_sampler.state_dict()

@@ -15,6 +15,7 @@ from rushlight.utils.data.iteration import (
     _BaseDataLoaderIter,
     _DatasetKind,
     _SingleProcessDataLoaderIter,
+    pipe_settings,
 )
 from rushlight.utils.data.sampler import (
     BatchSampler,
@@ -45,7 +46,7 @@ class DataLoader(Generic[T_co]):
     [[0, 1], [2, 3]]
     """
 
-    _initialized = False
+    __initialized = False
     _FIXED = frozenset(
         "batch_size batch_sampler sampler drop_last dataset persistent_workers".split()
     )
@@ -80,6 +81,10 @@ class DataLoader(Generic[T_co]):
         self.persistent_workers, self.in_order = persistent_workers, in_order
         is_stream = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if is_stream else _DatasetKind.Map
+        pipes = pipe_settings(dataset, "IterDataPipe")
+        if pipes is not None:  # as in PyTorch a pipe that does not shuffle is read in its order
+            pipes.graph_settings.apply_shuffle_settings(dataset, shuffle)
+            shuffle = None
         _check_batches(is_stream, batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
             batch_size, drop_last = None, False
@@ -94,7 +99,7 @@ class DataLoader(Generic[T_co]):
             self.collate_fn = default_collate if self._auto_collation else default_convert
         self._iterator = self._position = self._resumption = None
         self._IterableDataset_len_called = None
-        self._initialized = True
+        self.__initialized = True
         self.check_worker_number_rationality()
 
     def _default_sampler(self, shuffle, generator):
@@ -105,7 +110,7 @@ class DataLoader(Generic[T_co]):
         return SequentialSampler(self.dataset)
 
     def __setattr__(self, name, value):
-        if self._initialized and name in self._FIXED:
+        if self.__initialized and name in self._FIXED:
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized"
             )

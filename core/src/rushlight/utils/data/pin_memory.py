@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import collections.abc
 import copy
+import queue
 
+import rushlight
+from rushlight._utils.exceptions import ExceptionWrapper
 from rushlight.tensor.tensor import Tensor
+
+_CHECK_INTERVAL = 5.0  # seconds between looks at whether the loop is to end
 
 
 def pin_memory(data, device=None):
@@ -22,6 +27,34 @@ def pin_memory(data, device=None):
     if isinstance(data, collections.abc.Sequence):
         return rebuilt_sequence(data, [pin_memory(value, device) for value in data])
     return data
+
+
+def _pin_memory_loop(in_queue, out_queue, device_id, done_event, device=None) -> None:
+    """Pin what comes from a queue as ``(number, batch)`` and pass it on, until the event is set:
+    the thread of libraries' loaders. An error goes on in the batch's stead."""
+    if rushlight.accelerator.is_available():
+        rushlight.accelerator.set_device_index(device_id)
+    while not done_event.is_set():
+        try:
+            number, data = in_queue.get(timeout=_CHECK_INTERVAL)
+        except queue.Empty:
+            continue
+        if not done_event.is_set() and not isinstance(data, ExceptionWrapper):
+            try:
+                data = pin_memory(data, device)
+            except Exception:
+                data = ExceptionWrapper(where=f"in pin memory thread for device {device_id}")
+        _put(out_queue, (number, data), done_event)
+
+
+def _put(out_queue, item, done_event):
+    """Put an item where there is room for it, unless the loop is to end."""
+    while not done_event.is_set():
+        try:
+            return out_queue.put(item, timeout=_CHECK_INTERVAL)
+        except queue.Full:
+            continue
+    return None
 
 
 def rebuilt_mapping(old, values):

@@ -13,9 +13,15 @@ import warnings
 import weakref
 from pickle import PicklingError
 
+from rushlight._utils.exceptions import ExceptionWrapper
 from rushlight.utils.data import channel as channels
 from rushlight.utils.data import position, worker_process, workers
-from rushlight.utils.data.iteration import _BaseDataLoaderIter, _DatasetKind, example_batch
+from rushlight.utils.data.iteration import (
+    _BaseDataLoaderIter,
+    _DatasetKind,
+    example_batch,
+    pipe_settings,
+)
 from rushlight.utils.data.worker_ends import (
     end_at_exit,
     is_exiting,
@@ -32,6 +38,8 @@ _SHORT_GRACE = 0.5  # seconds that workers have when one of them failed, which i
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Keeps every worker busy `prefetch_factor` batches ahead, and hands batches out in the
     sampler's order (or, with ``in_order=False``, as they come)."""
+
+    _begins_twice = True
 
     def __init__(self, loader, resumption=None):
         super().__init__(loader, resumption)
@@ -67,7 +75,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                     auto_collation=self._auto_collation, collate_fn=self._collate_fn,
                     drop_last=self._drop_last,
                 ),
-                self._base_seed, loader.worker_init_fn, os.getpid(),
+                self._base_seed, self._initializer(loader), os.getpid(),
                 position.is_stateful(self._dataset),
             )  # fmt: skip
             # Forked processes inherit our ends of the channels made so far.
@@ -90,6 +98,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 theirs.close()
             self._workers.append(process)
 
+    def _initializer(self, loader):
+        """What workers call first: for data pipes also what gives each its part."""
+        shards = pipe_settings(self._dataset, "IterDataPipe", "MapDataPipe")
+        if shards is None:
+            return loader.worker_init_fn
+        return functools.partial(
+            shards._sharding_worker_init_fn, loader.worker_init_fn, self._world_size, self._rank
+        )
+
     def _fault(self) -> str:
         """Why these workers can make no other pass; "" if they can."""
         if not self._shutdown_workers.alive:
@@ -99,7 +116,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 return f"worker {number} {_ending(process.exitcode)}"
         return ""
 
-    def _reset(self, loader):
+    def _reset(self, loader, first_iter=False):
         """Start another pass with the same workers."""
         known = self._position.workers
         for _, (number, *answer) in sorted(self._task_info.items()):  # came and was not wanted
@@ -123,7 +140,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         batch = example_batch(loader)
         for number in range(self._num_workers):
             resume = None if resumption is None else resumption.worker(number, batch)
-            self._give(number, resume, worker_process.BEGIN)
+            self._give(number, (resume, self._shared_seed), worker_process.BEGIN)
         for _ in range(self._prefetch_factor * self._num_workers):
             self._try_put_index()
         if resumption is not None:
@@ -142,7 +159,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if number is None:
             return
         try:
-            indices = next(self._sampler_iter)
+            indices = self._next_index()
         except StopIteration:
             return
         if self._stateful_sampler is not None:
@@ -175,7 +192,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             if len(self._task_info[self._rcvd_idx]) > 1:
                 return self._hand_out(self._rcvd_idx)
             order, number, answer, state = self._receive()
-            if isinstance(answer, workers.StreamEnd):
+            if isinstance(answer, workers._IterableDatasetStopIteration):
                 del self._task_info[order]
                 self._last_states[number].update(state)
                 self._tasks_of[number] -= 1
@@ -206,7 +223,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         own["taken"] += 1
         self._tasks_of[number] -= 1
         self._try_put_index()
-        if isinstance(data, workers.ExceptionWrapper):
+        if isinstance(data, ExceptionWrapper):
             data.reraise()
         return data
 

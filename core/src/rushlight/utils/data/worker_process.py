@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import rushlight
+from rushlight._utils.exceptions import ExceptionWrapper
 from rushlight.machine import np
 from rushlight.tensor.shared_memory import SharedBlock
 from rushlight.tensor.tensor import make_tensor
 from rushlight.utils.data import channel as channels
 from rushlight.utils.data import random_states, workers
+from rushlight.utils.data.iteration import pipe_settings
 from rushlight.utils.data.position import load_dataset_state, stream_state
 
 HELLO = -1  # the order of the message that a worker sends first
@@ -103,7 +105,7 @@ class _Worker:
             if plan.worker_init_fn is not None:
                 plan.worker_init_fn(plan.number)
         except Exception:  # reported as the answer to the first task
-            self.failed = workers.ExceptionWrapper(where=self.where)
+            self.failed = ExceptionWrapper(where=self.where)
         self.last_print = random_states.fingerprint()
 
     def run(self):
@@ -112,7 +114,7 @@ class _Worker:
             text, files, epoch, order = self.channel.receive()
             message = channels.unpack(text, files)
             if order == BEGIN:
-                self._begin(message)
+                self._begin(*message)
                 continue
             answer = self._answer(message)
             state = self._state()
@@ -121,24 +123,27 @@ class _Worker:
             except (EOFError, ConnectionError):
                 raise
             except Exception:  # the batch cannot be pickled
-                failed = workers.ExceptionWrapper(where=self.where)
+                failed = ExceptionWrapper(where=self.where)
                 self.channel.send((failed, state), epoch, order)
             del answer, message, text
 
-    def _begin(self, resume):
-        """Start a pass, or go on in the middle of one."""
+    def _begin(self, resume, shared_seed):
+        """Start a pass, or go on in the middle of one; the seed is for data pipes."""
         if self.failed is not None:
             return
         try:
             if resume is not None:
                 load_dataset_state(self.plan.dataset, resume.get("dataset_state"))
+            if shared_seed is not None:
+                pipes = pipe_settings(self.plan.dataset, "IterDataPipe")
+                pipes.seed_pipes(self.plan.dataset, shared_seed)
             self.fetcher = self.plan.make_fetcher(self.plan.dataset)
             if resume is not None:
                 stream_state.restore(self.fetcher, resume)
                 if resume.get("random_state") is not None:
                     random_states.restore(resume["random_state"])
         except Exception:
-            self.failed = workers.ExceptionWrapper(where=self.where)
+            self.failed = ExceptionWrapper(where=self.where)
 
     def _answer(self, indices):
         if self.failed is not None:
@@ -148,10 +153,10 @@ class _Worker:
             return self.fetcher.fetch(indices)
         except StopIteration:
             if hasattr(self.fetcher, "dataset_iter"):
-                return workers.StreamEnd()
-            return workers.ExceptionWrapper(where=self.where)
+                return workers._IterableDatasetStopIteration(self.plan.number)
+            return ExceptionWrapper(where=self.where)
         except Exception:
-            return workers.ExceptionWrapper(where=self.where)
+            return ExceptionWrapper(where=self.where)
 
     def _state(self):
         """What has changed in this worker since its last answer, for exact resumption."""

@@ -1,19 +1,15 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from rushlight._words import _bool
 from rushlight._words import _int
-from rushlight._words import _str
 from typing import Any
 
-class ExceptionWrapper:
-    def __init__(self, exc_info: Any = ..., where: _str = ...) -> None: ...
-    def reraise(self) -> Any: ...
-    exc_type: Any
-    name: Any
-    where: _str
-    exc_msg: Any
-class StreamEnd:
-    ...
+class ManagerWatchdog:
+    def __init__(self) -> None: ...
+    def is_alive(self) -> _bool: ...
+    manager_pid: Any
+    manager_dead: _bool
 class WorkerInfo:
     def __init__(self, id: _int, num_workers: _int, seed: _int, dataset: object) -> None: ...
     id: _int

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from rushlight.refusals import rest_of
 from rushlight.utils.data import sampler as samplers
 from rushlight.utils.data.collate import default_collate
-from rushlight.utils.data.datapipes.pipes import (
+from rushlight.utils.data.datapipes.datapipe import (
     DataChunk,
     IterDataPipe,
     Shuffling,
     functional_datapipe,
     sized,
 )
-from rushlight.utils.data.workers import get_worker_info
+from rushlight.utils.data.datapipes.sharding import ShardingFilter
 
 __all__ = [
     "Batcher", "Collator", "Concater", "FileLister", "FileOpener", "Filter", "Grouper",
@@ -251,41 +251,6 @@ class Shuffler(Shuffling, IterDataPipe):
 
     def __len__(self):
         return sized("Shuffler", self.datapipe)
-
-
-@functional_datapipe("sharding_filter")
-class ShardingFilter(IterDataPipe):
-    """A part of the items: every n-th, for worker i of n that a loader has; all outside of one."""
-
-    def __init__(self, source_datapipe, sharding_group_filter=None):
-        self.source_datapipe = source_datapipe
-        self.num_of_instances, self.instance_id = 1, 0
-
-    def apply_sharding(self, num_of_instances: int, instance_id: int, sharding_group=None) -> None:
-        """Take part `instance_id` of `num_of_instances`."""
-        if instance_id >= num_of_instances:
-            raise ValueError(
-                f"instance_id({instance_id}) should be smaller than "
-                f"num_of_instances({num_of_instances})"
-            )
-        self.num_of_instances, self.instance_id = num_of_instances, instance_id
-
-    def _part(self):
-        worker = get_worker_info()
-        # A part that `apply_sharding` gave counts in workers too.
-        if self.num_of_instances > 1 or worker is None:
-            return self.num_of_instances, self.instance_id
-        return worker.num_workers, worker.id
-
-    def __iter__(self):
-        count, mine = self._part()
-        for i, item in enumerate(self.source_datapipe):
-            if i % count == mine:
-                yield item
-
-    def __len__(self):
-        length, (count, mine) = sized("ShardingFilter", self.source_datapipe), self._part()
-        return length // count + (mine < length % count)
 
 
 class Sampler(IterDataPipe):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 
-from rushlight.utils.data.datapipes.iter import IterableWrapper
-from rushlight.utils.data.datapipes.pipes import (
+from rushlight.utils.data.datapipes.datapipe import (
     DataChunk,
     MapDataPipe,
     Shuffling,
     functional_datapipe,
 )
+from rushlight.utils.data.datapipes.iter import IterableWrapper
 
 __all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Shuffler", "Zipper"]
 

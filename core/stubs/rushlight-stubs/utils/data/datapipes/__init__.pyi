@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 
-from rushlight.utils.data.datapipes.pipes import DataChunk as DataChunk
-from rushlight.utils.data.datapipes.pipes import IterDataPipe as IterDataPipe
-from rushlight.utils.data.datapipes.pipes import MapDataPipe as MapDataPipe
-from rushlight.utils.data.datapipes.pipes import functional_datapipe as functional_datapipe
+from rushlight.utils.data.datapipes.datapipe import DataChunk as DataChunk
+from rushlight.utils.data.datapipes.datapipe import IterDataPipe as IterDataPipe
+from rushlight.utils.data.datapipes.datapipe import MapDataPipe as MapDataPipe
+from rushlight.utils.data.datapipes.datapipe import functional_datapipe as functional_datapipe
 from rushlight.utils.data.datapipes import iter as iter
 from rushlight.utils.data.datapipes import map as map

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rushlight._words import _bool
 from rushlight._words import _int
 from rushlight._words import _str
-from rushlight.utils.data.datapipes.pipes import IterDataPipe
-from rushlight.utils.data.datapipes.pipes import Shuffling
+from rushlight.utils.data.datapipes.datapipe import IterDataPipe
+from rushlight.utils.data.datapipes.datapipe import Shuffling
 from typing import Any
 
 class Batcher(IterDataPipe):
@@ -84,14 +84,7 @@ class Sampler(IterDataPipe):
     def __len__(self) -> _int: ...
     datapipe: Any
     sampler: Any
-class ShardingFilter(IterDataPipe):
-    def __init__(self, source_datapipe: Any, sharding_group_filter: Any = ...) -> None: ...
-    def apply_sharding(self, num_of_instances: _int, instance_id: _int, sharding_group: Any = ...) -> None: ...
-    def __iter__(self) -> Iterator[Any]: ...
-    def __len__(self) -> _int: ...
-    source_datapipe: Any
-    num_of_instances: _int
-    instance_id: _int
+from rushlight.utils.data.datapipes.sharding import ShardingFilter as ShardingFilter
 class Shuffler(Shuffling, IterDataPipe):
     def __init__(self, datapipe: Any, *, buffer_size: _int = ..., unbatch_level: _int = ...) -> None: ...
     def __iter__(self) -> Iterator[Any]: ...

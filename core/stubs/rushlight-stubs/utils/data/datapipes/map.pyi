@@ -5,9 +5,9 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from rushlight._words import _bool
 from rushlight._words import _int
+from rushlight.utils.data.datapipes.datapipe import MapDataPipe
+from rushlight.utils.data.datapipes.datapipe import Shuffling
 from rushlight.utils.data.datapipes.iter import IterableWrapper
-from rushlight.utils.data.datapipes.pipes import MapDataPipe
-from rushlight.utils.data.datapipes.pipes import Shuffling
 from typing import Any
 
 class Batcher(MapDataPipe):

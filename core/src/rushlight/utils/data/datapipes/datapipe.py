@@ -59,6 +59,32 @@ class MapDataPipe(_Steps, Dataset):
     functions: dict = {}
 
 
+class _IterDataPipeSerializationWrapper(IterDataPipe):
+    """Reads another pipe in order: what loaders pass to their workers."""
+
+    def __init__(self, datapipe):
+        self._datapipe = datapipe
+
+    def __iter__(self):
+        yield from self._datapipe
+
+    def __len__(self):
+        return sized(type(self).__name__, self._datapipe)
+
+
+class _MapDataPipeSerializationWrapper(MapDataPipe):
+    """Reads another pipe by index: what loaders pass to their workers."""
+
+    def __init__(self, datapipe):
+        self._datapipe = datapipe
+
+    def __getitem__(self, index):
+        return self._datapipe[index]
+
+    def __len__(self):
+        return sized(type(self).__name__, self._datapipe)
+
+
 class Shuffling:
     """What pipes in random order have: whether they are, and the seed of the next reading."""
 
