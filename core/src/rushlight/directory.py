@@ -47,7 +47,7 @@ NAMES = {
         "_check_value "
         "get_deterministic_debug_mode get_device_module get_float32_matmul_precision "
         "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "
-        "set_float32_matmul_precision set_flush_denormal typename"
+        "set_float32_matmul_precision set_flush_denormal set_vital typename"
     ),
     "capture.compiling": "compile",
     "errors": "OutOfMemoryError",

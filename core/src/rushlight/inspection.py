@@ -304,6 +304,11 @@ def is_warn_always_enabled() -> bool:
     return _warn_always[0]
 
 
+def set_vital(*args: object) -> None:
+    """Deprecated, and without effect: PyTorch counted here what was used. Warns (UserWarning)."""
+    warnings.warn("'set_vital' is deprecated, please do not call", stacklevel=2)
+
+
 def recorder_of(values: Sequence[Any]) -> Any:
     """What writes down the program that tensors among some values belong to; None where none is
     captured, or where a function transform of the program's own follows one of them."""

@@ -76,3 +76,9 @@ def test_refused_names_give_advice(name):
     assert hasattr(torch, name)
     with pytest.raises(NotImplementedError, match=f"{name} is not available. Instead: "):
         getattr(rushlight, name)()
+
+
+@pytest.mark.parametrize("library", [rushlight, torch])
+def test_vitals_are_deprecated(library):
+    with pytest.warns(UserWarning, match="'set_vital' is deprecated"):
+        assert library.set_vital("Dataloader", "enabled", "True") is None
