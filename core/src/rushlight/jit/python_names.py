@@ -9,6 +9,7 @@ import ast
 import builtins
 import contextlib
 import enum
+import functools
 import inspect
 import types
 
@@ -24,6 +25,9 @@ from rushlight.jit.source import CompileError
 from rushlight.jit.targets import Ignored
 from rushlight.tensor.memory_format import memory_format
 from rushlight.tensor.tensor import Tensor
+
+# Callables without a body that could be compiled: calls of them stay in Python.
+_OPAQUE = (functools.partial, type(functools.cache(len)))
 
 _PLAIN = (bool, int, float, str, complex, type(None))
 
@@ -238,7 +242,7 @@ class PythonNames(ModuleNames):
     def own_function(self, compiler, value, node):
         """A function of the user's, compiled, or left to Python."""
         value = inspect.unwrap(value) if hasattr(value, "_jit_unwrapped") else value
-        if getattr(value, "_jit_mark", None) == "ignored":
+        if getattr(value, "_jit_mark", None) == "ignored" or isinstance(value, _OPAQUE):
             return self.ignored(compiler, value, node)
         if not isinstance(value, types.FunctionType):
             compiler.fault(
@@ -269,13 +273,15 @@ class PythonNames(ModuleNames):
     def ignored(self, compiler, value, node, owner=()):
         """A call that stays in Python."""
         args, kwargs = compiler.arguments(node)
-        returns = TENSOR
-        hint = inspect.get_annotations(value, eval_str=True).get("return", Tensor)
+        returns, function = TENSOR, value
+        while isinstance(function, functools.partial):
+            function = function.func
+        hint = inspect.get_annotations(function, eval_str=True).get("return", Tensor)
         try:
             returns = hints.type_of(hint, self.unit)
         except hints.Unreadable as error:
             compiler.fault(node, str(error))
-        target = Ignored(value, value.__name__)
+        target = Ignored(value, getattr(value, "__name__", "<python_value>"))
         return tree.Call(
             target, [*owner, *args], kwargs, type=returns, at=compiler.at(node)
         )  # fmt: skip

@@ -126,7 +126,7 @@ class Ignored(Target):
         if printer.exporting:
             raise printer.refused(
                 f"Could not export Python function call '{self.script}'. Remove calls to Python "
-                "functions before export: it is marked with @ignore; mark it with @unused, or "
-                "write it so that it can be compiled"
+                "functions before export: mark a function with @unused instead of @ignore, or "
+                "write it so that it can be compiled, without functools"
             )
         return f"^{self.script}({printer.arguments(call.args, call.kwargs)})"
