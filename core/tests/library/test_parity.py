@@ -314,3 +314,35 @@ def test_the_former_name_of_register_fake_warns():
     op.register_vmap(lambda info, dims, x, by: x)
     with pytest.raises(RuntimeError, match="two returns"):
         rushlight.vmap(op)(rushlight.ones(2, 3))
+
+
+@pytest.mark.parametrize("key", ["CPU", "cpu", "default", "CompositeExplicitAutograd"])
+@pytest.mark.parametrize("way", ["impl", "several", "Library", "register_kernel"])
+def test_implementations_may_come_before_the_operator(way, key):
+    def program(lib):
+        name = "parity::op" + uuid.uuid4().hex
+
+        def three(x):
+            return x * 3
+
+        if way == "impl":
+            lib.library.impl(name, key, three)
+        elif way == "several":
+            lib.library.impl(name, ["MPS", key, "xpu"])(three)
+        elif way == "Library":
+            library(lib).impl(name.partition("::")[2], three, "CPU" if key.islower() else key)
+        else:
+            lib.library.register_kernel(name, "cpu", three)
+        packet = name.partition("::")[2]
+        assert not hasattr(lib.ops.parity, packet)
+        lib.library.define(name, "(Tensor x) -> Tensor")
+        return getattr(lib.ops.parity, packet)(numbers(lib))
+
+    agree(program)
+
+
+@pytest.mark.parametrize("part", ["register_fake", "register_autograd", "register_vmap"])
+def test_other_parts_need_the_operator(part):
+    for lib in (rushlight, torch):
+        with pytest.raises((RuntimeError, AttributeError)):
+            getattr(lib.library, part)("parity::nowhere", lambda *values: values)

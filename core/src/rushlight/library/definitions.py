@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import NoReturn
 
@@ -12,15 +13,21 @@ from rushlight.library.schema import infer_schema, parse
 from rushlight.library.tags import Tag
 from rushlight.refusals import refusal
 
+_DEVICES = "cpu cuda fpga hip hpu ipu maia mps mtia ve xla xpu".split()
 _KEYS = {
     "": COMPOSITE,
     "CompositeImplicitAutograd": COMPOSITE,
     "CompositeExplicitAutograd": None,
-    "CPU": "cpu",
-    "cpu": "cpu",
-    "CUDA": "cuda",
-    "cuda": "cuda",
     "default": COMPOSITE,
+    # Kernels of devices that are not here are kept, and never called.
+    **dict(zip(_DEVICES, _DEVICES, strict=True)),
+    **dict(zip(map(str.upper, _DEVICES), _DEVICES, strict=True)),
+    "Lazy": "lazy",
+    "lazy": "lazy",
+    "PrivateUse1": "privateuseone",
+    "privateuseone": "privateuseone",
+    "Vulkan": "vulkan",
+    "vulkan": "vulkan",
 }
 
 
@@ -181,6 +188,14 @@ def custom_op(
     return define_it if fn is None else define_it(fn)  # type: ignore[return-value]
 
 
+def _once_defined(op, register) -> None:
+    """Call ``register(operator)`` for what is meant; a name may be that of a later operator."""
+    if isinstance(op, str):
+        operators.when_defined(op, register)
+    else:
+        register(_operator(op))
+
+
 def _operator(op) -> Operator:
     """The operator meant by a name, an operator, or what `custom_op` made."""
     if isinstance(op, CustomOpDef):
@@ -214,12 +229,12 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=T
 
 
 def register_kernel(op, device_types, func=None, /, *, lib=None):
-    """Register the implementation for some devices (None: for all)."""
-    operator = _operator(op)
+    """Register the implementation for some devices (None: for all). An operator that is named may
+    be defined later."""
 
     def register(function):
-        for kind in _device_types(device_types):
-            operator.kernels[kind] = function
+        kernels = dict.fromkeys(_device_types(device_types), function)
+        _once_defined(op, lambda operator: operator.kernels.update(kernels))
         return function
 
     return register if func is None else register(func)
@@ -288,17 +303,16 @@ class Library:
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=True) -> None:
         """Implement an operator for a dispatch key: ``"CPU"``, ``"Meta"``, ``"Autograd"``,
-        ``"CompositeImplicitAutograd"`` or ``"CompositeExplicitAutograd"``."""
+        ``"CompositeImplicitAutograd"`` or ``"CompositeExplicitAutograd"``. An operator that is
+        named may be defined later."""
         if not callable(fn):
             raise TypeError(
                 f"impl: Input function is required to be a callable but found type {type(fn)}"
             )
-        if isinstance(op_name, str):
-            name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
-            operator = operators.find(name)
-        else:
-            operator = _operator(op_name)
-        _implement(operator, dispatch_key or self.dispatch_key, fn)
+        if isinstance(op_name, str) and "::" not in op_name:
+            op_name = f"{self.ns}::{op_name}"
+        key = _checked_key(dispatch_key or self.dispatch_key)
+        _once_defined(op_name, lambda operator: _implement(operator, key, fn))
 
     def fallback(self, fn, dispatch_key="", *, with_keyset=False) -> None:
         """There is no dispatcher that would call `fn` for every operator."""
@@ -317,13 +331,18 @@ def _implement(operator, key, function):
         operator.fake = function
     elif key.startswith("Autograd"):
         operator.overrides = function
-    elif key in _KEYS:
-        operator.kernels[_KEYS[key]] = function
     else:
-        raise NotImplementedError(
-            f"impl: the dispatch key {key!r} is not available; use one of "
-            f"{sorted(k for k in _KEYS if k)}, 'Meta' or 'Autograd'"
-        )
+        operator.kernels[_KEYS[key]] = function
+
+
+def _checked_key(key):
+    """The key; NotImplementedError for one that nothing is registered for."""
+    if key in ("Meta", "meta") or key.startswith("Autograd") or key in _KEYS:
+        return key
+    raise NotImplementedError(
+        f"impl: the dispatch key {key!r} is not available; use one of "
+        f"{sorted(k for k in _KEYS if k)}, 'Meta' or 'Autograd'"
+    )
 
 
 def define(qualname, schema=None, *, lib=None, tags=()):
@@ -347,7 +366,8 @@ def define(qualname, schema=None, *, lib=None, tags=()):
 
 
 def impl(qualname, types, func=None, *, lib=None):
-    """Implement an operator for device types (``"cpu"``) or dispatch keys; also a decorator."""
+    """Implement an operator for device types (``"cpu"``) or dispatch keys; also a decorator. The
+    operator may be defined later."""
     if isinstance(qualname, Library):  # the older form: a decorator
         library, name, key = qualname, types, func or ""
 
@@ -356,12 +376,11 @@ def impl(qualname, types, func=None, *, lib=None):
             return function
 
         return decorate
-    operator = operators.find(qualname)
-    keys = (types,) if isinstance(types, str) else tuple(types)
+    keys = [_checked_key(key) for key in ((types,) if isinstance(types, str) else types)]
 
     def register(function):
         for key in keys:
-            _implement(operator, key, function)
+            _once_defined(qualname, functools.partial(_implement, key=key, function=function))
         return function
 
     if func is None:

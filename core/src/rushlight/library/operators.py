@@ -319,6 +319,9 @@ def add(operator, *, replace=False):
             "name multiple times. Each overload's schema should only be registered once."
         )
     packet._overloads[operator._overloadname] = operator
+    waiting = (operator.namespace, operator.__name__, operator._overloadname)
+    for register in _waiting.pop(waiting, ()):
+        register(operator)
     return operator
 
 
@@ -332,8 +335,8 @@ def remove(operator):
             del packets[operator.__name__]
 
 
-def find(name) -> Operator:
-    """The operator called ``namespace::name`` or ``namespace::name.overload``."""
+def _parts(name):
+    """Namespace, name and overload of ``namespace::name`` or ``namespace::name.overload``."""
     space, found, rest = name.partition("::")
     if not found:
         raise ValueError(f"expected a name of the form 'namespace::name', got {name!r}")
@@ -343,7 +346,30 @@ def find(name) -> Operator:
             "operator in a namespace of your own"
         )
     base, _, overload = rest.partition(".")
+    return space, base, overload or "default"
+
+
+def _found(space, base, overload):
     packet = NAMESPACES[space]._packets.get(base) if space in NAMESPACES else None
-    if packet is None or (overload or "default") not in packet._overloads:
+    return None if packet is None else packet._overloads.get(overload)
+
+
+def find(name) -> Operator:
+    """The operator called ``namespace::name`` or ``namespace::name.overload``."""
+    operator = _found(*_parts(name))
+    if operator is None:
         raise RuntimeError(f"operator {name} does not exist; define it first")
-    return packet._overloads[overload or "default"]
+    return operator
+
+
+_waiting: dict[tuple[str, str, str], list] = {}  # what implementations of later operators wait for
+
+
+def when_defined(name, register) -> None:
+    """Call ``register(operator)`` for the operator of a name: now, or as soon as it is defined."""
+    parts = _parts(name)
+    operator = _found(*parts)
+    if operator is None:
+        _waiting.setdefault(parts, []).append(register)
+    else:
+        register(operator)
