@@ -93,7 +93,7 @@ FUNCTIONS = {
 # Functions of the top level whose names have a dash in front, by module.
 EXPORTED = {
     "ops.former.private_names": """
-        _addmm_activation _chunk_cat _log_softmax_backward_data _safe_softmax _scaled_mm
+        _addmm_activation _chunk_cat _int_mm _log_softmax_backward_data _safe_softmax _scaled_mm
         _softmax_backward_data _unsafe_masked_index _unsafe_masked_index_put_accumulate
     """,
     "ops.random.reparameterization": """

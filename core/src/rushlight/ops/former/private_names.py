@@ -145,6 +145,52 @@ def _check_scaled(input, mat2, scale_a, scale_b):
         )
 
 
+@composite(
+    method=False,
+    oracle="",
+    samples=lambda make: [],
+    exported=True,
+    differentiable=False,
+    schemas=("_int_mm(Tensor self, Tensor mat2) -> Tensor",),
+)
+def _int_mm(input: Tensor, mat2: Tensor):
+    """``input @ mat2`` of eight-bit integers, summed in int32, where large sums wrap around.
+
+    Args: `input` (n, k) of int8 or uint8 and `mat2` (k, m) of int8; returns int32 (n, m). Raises
+    RuntimeError for other shapes and dtypes.
+
+    Example:
+        >>> import rushlight
+        >>> a = rushlight.tensor([[100, -100], [1, 2]], dtype=rushlight.int8)
+        >>> rushlight._int_mm(a, a)
+        tensor([[  9900, -10200],
+                [   102,    -96]], dtype=rushlight.int32)
+    """
+    _check_integers(input, mat2)
+    # Products have 15 bits and a sign: sums in float64 are exact for every size that memory holds.
+    return (input.double() @ mat2.double()).long().int()
+
+
+def _check_integers(input, mat2):
+    """Refuse what no product of eight-bit integers takes."""
+    allowed = {"self": (dtypes.int8, dtypes.uint8), "mat2": (dtypes.int8,)}
+    for name, matrix in (("self", input), ("mat2", mat2)):
+        if matrix.dim() != 2:
+            raise RuntimeError(
+                f"_int_mm(): expected {name} to be of dimension 2 but got {matrix.dim()}"
+            )
+        if matrix.dtype not in allowed[name]:
+            raise RuntimeError(
+                f"_int_mm(): expected {name} to be of {' or '.join(map(str, allowed[name]))} but "
+                f"got {matrix.dtype}"
+            )
+    if input.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"_int_mm(): self.size(1) needs to match mat2.size(0) but got {input.shape[1]} and "
+            f"{mat2.shape[0]}"
+        )
+
+
 # -------------------------------------------------------------------------------------- joining
 def _cut(tensor, dim, num_chunks):
     """A tensor with `dim` padded to whole chunks: (..., num_chunks, elements of a chunk)."""
