@@ -157,3 +157,19 @@ def test_scopes_of_traces_go_and_come():
     seen = []
     assert rushlight.jit.trace(Named(), rushlight.ones(2))(rushlight.ones(2)).tolist() == [2, 2]
     assert seen
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_functions_see_that_they_are_traced():
+    pytorch = pytest.importorskip("torch")
+    for home in (rushlight, pytorch):
+        seen = []
+
+        def asking(x, home=home, seen=seen):
+            seen.append((home._C._is_tracing(), home.jit.is_tracing()))
+            return x + 1
+
+        asking(home.ones(1))
+        home.jit.trace(asking, home.ones(1), check_trace=False)
+        asking(home.ones(1))
+        assert seen == [(False, False), (True, True), (False, False)]

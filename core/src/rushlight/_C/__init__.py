@@ -75,6 +75,11 @@ def _get_tracing_state():
     return ACTIVE[-1] if ACTIVE else None
 
 
+def _is_tracing() -> bool:
+    """Whether `jit.trace` is recording."""
+    return _get_tracing_state() is not None
+
+
 def _get_accelerator(check: bool | None = None):
     """The kind of device that computes beside the CPU, or the CPU where there is none."""
     from rushlight import accelerator
