@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight import refusals
-from rushlight.export._draft_export import drafted
+from rushlight.export._draft_export import Drafting
 from rushlight.export.choices import observed
 from rushlight.export.decomp_utils import CustomDecompTable, default_decompositions
 from rushlight.export.dynamic.additional import AdditionalInputs
@@ -150,19 +150,22 @@ def draft_export(
     strict: bool = False,
     prefer_deferred_runtime_asserts_over_guards: bool = False,
 ) -> ExportedProgram:
-    """:func:`export`, which changes `dynamic_shapes` where sizes cannot differ as they say.
+    """:func:`export`, which goes on with the example's values where the module depends on values,
+    and changes `dynamic_shapes` where sizes cannot differ as they say.
 
-    What was changed is written to the log, and is in the program's attribute `_report`: its
-    `failures` say each what was assumed and why, and which `dynamic_shapes` to give to
-    :func:`export` instead; ``successful()`` says whether nothing was. The arguments are those of
-    :func:`export`.
+    What was assumed is written to the log, and is in the program's attribute `_report`: each of
+    its `failures` has a `failure_type` and `data`; ``successful()`` says whether there is none.
+    The arguments are those of :func:`export`.
 
-    Choices by values of tensors (``if x.sum() > 0:``) are made as they are for the example: the
-    program asserts them, and the report has a failure for each.
+    ``DATA_DEPENDENT_ERROR`` is a choice by values (``if x.sum() > 0:``, ``while k.item() > 0:``),
+    made as for the example, or a number that the program needs (``range(k.item())``), which stays
+    the example's. The program asserts both. The data has the expression (``"expr"``), what it is
+    for the example (``"result"``), the lines of the program (``"user_stack"``) and how often it was
+    asked for there (``"occurrences"``). ``GUARD_ADDED`` is a change of `dynamic_shapes`: the data
+    has what to give to :func:`export` instead (``"new_dynamic_shapes"``).
 
     Raises:
-        NotImplementedError: what the module does depends on numbers that it reads from tensors by
-            `item`: PyTorch goes on with what it does for the example.
+        Exception: what :func:`export` raises, where values and sizes are not why.
 
     Example:
         >>> import rushlight
@@ -174,6 +177,13 @@ def draft_export(
         >>> program = rushlight.export.draft_export(Shift(), args, dynamic_shapes=({0: a}, {0: b}))
         >>> [failure.data["expr"] for failure in program._report.failures]
         ['b = a + 1']
+        >>> class Choose(rushlight.nn.Module):
+        ...     def forward(self, x, k):
+        ...         return x + 1 if k.item() > 3 else x - 1
+        >>> args = rushlight.ones(4), rushlight.tensor(5)
+        >>> (failure,) = rushlight.export.draft_export(Choose(), args)._report.failures
+        >>> print(failure.failure_type, failure.data["expr"], failure.data["result"])
+        DATA_DEPENDENT_ERROR u0 > 3 True
     """
     shapes = dynamic_shapes
     if isinstance(shapes, ShapesCollection | AdditionalInputs):
@@ -183,11 +193,11 @@ def draft_export(
         "preserve_module_call_signature": preserve_module_call_signature,
         "prefer_deferred_runtime_asserts_over_guards": prefer_deferred_runtime_asserts_over_guards,
     }
-    return drafted(
+    return Drafting(
         lambda said: export(mod, args, kwargs, dynamic_shapes=said, **options),
         shapes,
-        lambda: observed(mod, args, kwargs),
-    )
+        lambda pins: observed(mod, args, kwargs, pins),
+    ).program()
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:

@@ -1,131 +1,116 @@
-"""`draft_export`: a program of a module whose sizes need not be declared right, and a report of
-what was changed in the declaration."""
+"""`draft_export`: a program of a module that depends on values or whose sizes are declared wrongly,
+and a report of what it assumes."""
 
 from __future__ import annotations
 
 import logging
-from enum import IntEnum
-from typing import Any
 
-from rushlight.export.choices import ASSUMED
+from rushlight.export._draft_report import (
+    DraftExportReport,
+    FailureReport,
+    FailureType,
+    choices_made,
+    guards_added,
+    operators_run,
+)
+from rushlight.export.choices import ASSUMED, Observed
 from rushlight.export.dynamic.dims import Dim, DimHint
 from rushlight.export.dynamic.fixes import HEAD
 from rushlight.export.dynamic.refining import refine_dynamic_shapes_from_suggested_fixes
-from rushlight.fx.experimental.symbolic_shapes import (
-    ConstraintViolationError,
-    GuardOnDataDependentSymNode,
-)
+from rushlight.export.operator_forms import has_operators
+from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
 from rushlight.utils import _pytree as pytree
 
+__all__ = ["DraftExportReport", "Drafting", "FailureReport", "FailureType"]
+
+MOST_FREED = 8  # pinned numbers that are tried without being so
 _ALL = "Dim.AUTO for all sizes that may differ"
 log = logging.getLogger(__name__)
 
 
-class FailureType(IntEnum):
-    """What a draft has changed or found missing; drafts here report `GUARD_ADDED`, and choices by
-    values of tensors as `DATA_DEPENDENT_ERROR`."""
+class Drafting:
+    """Searches for what a program has to assume. ``export(shapes)`` gives the program for a
+    declaration of sizes, ``observe(pins)`` what the module learns of the example's values, where
+    some of the numbers that it reads are pinned."""
 
-    MISSING_FAKE_KERNEL = 1
-    DATA_DEPENDENT_ERROR = 2
-    GUARD_ADDED = 3
-    MISMATCHED_FAKE_KERNEL = 4
+    def __init__(self, export, shapes, observe):
+        self.export, self.shapes, self.observe = export, shapes, observe
+        self.found: list[dict] = []  # what was changed in the declaration
+        self.example: Observed | None = None
 
-    def __str__(self):
-        return self.name
+    def program(self):
+        """The program, with its report."""
+        while True:
+            try:
+                made = self._with(self.example)
+                if not self._mismatched(made):
+                    break
+            except Exception as error:
+                self._assume(error)
+        made = self._freed() or made
+        failures = guards_added(self.found, self.shapes)
+        names: dict[int, str] = {}
+        if self.example is not None:
+            failures += choices_made(self.example.events, names)
+            failures += operators_run(self.example.calls)
+        made._report = DraftExportReport(failures, names)
+        if failures:
+            log.warning("%s", made._report)
+        return made
 
-
-class FailureReport:
-    """One thing that was assumed: `data` has what (``"expr"``), why (``"reason"``), and the
-    declaration of sizes that came of all (``"new_dynamic_shapes"``)."""
-
-    def __init__(self, failure_type: FailureType, data: dict[str, Any], xfail: bool = False):
-        self.failure_type, self.data, self.xfail = failure_type, data, xfail
-
-    def __repr__(self):
-        return (
-            f"FailureReport(failure_type={self.failure_type}, xfail={self.xfail}, data={self.data})"
-        )
-
-    def __str__(self):
-        return (
-            f"{self.failure_type}: {self.data['expr']}\n    {self.data['reason']}\n"
-            f"    dynamic_shapes = {self.data['new_dynamic_shapes']}"
-        )
-
-
-class DraftExportReport:
-    """What a draft has assumed: `failures`, none where :func:`rushlight.export.export` gives the
-    same program."""
-
-    def __init__(self, failures: list[FailureReport]):
-        self.failures = failures
-
-    def successful(self) -> bool:
-        """Whether nothing was assumed, or only what was expected (`xfail`)."""
-        return all(failure.xfail for failure in self.failures)
-
-    def __repr__(self):
-        return f"DraftExportReport({self.failures})"
-
-    def __str__(self):
-        if self.successful():
-            return "No issues were found: export() gives the same program."
-        lines = [f"{i}. {failure}" for i, failure in enumerate(self.failures, 1)]
-        count = len(self.failures)
-        return "\n".join([f"{count} issue(s) were found; the program assumes:", *lines])
-
-
-def drafted(export, shapes, observe):
-    """The program that ``export(shapes)`` gives for `shapes`, or those that come of them, with its
-    report; see :func:`rushlight.export.draft_export`. ``observe()`` gives the choices by values
-    that the module makes for the example."""
-    found: list[dict] = []
-    choices = None
-    while True:
-        token = ASSUMED.set(choices)
+    def _with(self, example):
+        token = ASSUMED.set(example)
         try:
-            program = export(shapes)
-            break
-        except ConstraintViolationError as error:
-            shapes = _changed(error, shapes, found)
-        except GuardOnDataDependentSymNode as error:
-            if choices is not None:
-                raise _refused(error) from error
-            choices = _observed(observe, error)
+            return self.export(self.shapes)
         finally:
             ASSUMED.reset(token)
-    new = {"new_dynamic_shapes": shapes}
-    failures = [FailureReport(FailureType.GUARD_ADDED, data | new) for data in found]
-    failures += [
-        FailureReport(
-            FailureType.DATA_DEPENDENT_ERROR,
-            {"expr": f"{value}", "reason": f"the example chooses so: {line}", **new},
-        )
-        for value, line in choices or ()
-    ]
-    program._report = DraftExportReport(failures)
-    if failures:
-        log.warning("%s", program._report)
-    return program
 
+    def _mismatched(self, made):
+        """Whether the example shows that a fake kernel of the program is wrong."""
+        if self.example is not None or not has_operators(made.graph_module):
+            return False
+        example = self.observe(frozenset())
+        if any(example.calls):
+            self.example = example
+        return self.example is not None
 
-def _observed(observe, error):
-    """The choices of the example; an error where it does not say what the module does."""
-    try:
-        choices = observe()
-    except GuardOnDataDependentSymNode:
-        choices = ()
-    if not choices:
-        raise _refused(error) from error
-    return choices
+    def _assume(self, error):
+        """Assume more: choices by values, then numbers, then sizes; the error itself where nothing
+        is left."""
+        if self.example is None:
+            self.example = self._observed(frozenset(), error)
+        elif self.example is not None and len(self.example.pins) < len(self.example.numbers):
+            self.example = self._observed(range(len(self.example.numbers)), error)
+        elif isinstance(error, ConstraintViolationError):
+            self.shapes = _changed(error, self.shapes, self.found)
+        else:
+            raise error
 
+    def _observed(self, pins, error):
+        """What the example says; the error where the module takes no notice of its values."""
+        example = self.observe(pins)
+        if example.numbers or example.events or any(example.calls):
+            return example
+        if isinstance(error, ConstraintViolationError):
+            self.shapes = _changed(error, self.shapes, self.found)
+            return None
+        raise error
 
-def _refused(error):
-    return NotImplementedError(
-        "draft_export(): what the module does depends on numbers that it reads from tensors, which "
-        "are not assumed to be always those of the example: write the choice with rushlight.cond "
-        f"or rushlight.where, or say what holds with rushlight._check: {error}"
-    )
+    def _freed(self):
+        """The program with as few pinned numbers as it needs; None where there are none."""
+        made = None
+        pins = self.example.pins if self.example is not None else frozenset()
+        if len(pins) < 2:  # without the only one it was tried
+            return None
+        for pin in sorted(pins)[:MOST_FREED]:
+            fewer = self.observe(self.example.pins - {pin})
+            if fewer.pins == self.example.pins:
+                continue
+            try:
+                made, self.example = self._with(fewer), fewer
+            except Exception:  # noqa: S112 - whatever it is, the number stays pinned
+                continue
+        return made
 
 
 def _changed(error, shapes, found):

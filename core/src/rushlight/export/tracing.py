@@ -38,8 +38,8 @@ class Tracing:
     def __init__(self, module, draws=None, kept=(), fake=True):
         self.module = module
         self.recorder = Recorder(fake, constant=self._constant, draws=draws)
-        if ASSUMED.get() is not None:
-            self.recorder.choices = Repeated(ASSUMED.get())
+        if draws is not None and fake and ASSUMED.get() is not None:
+            draws.assumed = Repeated(ASSUMED.get())
         self.inputs: list = []  # (node, InputSpec) of what is lifted
         self.user: list = []
         self.constants: dict = {}

@@ -39,16 +39,21 @@ def _user_frame():
 
 def user_stack() -> str | None:
     """The lines of the program that are running, outermost first, as Python prints them."""
+    lines = traceback.StackSummary.extract((f, f.f_lineno) for f in user_frames())
+    return "".join(traceback.format_list(lines)).strip() or None
+
+
+def user_frames() -> list[types.FrameType]:
+    """The frames of the program that are running, outermost first."""
     frame: types.FrameType | None = sys._getframe(1)
-    found: list[tuple[types.FrameType, int]] = []
-    while frame is not None:  # Rushlight's own frames, which are most, are not summarized
+    found: list[types.FrameType] = []
+    while frame is not None:  # Rushlight's own frames, which are most, do not count
         if not is_ours(frame):
-            found.append((frame, frame.f_lineno))
+            found.append(frame)
         elif frame.f_code.co_name == "trace":
             break
         frame = frame.f_back
-    lines = traceback.StackSummary.extract(reversed(found))
-    return "".join(traceback.format_list(lines)).strip() or None
+    return found[::-1]
 
 
 def is_ours(frame) -> bool:

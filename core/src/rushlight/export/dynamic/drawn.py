@@ -6,6 +6,7 @@ What the program does must not depend on such a number, unless it has said what 
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 import sys
@@ -44,6 +45,12 @@ def _arithmetic(name, combine):
         return self._joined(f"__r{name[2:]}", other, made)
 
     return left, right
+
+
+OPPOSITE = {
+    operator.ge: operator.lt, operator.lt: operator.ge, operator.gt: operator.le,
+    operator.le: operator.gt, operator.eq: operator.ne, operator.ne: operator.eq,
+}  # fmt: skip
 
 
 class DrawnInt(int):
@@ -102,6 +109,10 @@ class DrawnInt(int):
     def __neg__(self):
         return self * -1
 
+    def __bool__(self):
+        condition = Condition(operator.ne, self, 0, self.draws)
+        return condition.holds if is_ours(sys._getframe(1)) else condition.decided()
+
     def chosen(self, left, right):
         """Note that the program takes the larger or the smaller of two numbers."""
         self.draws.choices.append((expression_of(left), expression_of(right)))
@@ -151,9 +162,15 @@ class Condition:
             return self.holds
         return self.decided()
 
+    def opposite(self) -> Condition:
+        """What holds where it does not."""
+        return type(self)(OPPOSITE[self.kind], self.left, self.right, self.draws)
+
     def decided(self) -> bool:
-        """Whether it holds always; an error where that is not said."""
+        """Whether it holds always; an error where that is neither said nor assumed."""
         known = self.known()
+        if self.draws.assumed is not None:
+            return self.draws.assumed.decided(self, known)
         if known is None:
             raise GuardOnDataDependentSymNode(
                 at_user_line(
@@ -182,22 +199,50 @@ class Draws:
         self.facts: dict = {}  # conditions of floats by kind and sides
         self.recorder: Any = None  # of the capture
         self.tracking: Any = None  # of sizes, the same for all captures
+        self.assumed: Any = None  # the numbers and choices of an example, which drafts keep to
+        self.pinned: set[str] = set()  # numbers that are those of the example
 
     @property
     def numbers(self) -> dict:
         """All numbers by symbol."""
         return self.values | self.floats
 
-    def take(self, least=None, most=None, source="") -> DrawnInt:
-        """Another number."""
-        name = f"u{len(self.values) + sum(one in self.taken for one in self.values)}"
-        while name in self.taken:
-            name = f"u{int(name[1:]) + 1}"
+    def take(self, least=None, most=None, source="", real=None) -> DrawnInt:
+        """Another number; `real` is that of the example, where the capture has values."""
+        name = self._free_name("u", self.values)
         low, high = -math.inf if least is None else least, math.inf if most is None else most
-        value = min(max(self.plan.get(name, 3), low), high)
+        value = self._sample(name, 3, real)
+        value = min(max(value, low), high)
         self.values[name], self.limits[name] = int(value), [low, high]
         self.sources[name] = at_user_line(source)
-        return DrawnInt(int(value), symbol(name), self)
+        found = DrawnInt(int(value), symbol(name), self)
+        if name in self.pinned:
+            self.assume(Condition(operator.eq, found, int(value), self))
+        return found
+
+    def _free_name(self, prefix, held):
+        names = (f"{prefix}{i}" for i in itertools.count())
+        return next(name for name in names if name not in held and name not in self.taken)
+
+    def reserved(self, is_float) -> str:
+        """The name of a number that the program reads at once, so that it is none of the graph."""
+        name = self._free_name(*(("zuf", self.floats) if is_float else ("u", self.values)))
+        self.taken = frozenset((*self.taken, name))
+        return name
+
+    def _sample(self, name, default, real):
+        """The number of this capture: what is planned, or first the example's."""
+        if self.assumed is None:
+            return self.plan.get(name, default)
+        real, pinned = self.assumed.number(name, real)
+        if not pinned:
+            return self.plan.get(name, real)
+        self.pinned.add(name)
+        return real
+
+    def given(self, found):
+        """A number as the program gets it: a plain one where it is always the example's."""
+        return found.as_plain() if str(found.expression) in self.pinned else found
 
     def described(self, names=None):
         """Where the numbers come from, in words; of some of them, or of all."""
@@ -214,10 +259,11 @@ class Draws:
         where that differs."""
         limits = {name: (max(low, least), high) for name, (low, high) in self.limits.items()}
         left, right = (interval(side, limits) for side in condition.sides())
-        corners = {bool(condition.kind(a, b)) for a in left for b in right}
-        if condition.kind in (operator.eq, operator.ne) and corners != {True}:
+        if condition.kind in (operator.eq, operator.ne):
+            same = left[0] == left[1] == right[0] == right[1]
             apart = left[1] < right[0] or right[1] < left[0]
-            return (condition.kind is operator.ne) if apart else None
+            return same is (condition.kind is operator.eq) if same or apart else None
+        corners = {bool(condition.kind(a, b)) for a in left for b in right}
         return corners.pop() if len(corners) == 1 else None
 
 

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import operator
-
-from rushlight.export.dynamic.drawn import Condition, UnfitError
+from rushlight.export.dynamic.drawn import OPPOSITE, Condition, UnfitError
 from rushlight.export.dynamic.expressions import WORDS, Expression, SymBool
 from rushlight.library.operators import lookup
-
-_OPPOSITE = {
-    operator.ge: operator.lt, operator.lt: operator.ge, operator.gt: operator.le,
-    operator.le: operator.gt, operator.eq: operator.ne, operator.ne: operator.eq,
-}  # fmt: skip
 
 
 class FloatCondition(Condition):
@@ -43,7 +36,7 @@ class FloatCondition(Condition):
 
     def known(self) -> bool | None:
         """Whether it holds always, by what the program has said; None where that is not said."""
-        for kind in (self.kind, _OPPOSITE[self.kind]):
+        for kind in (self.kind, OPPOSITE[self.kind]):
             if (kind, *self.sides()) in self.draws.facts:
                 return kind is self.kind
         return None

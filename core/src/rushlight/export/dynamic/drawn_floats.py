@@ -132,6 +132,8 @@ def _refused(name):
     def method(self, *args):
         if is_ours(sys._getframe(1)):
             return plain(self, *args)
+        if self.draws.assumed is not None and self.draws.assumed.pin(self.expression.symbols()):
+            return plain(self, *args)
         raise GuardOnDataDependentSymNode(
             at_user_line(
                 f"{name.strip('_')}() of {self.expression} needs its value "
@@ -196,13 +198,18 @@ class DrawnFloat(float):
 class FloatDraws(Draws):
     """The numbers that one capture reads, floats too."""
 
-    def read_float(self, node, source="") -> DrawnFloat:
-        """Another float, which `node` is."""
-        name = f"zuf{len(self.floats)}"
-        value = self.floats[name] = self.plan.get(name, 1.25)
+    def read_float(self, node, source="", real=None) -> DrawnFloat:
+        """Another float, which `node` is; `real` is that of the example, where the capture has
+        values."""
+        name = self._free_name("zuf", self.floats)
+        value = self.floats[name] = self._sample(name, 1.25, real)
         self.sources[name] = at_user_line(source)
         node.meta["val"] = SymFloat(value, "itself", symbol(name))
-        return DrawnFloat(value, symbol(name), node, self)
+        found = DrawnFloat(value, symbol(name), node, self)
+        if name in self.pinned:
+            kind, same = (operator.ne, found) if math.isnan(value) else (operator.eq, value)
+            FloatCondition(kind, found, same, self).assume()
+        return found
 
     def step(self, function, *values) -> DrawnFloat:
         """A node that calls `function` on numbers that depend on values, and the float it gives;

@@ -63,15 +63,17 @@ class Values:
         if self.known is None:
             return {}
         best: tuple[int, dict[str, int]] = (-1, {})
+        free = sum(low < high for low, high in self.known.limits.values())
+        free += len(self.known.floats.keys() - self.known.pinned)
         for _ in range(_GUESSES):
             plan = {name: self._guess(name) for name in self.known.values}
-            plan |= {name: self._guess_float() for name in self.known.floats}
+            plan |= {name: self._guess_float(name) for name in self.known.floats}
             if not self._fits(plan):
                 continue
             fresh = sum(value not in self.used.get(name, ()) for name, value in plan.items())
             sides = len(_sides(self.known, plan) - self.sides)
             best = max(best, (fresh + sides, plan), key=lambda pair: pair[0])
-            if fresh == len(plan) and sides == len(self.known.choices):
+            if fresh >= free and sides == len(self.known.choices):
                 break
         return best[1]
 
@@ -89,8 +91,10 @@ class Values:
         high = min(high, low + (2 * _SPREAD if self.known.choices else _SPREAD))
         return self.random.randint(int(low), max(int(high), int(low)))
 
-    def _guess_float(self):
+    def _guess_float(self, name):
         """A float near zero, or near one that the program compares with."""
+        if name in self.known.pinned:
+            return self.known.floats[name]
         sides = [side for fact in self.known.facts.values() for side in fact.sides()]
         near = [0.0, *(side.parts[0] for side in sides if side.kind == "number")]
         spread = self.random.choice((0.1, 1.0, 10.0, 100.0))

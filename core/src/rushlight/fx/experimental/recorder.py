@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rushlight import devices
 from rushlight.errors import shape_text
@@ -47,7 +47,6 @@ class Recorder(ValueSizes):
         if draws is not None:
             draws.recorder = self
         self.pending: list = []
-        self.choices: Any = None  # what makes choices by values of tensors
         self.gradients = None  # what records those that the program itself asks for
         self.modules: dict = {}  # graphs that nodes name, by attribute
         self.origin = None  # the node of another graph whose parts are recorded
@@ -125,10 +124,9 @@ class Recorder(ValueSizes):
 
     def value_needed(self, tensor, name):
         """The choice that a program makes by an element; the error for one that looks at it."""
-        if name == "__bool__" and self.choices is not None and tensor.numel() == 1:
-            found = self.choices.taken(self, tensor)
-            if found is not None:
-                return found
+        assumed = getattr(self.draws, "assumed", None)
+        if assumed is not None and tensor.numel() == 1 and name in assumed.READS:
+            return assumed.value(self, tensor, name)
         raise GuardOnDataDependentSymNode(
             at_user_line(
                 f"{name.strip('_')}() of a {tensor._dtype} tensor of shape "

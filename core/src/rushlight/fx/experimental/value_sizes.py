@@ -22,24 +22,27 @@ class ValueSizes:
         """The one element of a tensor, as a number that depends on values."""
         dtype, source = tensor._dtype, f"item() of '{self.name(tensor)}'"
         if self.draws is None or tensor.numel() != 1 or dtype.is_complex or dtype is bool_:
-            self.value_needed(tensor, "item")
+            return self.value_needed(tensor, "item")
         node = self.node("call_function", lookup("aten").item.default, (tensor,), {})
+        real = None if self.level.fake else tensor._inner.item()
         if dtype.is_floating_point:
             node.meta["reads_values"] = True
-            return self.draws.read_float(node, source)
-        found = self.draws.take(source=source)
+            return self.draws.given(self.draws.read_float(node, source, real))
+        found = self.draws.take(source=source, real=real)
         node.meta["val"] = int(found)
         self._note(found, node, None)
-        return found
+        return self.draws.given(found)
 
     def _note(self, drawn, node, dim):
         """Remember where a number comes from."""
         self.draws.origins[str(drawn.expression)] = node, dim
         node.meta["reads_values"] = True
 
-    def drawing(self, function):
-        """What gives sizes for the results of a step whose sizes depend on values."""
+    def drawing(self, function, real=None):
+        """What gives sizes for the results of a step whose sizes depend on values: those of the
+        `real` results where these are there."""
         name = function.__name__.strip("_")
+        several = real if isinstance(real, tuple | list) else (real,)
 
         def draw(least=0, most=None, dim=0, result=0):
             if self.draws is None:
@@ -49,7 +52,8 @@ class ValueSizes:
                         "which are not there here; export() takes such programs"
                     )
                 )
-            found = self.draws.take(least, most, f"a size of what {name}() gives")
+            size = None if real is None else sized(several[result])[dim]
+            found = self.draws.take(least, most, f"a size of what {name}() gives", size)
             self.pending.append((found, dim, result))
             return int(found)
 
@@ -70,7 +74,7 @@ class ValueSizes:
             known = _known(step)
             found = {d: known[n] for d, n in enumerate(sized(tensor)) if n in known}
         if found:
-            tensor._drawn_sizes = found
+            tensor._drawn_sizes = {dim: self.draws.given(size) for dim, size in found.items()}
         return tensor
 
 

@@ -143,6 +143,11 @@ class CaptureLevel(Level):
         """How sizes are tracked that choices are made by; None where they are not."""
         return getattr(self.recorder, "tracking", None)
 
+    @property
+    def observed(self):
+        """Whether the run has values, and numbers that it reads are written down."""
+        return not self.fake and getattr(self.recorder, "draws", None) is not None
+
     def __enter__(self):
         self.sampled = get_rng_state() if self.fake else None
         return super().__enter__()
@@ -210,13 +215,15 @@ def run(level, step, function, args, kwargs):
     # what makes a tensor of no other is told where; the rest follows its inputs
     if level.fake and "device" in step.kwargs:
         named["device"] = devices.meta
-    rule = rule_of(function) if level.fake else None
     with level.outside():
         result = NotImplemented
-        if rule is not None:
+        rule = rule_of(function)
+        if rule is not None and level.fake:
             result = rule(level.recorder.drawing(function), *lowered, **named)
         if result is NotImplemented:
             result = function(*lowered, **named)
+        if rule is not None and level.observed:
+            rule(level.recorder.drawing(function, result), *_without_values(lowered), **named)
     # the caller holds the tensor that was written to, and reads the step from now on
     if step.writes and result is lowered[0]:
         level.recorder.written(args[0], step)
@@ -238,7 +245,18 @@ def captured_operator(operator, values):
     def kernel(*args, **kwargs):
         return operator.run(operator._schema.bind(args, kwargs))
 
+    assumed = getattr(getattr(level.recorder, "draws", None), "assumed", None)
+    if assumed is not None and operator._custom:
+        kernel = assumed.operator(operator, kernel)
     return run(level, step, kernel, step.args, step.kwargs)
+
+
+def _without_values(value):
+    if isinstance(value, Tensor):
+        return value.detach().to(devices.meta)
+    if type(value) in (tuple, list):
+        return type(value)(_without_values(v) for v in value)
+    return value
 
 
 def _lowered(level, value):
