@@ -134,5 +134,17 @@ def test_what_an_archive_cannot_have(tmp_path):
     assert not (tmp_path / "own.pt2").exists()
     with pytest.raises(TypeError, match="must be an ExportedProgram"):
         save(Own(), tmp_path / "own.pt2")
-    with pytest.raises(NotImplementedError, match="extra_files"):
-        save(program(), tmp_path / "own.pt2", extra_files={"a": "b"})
+    with pytest.raises(AssertionError, match="extra file 'a' must be a str, not bytes"):
+        save(program(), tmp_path / "own.pt2", extra_files={"a": b"b"})
+
+
+def test_damaged_extra_files_are_named():
+    buffer = io.BytesIO()
+    save(program(), buffer, extra_files={"note.txt": "text"})
+    content = changed(buffer.getvalue(), lambda name, old: b"\xff" if "note" in name else old)
+    load(content)
+    content.seek(0)
+    found = {}
+    with pytest.raises(FormatError, match="'extra/note.txt' is no text"):
+        load(content, extra_files=found)
+    assert found == {}

@@ -60,6 +60,18 @@ def test_values_after_reading():
     same_values(found[1], rushlight.ones(2))
 
 
+def test_extra_files_are_those_of_pytorch(tmp_path):
+    texts = {"note.txt": "r\u00e9sum\u00e9", "folder/labels.json": "[]"}
+    save(program(), tmp_path / "net.pt2", extra_files=texts, opset_version={"aten": 10})
+    found = {"note.txt": "", "other": "stays"}
+    read = load(tmp_path / "net.pt2", extra_files=found, expected_opset_version={"aten": 10})
+    assert found == texts | {"other": "stays"}
+    assert len(read.graph.nodes) == len(program().graph.nodes)
+    with zipfile.ZipFile(tmp_path / "net.pt2") as archive:  # where PyTorch 2.13 has them
+        assert archive.read("net/extra/folder/labels.json") == b"[]"
+    load(tmp_path / "net.pt2")
+
+
 # ---------------------------------------------------------------------------------- with PyTorch
 def other_process(script, folder):
     """Run a function of ``pytorch_archives.py`` in a process of its own."""

@@ -30,6 +30,7 @@ from rushlight.serialization.save import check_protocol
 from rushlight.utils import _pytree as pytree
 
 _MODEL = "models/model.json"
+_EXTRA = "extra/"
 _EXAMPLES = "data/sample_inputs/model.pt"
 _WEIGHTS = "data/weights", "model_weights_config.json", "weight_"
 _CONSTANTS = "data/constants", "model_constants_config.json", "tensor_"
@@ -45,11 +46,12 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol: int = 
     Args:
         ep: the :class:`~rushlight.export.ExportedProgram`.
         f: a path, or a binary file to write to.
-        extra_files: None; other files are not kept.
-        opset_version: None; there is one version of ATen here.
+        extra_files: text to keep beside the program, a dict by file name; None for none.
+        opset_version: accepted as in PyTorch, whose archives name one version of ATen.
         pickle_protocol: the protocol of the example inputs, 2 by default; the program is JSON.
 
     Raises:
+        AssertionError: what an extra file holds is no string.
         FormatError: the program has what an archive cannot hold, such as a call of a function that
             ATen lacks; the message names the node.
     """
@@ -57,13 +59,15 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol: int = 
         raise TypeError(
             f"save(): argument 'ep' must be an ExportedProgram, not {type(ep).__name__}"
         )
-    if extra_files or opset_version:
-        raise NotImplementedError("save(): extra_files and opset_version are not available; write "
-                                  "other files yourself")  # fmt: skip
+    for name, text in (extra_files or {}).items():
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise AssertionError(f"save(): the extra file '{name}' must be a str, not {kind}")
     check_protocol(pickle_protocol)
     # PyTorch's reader takes the first folder of an archive for its name
     name = Path(f).stem if isinstance(f, str | os.PathLike) else "archive"
     files = _files(ep, pickle_protocol)
+    files |= {_EXTRA + path: text.encode() for path, text in (extra_files or {}).items()}
     if not isinstance(f, str | os.PathLike):
         _write(f, name, files)
         return
@@ -118,25 +122,30 @@ def load(f, *, extra_files=None, expected_opset_version=None):
 
     Args:
         f: a path, or a binary file to read from.
+        extra_files: a dict, which gets the text of all extra files of the archive by their names;
+            None to skip them.
+        expected_opset_version: accepted as in PyTorch, whose archives name one version of ATen.
 
     Raises:
         FormatError: the file is no such archive, is damaged, or has what is not available here; the
             message says which part.
     """
-    if extra_files or expected_opset_version:
-        raise NotImplementedError("load(): extra_files and expected_opset_version are not "
-                                  "available; read other files yourself")  # fmt: skip
     if not isinstance(f, str | os.PathLike):
-        return _opened(f, "the file")
-    with open(f, "rb") as file:
-        return _opened(file, os.fspath(f))
+        program, texts = _opened(f, "the file", extra_files is not None)
+    else:
+        with open(f, "rb") as file:
+            program, texts = _opened(file, os.fspath(f), extra_files is not None)
+    if extra_files is not None:
+        extra_files.update(texts)
+    return program
 
 
-def _opened(file, label):
-    """The program of an open file. Damage shows in many ways, and never in an error of its own."""
+def _opened(file, label, with_extra):
+    """The program of an open file, and its extra files where they are asked for. Damage shows in many ways, and never in an error of its own."""
     try:
         with zipfile.ZipFile(file) as archive:
-            return _read(_Members(archive))
+            members = _Members(archive)
+            return _read(members), members.texts() if with_extra else {}
     except FormatError as error:
         raise FormatError(f"{label}: {str(error)[:1000]}") from error.__cause__
     except MemoryError:
@@ -189,6 +198,18 @@ class _Members:
     def has(self, name):
         """Whether there is such a member."""
         return self.folder + name in self.archive.namelist()
+
+    def texts(self):
+        """The extra files by their names."""
+        start = self.folder + _EXTRA
+        names = [n for n in self.archive.namelist() if n.startswith(start) and n != start]
+        return {n.removeprefix(start): self._text(n.removeprefix(self.folder)) for n in names}
+
+    def _text(self, name):
+        try:
+            return self.read(name).decode()
+        except UnicodeDecodeError as error:
+            raise FormatError(f"'{name}' is no text: {error}") from None
 
     def json(self, name):
         """The content of a member that is JSON."""
