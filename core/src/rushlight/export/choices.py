@@ -110,7 +110,10 @@ class Observed:
             self.calls.append(forms_of(called, called._schema.bind(args, kwargs), result))
             return result
 
-        return value_sized(lambda draw, *args, **kwargs: _sized(self.calls[-1], draw))(compared)
+        own = kernel.value_sized
+        return value_sized(
+            lambda draw, *given, **named: _sized(self.calls[-1], own, draw, *given, **named)
+        )(compared)
 
     def _note(self, expr, result, known=False):
         frames = user_frames()
@@ -119,8 +122,11 @@ class Observed:
         self.events.append(Event(expr, result, lines, names, known))
 
 
-def _sized(forms, draw):
-    return NotImplemented if forms is None else forms.sized(draw)
+def _sized(forms, rule, draw, *args, **kwargs):
+    """The results of an operator without values: those of the example, or by its own rule."""
+    if forms is not None:
+        return forms.sized(draw)
+    return NotImplemented if rule is None else rule(draw, *args, **kwargs)
 
 
 def _locals(frame):
@@ -181,7 +187,8 @@ class Repeated:
     def operator(self, called, kernel):
         """The kernel of an operator of the user, which gives what it gave for the example."""
         forms = self._next(self.calls)
-        return value_sized(lambda draw, *args, **kwargs: _sized(forms, draw))(kernel)
+        own = kernel.value_sized
+        return value_sized(lambda *args, **kwargs: _sized(forms, own, *args, **kwargs))(kernel)
 
     def _next(self, several):
         for found in several:

@@ -24,7 +24,6 @@ from rushlight.library.definitions import (
     Library,
     custom_op,
     define,
-    get_ctx,
     impl,
     impl_abstract,
     register_autocast,
@@ -34,6 +33,7 @@ from rushlight.library.definitions import (
     register_vmap,
     triton_op,
 )
+from rushlight.library.fake_sizes import get_ctx
 from rushlight.library.kinds import OpOverload, OpOverloadPacket
 from rushlight.library.schema import infer_schema
 

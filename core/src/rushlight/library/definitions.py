@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import NoReturn
 
 from rushlight.devices import device
 from rushlight.library import operators
@@ -403,14 +402,6 @@ def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
         stacklevel=2,
     )
     return register_fake(qualname, func, lib=lib)
-
-
-def get_ctx() -> NoReturn:
-    """Sizes that depend on data have no tensors on the meta device here."""
-    raise NotImplementedError(
-        "get_ctx() is not available: tensors on the meta device have fixed sizes. Run operators "
-        "whose sizes depend on data on the CPU."
-    )
 
 
 def triton_op(name, fn=None, /, *, mutates_args, schema=None) -> CustomOpDef:

@@ -7,11 +7,13 @@ generated autograd function, so that it records, batches and composes as any oth
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import no_grad
+from rushlight.library.fake_sizes import NoSizes, get_ctx, in_context, sized_by
 from rushlight.library.kinds import OpOverload, OpOverloadPacket
 from rushlight.library.recording import generated_function
 from rushlight.library.tags import Tag
@@ -112,6 +114,11 @@ class Operator(OpOverload):
         self._check_aliases(values, result)
         return result
 
+    def sizes_by(self, kernel):
+        """The rule for sizes of results that the fake kernel, which `kernel` calls, asks for; None
+        where there is no fake kernel."""
+        return None if self.fake is None else sized_by(kernel)
+
     def is_whole(self):
         """Whether programs have it as a node: its shapes are known without running its kernels."""
         known = self._custom or self.fake is not None or "meta" in self.kernels
@@ -129,7 +136,7 @@ class Operator(OpOverload):
         kinds = {t._device.type for t in tensors} or {"cpu"}
         kind = "meta" if "meta" in kinds else next(iter(kinds))
         if kind == "meta" and self.fake is not None:
-            return self.fake
+            return functools.partial(in_context, get_ctx() or NoSizes(), self.fake)
         kernel = self.kernels.get(kind) or self.kernels.get(COMPOSITE)
         if kind != "meta" or not self._custom:
             kernel = kernel or self.kernels.get(None)

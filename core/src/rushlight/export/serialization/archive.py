@@ -141,7 +141,10 @@ def load(f, *, extra_files=None, expected_opset_version=None):
 
 
 def _opened(file, label, with_extra):
-    """The program of an open file, and its extra files where they are asked for. Damage shows in many ways, and never in an error of its own."""
+    """The program of an open file, and its extra files, where they are asked for.
+
+    Damage shows in many ways, and never in an error of its own.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
             members = _Members(archive)

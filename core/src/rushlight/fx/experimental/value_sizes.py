@@ -44,7 +44,7 @@ class ValueSizes:
         name = function.__name__.strip("_")
         several = real if isinstance(real, tuple | list) else (real,)
 
-        def draw(least=0, most=None, dim=0, result=0):
+        def draw(least=0, most=None, dim=0, result=0, also=()):
             if self.draws is None:
                 raise GuardOnDataDependentSymNode(
                     at_user_line(
@@ -54,7 +54,7 @@ class ValueSizes:
                 )
             size = None if real is None else sized(several[result])[dim]
             found = self.draws.take(least, most, f"a size of what {name}() gives", size)
-            self.pending.append((found, dim, result))
+            self.pending += [(found, *each) for each in ((dim, result), *also)]
             return int(found)
 
         return draw

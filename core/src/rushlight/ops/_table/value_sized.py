@@ -4,7 +4,8 @@ A capture has no values. It takes a size for such a result, a *sample*, and lear
 depends on it; which results there are, and between which sizes, the op's declaration says:
 ``value_sized=function``, where ``function(draw, *args, **kwargs)`` gives the results on the meta
 device. ``draw(least, most, dim, result)`` is the size of a result's dimension `dim`, of the first
-one's where none is named, between two others; None is no limit. NotImplemented stands for a call
+one's where none is named, between two others; None is no limit. ``also=`` has other dimensions of
+that size, each with its result. NotImplemented stands for a call
 whose sizes follow from the shapes.
 """
 

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from rushlight import devices
-from rushlight.ops._table.value_sized import rule_of
+from rushlight.ops._table.value_sized import rule_of, value_sized
 from rushlight.ops._transforms.wrapped_writes import RECORDING, gives_views, link_views
 from rushlight.ops._transforms.wrappers import Level, Wrapped, below, take_out, wrap, write_out
 from rushlight.ops.random.generators import get_rng_state, set_rng_state
@@ -245,6 +245,7 @@ def captured_operator(operator, values):
     def kernel(*args, **kwargs):
         return operator.run(operator._schema.bind(args, kwargs))
 
+    kernel = value_sized(operator.sizes_by(kernel))(kernel)
     assumed = getattr(getattr(level.recorder, "draws", None), "assumed", None)
     if assumed is not None and operator._custom:
         kernel = assumed.operator(operator, kernel)
