@@ -15,6 +15,7 @@ from rushlight.jit.tracer import written_buffers
 from rushlight.jit.tracer.checking import check
 from rushlight.jit.tracer.creations import recorded_creations
 from rushlight.jit.tracer.recorder import OutsideWriteError, Recorder
+from rushlight.jit.tracer.results import check_result
 from rushlight.jit.tracer.trace_state import ACTIVE
 from rushlight.jit.tracer.traced_modules import _copied, _is_leaf, _leaves, _paths
 from rushlight.nn.module import Module
@@ -183,7 +184,8 @@ def _recorded(func, names, inputs, known, name, owner, strict, buffers=()):
             found = func(*given)
     finally:
         ACTIVE.pop()
-    result = _returned(recorder, found, strict)
+    check_result(found, strict)
+    result = recorder.result(found)
     body = [*recorder.body(), tree.Return(result, at=_AT)]
     source = Source("", f"<trace of {name}>", 1, name)
     return tree.Function(name, params, result.type, body, source)
@@ -234,18 +236,3 @@ def _traced(recorder, value, expr):
             for k, v in value.items()
         }
     return value
-
-
-def _returned(recorder, found, strict):
-    if isinstance(found, dict) and strict:
-        raise RuntimeError(
-            "Encountering a dict at the output of the tracer might cause the trace to be "
-            "incorrect, this is only valid if the container structure does not change based on "
-            "the module's inputs. Consider using a constant container instead (e.g. for `list`, "
-            "use a `tuple` instead. for `dict`, use a `NamedTuple` instead). If you absolutely "
-            "need this and know the side effects, pass strict=False to trace() to allow this "
-            "behavior."
-        )
-    if found is None:
-        raise RuntimeError("jit.trace: the function returns None; it must return tensors")
-    return recorder.result(found)
