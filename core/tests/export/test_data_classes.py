@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import rushlight
+from rushlight._dynamo.exc import UserError
 from rushlight.export import Dim, export, load, register_dataclass, save, unflatten
 from rushlight.export.dynamic_shapes import AdditionalInputs, ShapesCollection
 from rushlight.export.serialization import FormatError
@@ -116,9 +117,9 @@ def test_sizes_stand_in_the_order_of_the_fields(make):
         program.module()(Given(rushlight.ones(7), 3, rushlight.ones(1))),
         Found(rushlight.full((7,), 4.0), (rushlight.tensor(28.0), 3)),
     )
-    with pytest.raises(ValueError, match="'given' has 2 entries, the argument 3"):
+    with pytest.raises(UserError, match="'given' has 2 entries, the argument 3"):
         export(scale(rushlight), (given,), dynamic_shapes=(make([{0: size}, None]),))
-    with pytest.raises(ValueError, match="dynamic_shapes of 'given' is"):
+    with pytest.raises(UserError, match="dynamic_shapes of 'given' is"):
         export(scale(rushlight), (given,), dynamic_shapes=({"x": {0: size}},))
 
 

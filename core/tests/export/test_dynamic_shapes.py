@@ -11,6 +11,7 @@ from op_models import NAMES, cases, rows_free, with_other_rows
 import rushlight
 import rushlight.export
 from rushlight import nn
+from rushlight._dynamo.exc import UserError
 from rushlight.export import Dim, ShapesCollection, export
 from rushlight.export.dynamic.expressions import add, over, symbol, times
 from rushlight.export.dynamic.fitting import Quantities
@@ -211,13 +212,14 @@ def test_structures_and_collections():
 @pytest.mark.parametrize(
     ("shapes", "error", "text"),
     [
-        ({"y": {0: Dim("n")}}, ValueError, "must be the arg names"),
+        ({"y": {0: Dim("n")}}, UserError, "must be the arg names"),
         (({3: Dim("n")},), IndexError, "names dimension 3 of a tensor of 2 dimensions"),
-        (({0: "n"},), ValueError, "expected a Dim"),
+        (({0: "n"},), UserError, "expected a Dim"),
         (({0: 7},), ConstraintViolationError, "constraint of 7 does not match input size of 5"),
         (({0: Dim("n", max=4)},), ConstraintViolationError, r"5 not in range \[0, 4\]"),
         (({0: Dim("n"), 1: Dim("n")},), ConstraintViolationError, "use another Dim"),
-        ((None, None), ValueError, "an entry for each of the 1 arguments"),
+        (({"n": Dim("n")},), UserError, "names 'n', which is no dimension"),
+        ((None, None), UserError, "an entry for each of the 1 arguments"),
     ],
     ids=str,
 )
@@ -230,8 +232,18 @@ def test_dims():
     assert [d.__name__ for d in rushlight.export.dims("a", "b", max=3)] == ["a", "b"]
     derived = 2 * Dim("n", max=5) + 1
     assert (str(derived), derived.min, derived.max) == ("2*n + 1", 1, 11)
-    with pytest.raises(ValueError, match="max 1 is less than min 2"):
+    printed = [Dim("n"), Dim("n", min=2), Dim("n", min=3, max=9), derived, Dim("n") - 1, Dim.AUTO,
+               Dim.DYNAMIC(min=2), Dim.AUTO(min=1, max=8)]  # fmt: skip
+    assert repr(printed) == (  # as PyTorch 2.13 prints them
+        "[Dim('n', min=0), Dim('n'), Dim('n', min=3, max=9), 2*n + 1, n - 1, DimHint(AUTO), "
+        "DimHint(DYNAMIC, min=2), DimHint(AUTO, min=1, max=8)]"
+    )
+    with pytest.raises(AssertionError, match="max 1 is less than min 2"):
         Dim("n", min=2, max=1)
+    with pytest.raises(AssertionError, match="max 1 is less than min 2"):
+        Dim.AUTO(min=2, max=1)
+    with pytest.raises(AssertionError, match="must be an identifier"):
+        Dim("1n")
     with pytest.raises(NotImplementedError, match="only whole numbers"):
         Dim("n") * 1.5
 

@@ -9,6 +9,7 @@ import pytest
 import rushlight
 import rushlight.nn.functional as F
 from rushlight import nn
+from rushlight._dynamo.exc import UserError
 from rushlight.export import ExportedProgram, export
 from rushlight.export.graph_signature import InputKind, OutputKind
 from rushlight.export.verifier import SpecViolationError
@@ -129,8 +130,10 @@ def test_calls_are_checked():
         module(args[0].double(), args[1], **kwargs)
     with pytest.raises(AssertionError, match="input 'twice' was True"):
         module(*args, extra=kwargs["extra"], twice=False)
-    with pytest.raises(TypeError, match=r"missing: \['extra'\]"):
+    with pytest.raises(ValueError, match=r"missing: \['extra'\]"):
         module(*args, twice=True)
+    with pytest.raises(ValueError, match=r"unknown: \['other'\]"):
+        module(*args, **kwargs, other=1)
     with pytest.raises(ValueError, match="structure"):
         module(args[0], (args[1][0], rushlight.ones(1)), **kwargs)
     with pytest.raises(TypeError, match="'extra' must be a Tensor"):
@@ -149,8 +152,12 @@ def test_what_cannot_be_exported():
         export(Choosing(), (x,))
     with pytest.raises(ValueError, match="Expected `mod` to be an instance"):
         export(lambda x: x, (x,))
-    with pytest.raises(TypeError, match="'args' must be a tuple"):
-        export(nn.Identity(), x)
+    for given in (x, [x], None):
+        with pytest.raises(UserError, match="'args' must be a tuple"):
+            export(nn.Identity(), given)
+    for given, named in (((x, x), {}), ((), {}), ((x,), {"other": x}), ((x,), [x])):
+        with pytest.raises(TypeError, match="argument"):
+            export(nn.Identity(), given, named)
     with pytest.raises(ValueError, match="Unsupported input type"):
         export(nn.Identity(), (object(),))
     assert isinstance(export(nn.ReLU(), (x,), dynamic_shapes={"input": None}), ExportedProgram)

@@ -164,7 +164,7 @@ def test_all_kinds_of_fixes():
     (first, second), z = made["y"], made["z"]
     assert tuple(map(described, first)) == (("2*_b + 1", 3, math.inf), None, 4)
     assert second == {0: 12, 1: Dim.AUTO, 2: 7}
-    assert described(z[0]) == ("a + -1", 2, 5) and z[1] is e
+    assert described(z[0]) == ("a - 1", 2, 5) and z[1] is e
     assert made["x"][1].root is made["x"][0] and shapes["x"][0] is a
 
 

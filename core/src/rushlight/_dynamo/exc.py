@@ -34,7 +34,7 @@ class InvalidBackend(TorchDynamoException):
     """A name that no backend has."""
 
 
-class UserError(Unsupported):
+class UserError(TorchDynamoException):
     """A program that cannot be captured."""
 
 

@@ -15,9 +15,11 @@ tensor([2., 4.])
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from rushlight import refusals
+from rushlight._dynamo.exc import UserError
 from rushlight.export._draft_export import Drafting
 from rushlight.export.choices import observed
 from rushlight.export.decomp_utils import CustomDecompTable, default_decompositions
@@ -98,6 +100,8 @@ def export(
     Raises:
         ValueError: `mod` is no module, or an argument, or one of a submodule whose signature is
             kept, is of a kind that a graph cannot have.
+        TypeError: `forward` does not take the arguments.
+        UserError: `args` is no tuple, or `dynamic_shapes` no structure beside the arguments.
         AttributeError: there is no submodule of a name in `preserve_module_call_signature`.
         GuardOnDataDependentSymNode: what the module does depends on the values of tensors.
         ConstraintViolationError: a size that `dynamic_shapes` names cannot differ; the text says
@@ -119,7 +123,7 @@ def export(
     if not isinstance(mod, Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if not isinstance(args, tuple):
-        raise TypeError(
+        raise UserError(
             "export(): argument 'args' must be a tuple of example inputs, not "
             f"{type(args).__name__}"
         )
@@ -130,6 +134,7 @@ def export(
         )
     kept = _submodule_names(mod, preserve_module_call_signature)
     kwargs = {} if kwargs is None else kwargs
+    inspect.signature(mod.forward).bind(*args, **kwargs)
     names = _argument_names(mod, args, kwargs)
     declaration = declared(dynamic_shapes, names, args, kwargs, mod)
     made, ranges = exported(mod, args, kwargs, declaration, kept)

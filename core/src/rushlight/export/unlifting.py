@@ -152,7 +152,7 @@ class InputGuard:
         missing = [name for name in self.names if name not in given]
         unknown = [name for name in given if name not in self.names]
         if missing or unknown or len(args) > len(self.names):
-            raise TypeError(
+            raise ValueError(
                 f"the exported module takes the arguments {self.names}; missing: {missing}, "
                 f"unknown: {unknown or args[len(self.names) :]}"
             )

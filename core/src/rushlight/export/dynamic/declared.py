@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from rushlight._dynamo.exc import UserError
 from rushlight.export.dynamic.additional import AdditionalInputs
 from rushlight.export.dynamic.dims import Dim, DimHint, ShapesCollection
 from rushlight.export.dynamic.expressions import Expression, ValueRanges, symbol
@@ -86,14 +87,14 @@ def _by_argument(shapes, names, args, kwargs):
     if isinstance(shapes, dict):
         unknown = [name for name in shapes if name not in names]
         if unknown:
-            raise ValueError(
+            raise UserError(
                 "When `dynamic_shapes` is specified as a dict, its top-level keys must be the arg "
                 f"names {names} of `inputs`, but here they are {list(shapes)}. Alternatively, "
                 "give a list or tuple in the order of the arguments"
             )
         return shapes
     if not isinstance(shapes, tuple | list) or len(shapes) != len(args) + len(kwargs):
-        raise ValueError(
+        raise UserError(
             f"export(): dynamic_shapes must be a dict by argument, or a list or tuple of an entry "
             f"for each of the {len(args) + len(kwargs)} arguments, got {shapes!r}"
         )
@@ -113,13 +114,13 @@ def _argument(found, name, said, value, leaf):
         parts = [(f"{name}[{key!r}]", said.get(key), item) for key, item in value.items()]
     elif isinstance(said, tuple | list) and (pairs := _keyed(value)) is not None:
         if len(said) != len(pairs):
-            raise ValueError(
+            raise UserError(
                 f"export(): dynamic_shapes of '{name}' has {len(said)} entries, the argument "
                 f"{len(pairs)}"
             )
         parts = [(f"{name}{key}", one, item) for one, (key, item) in zip(said, pairs, strict=True)]
     else:
-        raise ValueError(
+        raise UserError(
             f"export(): dynamic_shapes of '{name}' is {said!r}, but the argument is a "
             f"{type(value).__name__}: sizes belong to tensors"
         )
@@ -145,18 +146,22 @@ def _entries(name, said, tensor):
         pairs = list(said.items())
     elif isinstance(said, tuple | list):
         if len(said) != tensor.ndim:
-            raise ValueError(
+            raise UserError(
                 f"export(): dynamic_shapes of '{name}' has {len(said)} entries for a tensor of "
                 f"{tensor.ndim} dimensions"
             )
         pairs = list(enumerate(said))
     else:
-        raise ValueError(
+        raise UserError(
             f"export(): dynamic_shapes of the tensor '{name}' must be a dict, a list or a tuple, "
             f"got {said!r}"
         )
     for dim, _ in pairs:
-        if not isinstance(dim, int) or not -tensor.ndim <= dim < tensor.ndim:
+        if not isinstance(dim, int):
+            raise UserError(
+                f"export(): dynamic_shapes of '{name}' names {dim!r}, which is no dimension"
+            )
+        if not -tensor.ndim <= dim < tensor.ndim:
             raise IndexError(
                 f"export(): dynamic_shapes of '{name}' names dimension {dim!r} of a tensor of "
                 f"{tensor.ndim} dimensions"
@@ -183,7 +188,7 @@ def _size(found, spec, place, size, label):
                 f"{label}"
             )
     else:
-        raise ValueError(
+        raise UserError(
             f"export(): dynamic_shapes of {label}: expected a Dim, Dim.AUTO, Dim.DYNAMIC, "
             f"Dim.STATIC, a number or None, got {spec!r}"
         )

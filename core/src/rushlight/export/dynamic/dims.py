@@ -10,6 +10,7 @@ from rushlight.export.tracing import _positional
 from rushlight.utils import _pytree as pytree
 
 __all__ = ["Dim", "ShapesCollection", "dims"]
+LEAST = 2  # a limit that PyTorch does not print, as it takes 0 and 1 for special
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,14 @@ class DimHint:
 
     def __call__(self, min=None, max=None):  # noqa: A002 - PyTorch's names
         """The same with a least and a greatest size."""
+        if min is not None and max is not None and max < min:
+            raise AssertionError(f"Dim.{self.kind}: max {max} is less than min {min}")
         return replace(self, min=min, max=max)
 
     def __repr__(self):
-        return f"DimHint({self.kind})"
+        limits = {"min": self.min, "max": self.max}
+        given = [f"{word}={limit}" for word, limit in limits.items() if limit is not None]
+        return f"DimHint({', '.join([self.kind, *given])})"
 
 
 class Dim:
@@ -41,6 +46,9 @@ class Dim:
         min: the least size, by default 0.
         max: the greatest size, by default none.
 
+    Raises:
+        AssertionError: `name` is no identifier, or `max` is less than `min`.
+
     Example:
         >>> import rushlight
         >>> batch = rushlight.export.Dim("batch", min=2, max=64)
@@ -54,11 +62,11 @@ class Dim:
 
     def __init__(self, name: str, *, min: int | None = None, max: int | None = None):  # noqa: A002
         if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"Dim(): name must be an identifier, got {name!r}")
+            raise AssertionError(f"Dim(): name must be an identifier, got {name!r}")
         self.min = 0 if min is None else min
         self.max: float = math.inf if max is None else max
         if self.max < self.min:
-            raise ValueError(f"Dim({name!r}): max {max} is less than min {min}")
+            raise AssertionError(f"Dim({name!r}): max {max} is less than min {min}")
         self.__name__, self.root, self.expression = name, self, symbol(name)
 
     def _derived(self, expression: Expression) -> Dim:
@@ -88,8 +96,15 @@ class Dim:
 
     __rmul__ = __mul__
 
+    def __str__(self):
+        return self.__name__.replace(" + -", " - ")
+
     def __repr__(self):
-        return self.__name__
+        if self.root is not self:
+            return str(self)
+        least = [f"min={self.min}"] if self.min != LEAST else []
+        most = [f"max={self.max}"] if self.max != math.inf else []
+        return f"Dim({', '.join([repr(self.__name__), *least, *most])})"
 
 
 def _check_whole(what, other):
