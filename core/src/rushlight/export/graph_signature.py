@@ -198,12 +198,52 @@ class ExportGraphSignature:
             losses[0].arg.name,
         )
 
+    @property
+    def lifted_custom_objs(self) -> tuple[str, ...]:
+        """The names of inputs that are objects of the user: none, as there are no such inputs."""
+        return ()
+
+    @property
+    def inputs_to_lifted_custom_objs(self) -> dict[str, str]:
+        """The same by the name of their input."""
+        return {}
+
+    @property
+    def input_tokens(self) -> tuple[str, ...]:
+        """The tokens that order effects: none, as effects keep the order of the graph."""
+        return ()
+
+    @property
+    def output_tokens(self) -> tuple[str, ...]:
+        """The tokens that are returned: none."""
+        return ()
+
+    @property
+    def assertion_dep_token(self) -> None:
+        """None: assertions keep the order of the graph."""
+        return None
+
+    def get_replace_hook(self, replace_inputs: bool = False):
+        """A function for the hooks of a graph module, ``with module._set_replace_hook(...):``,
+        by which a pass that replaces nodes keeps the signature's names.
+
+        Args:
+            replace_inputs: whether names of inputs follow as well; False by default, where only
+                those of outputs do.
+        """
+
+        def hook(old, new, user):
+            if user.op == "output":
+                _rename(self.output_specs, old.name, new)
+            if replace_inputs and old.op == "placeholder":
+                _rename(self.input_specs, old.name, new)
+
+        return hook
+
     def replace_all_uses(self, old: str, new: str) -> None:
         """Call a node `new` that was called `old`."""
-        specs: list[InputSpec | OutputSpec] = [*self.input_specs, *self.output_specs]
-        for spec in specs:
-            if isinstance(spec.arg, TensorArgument) and spec.arg.name == old:
-                spec.arg.name = new
+        _rename(self.input_specs, old, new)
+        _rename(self.output_specs, old, new)
 
     def __str__(self):
         lines = ["", "# inputs", *map(str, self.input_specs)]
@@ -226,6 +266,12 @@ def exchanged(signature):
     """The tensors among the arguments and results of a call of known signature, or of None."""
     found = [] if signature is None else [*signature.inputs, *signature.outputs]
     return [argument for argument in found if isinstance(argument, TensorArgument)]
+
+
+def _rename(specs, old, new):
+    for spec in specs:
+        if isinstance(spec.arg, TensorArgument) and spec.arg.name == old:
+            spec.arg.name = new
 
 
 def _shown(spec: InputSpec | OutputSpec):

@@ -21,6 +21,7 @@ from rushlight.fx import traceback as fx_traceback
 from rushlight.fx.codegen import CodeGen, PythonCode, Reading, _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.names import Namespace, snake_case
 from rushlight.fx.node import Argument, Node, Target, map_arg
+from rushlight.fx.node_hooks import call_hooks
 from rushlight.fx.operators import inplace_methods, magic_methods, reflectable_magic_methods
 from rushlight.library.kinds import OpOverload
 
@@ -124,6 +125,7 @@ class Graph:
         self._names.associate(free, node)
         self._insert(node)
         self._len += 1
+        call_hooks(self, "create", node)
         return node
 
     def _target_to_str(self, target):
@@ -241,6 +243,7 @@ class Graph:
         to_erase._erased = True
         to_erase._set((), {})
         self._len -= 1
+        call_hooks(self, "erase", to_erase)
 
     def eliminate_dead_code(self, is_impure_node=None) -> bool:
         """Remove all nodes that nobody reads and that do nothing else; whether there were any.

@@ -13,6 +13,7 @@ from rushlight import nn
 from rushlight.fx.codegen import CodeGen, PythonCode, Reading, _PyTreeCodeGen
 from rushlight.fx.graph import Graph
 from rushlight.fx.names import builtin_values, import_line
+from rushlight.fx.node_hooks import NodeHooks
 from rushlight.machine.generated_python import function_of
 
 _numbers = itertools.count()
@@ -90,7 +91,7 @@ def _put(module, name, value):
         setattr(module, name, value)
 
 
-class GraphModule(nn.Module):
+class GraphModule(NodeHooks, nn.Module):
     """A module that runs a graph as generated Python.
 
     Args: `root` is a module, or a dict from paths to values, that has what the graph's
@@ -223,7 +224,7 @@ class GraphModule(nn.Module):
 
     # ------------------------------------------------------------------------------------- copies
     def __reduce__(self):
-        body = {key: value for key, value in self.__dict__.items() if key != "_graph"}
+        body = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_node_hooks")}
         codegen = self._graph._codegen
         flat = copy.copy(codegen) if type(codegen) is CodeGen else CodeGen()
         made = flat.generate(self._graph, "self")

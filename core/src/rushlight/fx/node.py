@@ -12,6 +12,7 @@ import typing
 import rushlight
 from rushlight.fx.immutable_collections import immutable_dict, immutable_list
 from rushlight.fx.names import qualified_name, type_name
+from rushlight.fx.node_hooks import call_hooks
 from rushlight.fx.operators import inplace_methods
 from rushlight.library.kinds import OpOverload, OpOverloadPacket
 
@@ -191,6 +192,7 @@ class Node:
             return new_input if node is old_input else node
 
         self._set(map_arg(self.args, swap), map_arg(self.kwargs, swap))
+        call_hooks(self.graph, "replace", old=old_input, new=new_input.name, user=self)
 
     def replace_all_uses_with(
         self, replace_with: Node, delete_user_cb=lambda user: True, *, propagate_meta=False

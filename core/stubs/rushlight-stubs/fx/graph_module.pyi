@@ -5,11 +5,12 @@ from rushlight._words import _bool
 from rushlight._words import _str
 from rushlight.fx.codegen import PythonCode
 from rushlight.fx.graph import Graph
+from rushlight.fx.node_hooks import NodeHooks
 from rushlight.nn.module import Module
 from typing import Any
 from typing import Self
 
-class GraphModule(Module):
+class GraphModule(NodeHooks, Module):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     def __init__(self, root: Any, graph: Graph, class_name: _str = ...) -> None: ...
     @property

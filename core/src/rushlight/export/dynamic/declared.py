@@ -156,6 +156,11 @@ def _entries(name, said, tensor):
             f"export(): dynamic_shapes of the tensor '{name}' must be a dict, a list or a tuple, "
             f"got {said!r}"
         )
+    _check_dims(name, pairs, tensor)
+    return [(dim % tensor.ndim, spec) for dim, spec in pairs]
+
+
+def _check_dims(name, pairs, tensor):
     for dim, _ in pairs:
         if not isinstance(dim, int):
             raise UserError(
@@ -166,7 +171,6 @@ def _entries(name, said, tensor):
                 f"export(): dynamic_shapes of '{name}' names dimension {dim!r} of a tensor of "
                 f"{tensor.ndim} dimensions"
             )
-    return [(dim % tensor.ndim, spec) for dim, spec in pairs]
 
 
 def _size(found, spec, place, size, label):

@@ -216,14 +216,7 @@ def run(level, step, function, args, kwargs):
     if level.fake and "device" in step.kwargs:
         named["device"] = devices.meta
     with level.outside():
-        result = NotImplemented
-        rule = rule_of(function)
-        if rule is not None and level.fake:
-            result = rule(level.recorder.drawing(function), *lowered, **named)
-        if result is NotImplemented:
-            result = function(*lowered, **named)
-        if rule is not None and level.observed:
-            rule(level.recorder.drawing(function, result), *_without_values(lowered), **named)
+        result = _result(level, function, lowered, named)
     # the caller holds the tensor that was written to, and reads the step from now on
     if step.writes and result is lowered[0]:
         level.recorder.written(args[0], step)
@@ -235,6 +228,19 @@ def run(level, step, function, args, kwargs):
         many = isinstance(made, tuple | list)
         link_views(op, made if many else (made,), op.bind(args, kwargs), many)
     return made
+
+
+def _result(level, function, args, kwargs):
+    """The result of a call below the level; sizes that depend on values are the recorder's to
+    choose, or to note."""
+    result, rule = NotImplemented, rule_of(function)
+    if rule is not None and level.fake:
+        result = rule(level.recorder.drawing(function), *args, **kwargs)
+    if result is NotImplemented:
+        result = function(*args, **kwargs)
+    if rule is not None and level.observed:
+        rule(level.recorder.drawing(function, result), *_without_values(args), **kwargs)
+    return result
 
 
 def captured_operator(operator, values):
