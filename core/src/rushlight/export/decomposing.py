@@ -17,7 +17,7 @@ from rushlight.export.graph_signature import (
     exchanged,
 )
 from rushlight.export.verifier import schema_of
-from rushlight.fx.experimental.decompositions import implicit
+from rushlight.fx.experimental.decompositions import by_values, implicit
 from rushlight.fx.experimental.inner_graphs import HigherOrder, holding
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.experimental.tracked_sizes import TrackedSize, Tracking
@@ -39,7 +39,7 @@ _MUTATIONS = {
 def decomposed(program, table=None, shapes=None, draws=None):
     """See :meth:`ExportedProgram.run_decompositions`; with fixed sizes, of some placeholders by
     number those of `shapes`; `draws` gives numbers for what depends on values."""
-    table = implicit() if table is None else dict(table)
+    table = _without_copies(program) | (implicit() if table is None else dict(table))
     recorder = Recorder(True, table, _no_constant, draws=draws)
     _track(recorder, shapes)
     with recorder.level, no_grad(), FunctionalLevel() as level:
@@ -65,6 +65,13 @@ def decomposed(program, table=None, shapes=None, draws=None):
         graph_module, graph_module.graph, signature, dict(program.state_dict),
         {}, calls, program.example_inputs, dict(program.constants),
     )  # fmt: skip
+
+
+def _without_copies(program):
+    """What is called instead of copies; nothing where submodules are to stay calls: a copy says in
+    which of them a buffer gets its value."""
+    kept = any(entry.signature for entry in program.module_call_graph[1:])
+    return {} if kept else by_values()
 
 
 def _track(recorder, shapes):
