@@ -58,7 +58,7 @@ def test_misspelt_names_of_the_top_level_are_attribute_errors():
 
 
 def test_script_follows_pytorchs_switch(monkeypatch):
-    with pytest.raises(NotImplementedError, match="expected a function, a module or a class"):
+    with pytest.raises(TypeError, match="expected a function, a module or a class"):
         rushlight.jit.script(len)
     monkeypatch.setenv("PYTORCH_JIT", "0")
     assert rushlight.jit.script(len) is len

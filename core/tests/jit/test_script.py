@@ -324,8 +324,14 @@ def test_switched_off(monkeypatch):
 
 
 def test_what_cannot_be_compiled():
-    with pytest.raises(NotImplementedError, match="expected a function, a module or a class"):
-        jit.script([1, 2])
+    for container in ([1, 2], {"a": 1}):  # which PyTorch compiles
+        with pytest.raises(NotImplementedError, match="are not compiled here"):
+            jit.script(container)
+    for other in (3, "s", None, rushlight.ones(2), (1,), object(), len):
+        with pytest.raises(TypeError, match="expected a function, a module or a class"):
+            jit.script(other)
+    with pytest.raises(RuntimeError, match="class 'int' cannot be compiled"):
+        jit.script(int)
     with pytest.raises(RuntimeError, match="inherits from nn.Module"):
         jit.script(One)
     hooked = nn.Linear(2, 2)

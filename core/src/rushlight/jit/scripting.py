@@ -40,9 +40,13 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     if inspect.isfunction(obj) or inspect.ismethod(obj):
         function = ScriptFunction(UNIT.function(inspect.unwrap(obj)), obj.__doc__)
         return functools.update_wrapper(function, obj, updated=())
-    raise NotImplementedError(
-        f"jit.script: expected a function, a module or a class, got {type(obj).__name__}; pass "
-        "lists and dicts as arguments"
+    if isinstance(obj, list | dict):
+        raise NotImplementedError(
+            f"jit.script: objects of type {type(obj).__name__} are not compiled here; pass them as "
+            "arguments"
+        )
+    raise TypeError(
+        f"jit.script: expected a function, a module or a class, got {type(obj).__name__}"
     )
 
 
@@ -79,6 +83,11 @@ def _class(obj):
         )
     UNIT.marked[obj] = "class"
     kind = UNIT.class_type(obj)
+    if kind is None:
+        raise RuntimeError(
+            f"jit.script: the class '{obj.__name__}' cannot be compiled: TorchScript has classes "
+            "of one's own, enums and named tuples"
+        )
     if kind.kind == "class":
         for name, found in vars(obj).items():
             if not inspect.isfunction(found) or getattr(found, "_jit_mark", None) is not None:
