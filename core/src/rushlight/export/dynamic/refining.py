@@ -41,7 +41,7 @@ def refine_dynamic_shapes_from_suggested_fixes(
         ... except RuntimeError as error:
         ...     shapes = refine_dynamic_shapes_from_suggested_fixes(str(error), shapes)
         >>> shapes
-        ({0: a}, {0: a + 1})
+        ({0: Dim('a', min=0)}, {0: a + 1})
     """
     found = _fixes(msg)
     leaves = [leaf for leaf in pytree.tree_leaves(dynamic_shapes) if isinstance(leaf, Dim)]
