@@ -214,7 +214,7 @@ def observed(module, args, kwargs, pins=frozenset()) -> Observed:
     found = Observed(pins)
     generator = get_rng_state()
     try:
-        trace(copy.deepcopy(module), *_copied((args, kwargs or {})), found)
+        trace(copy.deepcopy(module), _copied(args), _copied(kwargs or {}), found)
     finally:
         set_rng_state(generator)
     if found.needed != found.pins:

@@ -7,8 +7,8 @@ in chunks on all threads. Chunks depend on ``n`` and ``grain`` only, so a result
 for any number of threads. Workers start with the first job of several chunks, stop before a fork
 and come back at the next need, in parent and child.
 
-The number of threads is ``RUSHLIGHT_NUM_THREADS``, ``OMP_NUM_THREADS``, or what the CPU mask and the
-cgroup quota allow. Workers are bound to CPUs (``RUSHLIGHT_PIN=0`` leaves them free).
+The number of threads is ``RUSHLIGHT_NUM_THREADS``, else ``OMP_NUM_THREADS``, else what the CPU mask
+and the cgroup quota allow. Workers are bound to CPUs (``RUSHLIGHT_PIN=0`` leaves them free).
 """
 
 from __future__ import annotations

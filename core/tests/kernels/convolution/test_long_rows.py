@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rushlight.kernels.convolution import direct, reference
+from rushlight.kernels.convolution import direct, direct_weight_gradient, reference
 from rushlight.kernels.launch.execution import REFERENCE
 
 if REFERENCE:
@@ -27,11 +27,12 @@ CASES = {
 @pytest.fixture(params=[(1, 5), (700, 40)], ids=["spans of 5", "spans by bytes"])
 def small_blocks(request, monkeypatch):
     """Blocks of few bytes, and how many outputs a span has at least."""
-    (size, fewest), divide = request.param, direct._divide_rows
+    (size, fewest), divide = request.param, direct.divide_rows
     monkeypatch.setattr(direct, "BLOCK_BYTES", size)
-    monkeypatch.setattr(
-        direct, "_divide_rows", lambda words, beside=0, least=0: divide(words, beside, fewest)
-    )
+    for module in (direct, direct_weight_gradient):
+        monkeypatch.setattr(
+            module, "divide_rows", lambda words, beside=0, least=0: divide(words, beside, fewest)
+        )
 
 
 def _arrays(rng, case):
@@ -82,15 +83,15 @@ def test_weight_gradient(rng, small_blocks, name):
         dy.astype(np.float64), x.astype(np.float64), w.shape, *windows, 1
     )
     found = np.full(w.shape, np.nan, np.float32)
-    direct.WeightGradient(2, c, image, o, kernel, *windows, 1).run(x, dy, found)
+    direct_weight_gradient.WeightGradient(2, c, image, o, kernel, *windows, 1).run(x, dy, found)
     _close(found, exact)
 
 
 def test_rows_that_are_divided(small_blocks):
     """The cases above divide rows; a row that fits twice a block stays whole."""
-    words = direct._geometry(1, 5, (1, 211), 7, (1, 3), (1, 1), (0, 0), (1, 1))
-    direct._divide_rows(words)
+    words = direct.geometry(1, 5, (1, 211), 7, (1, 3), (1, 1), (0, 0), (1, 1))
+    direct.divide_rows(words)
     assert words[direct.SPANS] > 4
-    words = direct._geometry(1, 5, (1, 10), 7, (1, 3), (1, 1), (0, 0), (1, 1))
-    direct._divide_rows(words)
+    words = direct.geometry(1, 5, (1, 10), 7, (1, 3), (1, 1), (0, 0), (1, 1))
+    direct.divide_rows(words)
     assert words[direct.SPANS] == 1 and words[direct.PADDED] == 10

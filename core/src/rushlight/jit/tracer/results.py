@@ -24,7 +24,7 @@ def check_result(found, strict) -> None:
             raise RuntimeError(_DICT)
         _check_alike("dict", found.keys())
         _check_alike("dict", found.values())
-        parts = found.values()
+        parts: list | tuple = tuple(found.values())
     elif isinstance(found, list | tuple):
         if isinstance(found, list):
             _check_alike("list", found)

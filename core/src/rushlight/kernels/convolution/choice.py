@@ -276,7 +276,7 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
 
     if groups == 1 and pointwise.fits_weight_gradient(c, o, kernel, stride, padding):
         return pointwise.WeightGradient
-    from rushlight.kernels.convolution.direct import WeightGradient
+    from rushlight.kernels.convolution.direct_weight_gradient import WeightGradient
 
     return WeightGradient(n, c // groups, image, o // groups, kernel, stride, padding, dilation,
                           groups)  # fmt: skip

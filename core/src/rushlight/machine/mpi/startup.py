@@ -15,6 +15,7 @@ import importlib.util
 import os
 import socket
 import sys
+from typing import Any
 
 EXTRA = (
     "needs mpi4py and an MPI library: pip install 'rushlight[mpi]' (MPICH), or mpi4py beside the "
@@ -27,7 +28,7 @@ _VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
 )
 # The variables are removed when MPI has started; programs ask later, and make groups again.
-_remembered: dict[str, object] = {}
+_remembered: dict[str, Any] = {}
 
 
 def is_installed() -> bool:
