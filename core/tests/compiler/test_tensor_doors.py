@@ -371,7 +371,7 @@ def test_short_views_say_how_they_were_taken():
             for _ in range(3):
                 leaf.grad = None
                 recorded = call(leaf)
-                assert recorded.grad_fn.name() == f"{name.capitalize()}Backward0"
+                assert recorded.grad_fn.op.name == name
                 recorded.sum().backward()
             assert leaf.grad.sum().item() == out.numel()
             with rushlight.inference_mode():

@@ -42,7 +42,7 @@ def test_ops_forward_and_backward_are_seen_with_shapes_and_bytes():
         loss.backward()
         optimizer.step()
     seen = names(found)
-    for name in ("aten::conv2d", "aten::relu", "aten::linear", "LinearBackward0", "ReluBackward0",
+    for name in ("aten::conv2d", "aten::relu", "aten::linear", "AddmmBackward0", "ReluBackward0",
                  "forward pass", "Optimizer.step#SGD.step"):  # fmt: skip
         assert seen[name] == 1, (name, seen)
     linear = next(e for e in found.events() if e.name == "aten::linear")
@@ -50,7 +50,7 @@ def test_ops_forward_and_backward_are_seen_with_shapes_and_bytes():
     assert linear.self_cpu_memory_usage == 5 * 4 * 4
     assert linear.flops == 2 * 5 * 72 * 4
     assert linear.cpu_parent.name == "forward pass"
-    backward = next(e for e in found.events() if e.name == "LinearBackward0")
+    backward = next(e for e in found.events() if e.name == "AddmmBackward0")
     assert backward.sequence_nr == linear.sequence_nr and backward.cpu_parent is None
     total = sum(e.flops for e in found.events())
     assert total == 2 * 5 * 72 * 4 + 2 * (5 * 2 * 36) * 9, "no product is counted twice"

@@ -57,7 +57,8 @@ class Node:
 
     def name(self) -> str:
         """The node's type name as PyTorch prints it, for example ``AddBackward0``."""
-        return self.op.node_name
+        name = getattr(self.op, "name_node", None)
+        return self.op.node_name if name is None else name(self)
 
     def __call__(self, *grads):
         """The gradients of the inputs for those of the outputs: one, or a tuple."""

@@ -14,6 +14,7 @@ import functools
 from rushlight.dtypes import FIRST_LIMITED
 from rushlight.ops._table import attributes as _attributes
 from rushlight.ops._table import former_calls as former
+from rushlight.ops._table.node_names import whole_name, words_of
 from rushlight.ops._table.numpy_names import NUMPY_NAMES
 from rushlight.ops._table.paths import Paths
 from rushlight.ops._table.rules import same
@@ -40,6 +41,7 @@ from rushlight.tensor.results import named
 #   alone                            keyword of an argument by itself     _table/op.py, bind
 #   at_once                          f(*args) of a composite, asked first _table/bindings.py
 #   computes                         f(values): elementwise op, arguments _table/inplace.py
+#   node                             how PyTorch calls its node           _table/node_names.py
 #   exported                         public at the top level, with a dash _table/deferred_names.py
 #   oracle                           where PyTorch has it, if elsewhere   _table/deferred.py
 TABLE = {}
@@ -76,6 +78,7 @@ class Op:
         "list_position",
         "name",
         "names",
+        "name_node",
         "node_name",
         "options",
         "outputs",
@@ -90,8 +93,9 @@ class Op:
     def __init__(self, body, kind, rule=same, outputs=1, **options):
         self.body, self.kind, self.rule, self.outputs = body, kind, rule, outputs
         self.name = options.pop("name", None) or body.__name__.rstrip("_")
-        words = options.pop("node", None) or "".join(p.capitalize() for p in self.name.split("_"))
-        self.node_name = words + "Backward0"
+        node = options.pop("node", None)
+        self.node_name = whole_name(node if isinstance(node, str) else words_of(self.name))
+        self.name_node = node if callable(node) else None
         self.options = options
         self.label = options.get("label", self.name)  # what errors call it
         if isinstance(options.get("result"), str):

@@ -114,7 +114,7 @@ celu.gradient(
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@_float(domain=nonzero, inplace="_selu_")
+@_float(domain=nonzero, inplace="_selu_", node="Elu")
 def selu(input):
     """The self-normalising exponential unit (Klambauer et al., 2017)."""
     return _SELU_SCALE * xp.where(input > 0, input, _SELU_ALPHA * xp.expm1(_negative(input)))
@@ -208,6 +208,7 @@ softplus.gradient(
 
 
 @_float(
+    node="LogSigmoid",
     aten_call=lambda input: ("log_sigmoid", {"self": input}),
     schemas=("log_sigmoid(Tensor self) -> Tensor",),
     domain=real,
@@ -245,6 +246,7 @@ hardtanh.gradient(
 
 
 @elementwise(
+    node="Hardtanh",
     rule=real_same,
     domain=away_from(0.0, 6.0, high=8.0),
     method=False,

@@ -6,6 +6,7 @@ from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
 from rushlight.ops._table.aten_schemas import of_two
 from rushlight.ops._table.domains import away_from, nonzero, positive
+from rushlight.ops._table.node_names import by_operand, numbered
 from rushlight.ops._table.number_limits import LOW, OPERANDS
 from rushlight.ops._table.op import composite, elementwise
 from rushlight.ops._table.rules import floating, number_dtype, real_of_complex, real_same
@@ -172,7 +173,7 @@ _stepwise = {
 }
 
 
-@elementwise(inplace="_trunc_divide_", **_stepwise)
+@elementwise(inplace="_trunc_divide_", **_stepwise, node="DivBackward2")
 def _trunc_divide(input, other):
     """The quotient rounded toward zero, in the promoted dtype; constant between the steps."""
     quotient = input / other
@@ -303,6 +304,7 @@ _rdiv.gradient(
 
 
 @elementwise(
+    node=by_operand("Remainder"),
     rule=real_same, operators=("__mod__",), domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero,
     numbers=True,
     aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out default",
@@ -320,6 +322,7 @@ remainder.gradient(
 
 
 @elementwise(
+    node=by_operand("Fmod"),
     rule=real_same, domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero,
     aten="Tensor Scalar Tensor_out Scalar_out default", aten_inplace="Tensor Scalar",
 )  # fmt: skip
@@ -392,7 +395,7 @@ def _not_bool(promoted):
     return found, found
 
 
-@elementwise(rule=_not_bool, sparse="plain")
+@elementwise(rule=_not_bool, sparse="plain", node="Pow")
 def square(input):
     """``input * input``."""
     return input * input
@@ -441,6 +444,7 @@ def _pow_check(input, exponent):
 
 
 @elementwise(
+    node=by_operand("Pow"),
     schemas=(
         "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
         "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
@@ -488,6 +492,7 @@ pow.gradient(input=_pow_base_gradient, exponent=_pow_exponent_gradient)
 
 
 @elementwise(
+    node="PowBackward2",
     schemas=(
         "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
         "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
@@ -544,6 +549,7 @@ def _clamp_check(input, min=None, max=None):
 
 
 @elementwise(
+    node=numbered("Clamp", lambda values: int(any(v is not None for v in values[1:]))),
     schemas=(
         "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
         "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.compiler import xp
 from rushlight.ops._table.domains import away_from
+from rushlight.ops._table.node_names import numbered
 from rushlight.ops._table.op import elementwise
 from rushlight.ops._table.rules import real_same
 
@@ -53,6 +54,7 @@ def trunc(input):
 
 
 @elementwise(
+    node=numbered("Round", lambda values: int(bool(values[1]))),
     schemas=(
         "round(Tensor self) -> Tensor",
         "round.decimals(Tensor self, *, int decimals) -> Tensor",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT
 from rushlight.ops._table.domains import nonzero
+from rushlight.ops._table.node_names import by_operand
 from rushlight.ops._table.number_limits import WIDE
 from rushlight.ops._table.op import elementwise
 from rushlight.ops._table.rules import floating_only
@@ -28,6 +29,7 @@ def _one_dtype(input, end, weight):
 
 
 @elementwise(
+    node=by_operand("Lerp", 2),
     rule=floating_only,
     check=_one_dtype,
     fits={"weight": WIDE},

@@ -21,6 +21,7 @@ from rushlight.machine.quiet import quietly
 from rushlight.ops._calls.direct import unrecorded
 from rushlight.ops._table.inplace import check_writable, written
 from rushlight.ops._table.limited import check as check_limited
+from rushlight.ops._table.node_names import arguments
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops._table.op import op
 from rushlight.ops._table.op import view as declare_view
@@ -61,9 +62,26 @@ def _captured(name):
     return by
 
 
+def _last_view(node):
+    """PyTorch's name of the last of the views that an index stands for, one item after another."""
+    index = arguments(node)[1] or ()
+    if len(index) == 1 and isinstance(index[0], slice):
+        return "SliceBackward0"
+    for item in reversed(index):
+        if item is None:
+            return "UnsqueezeBackward0"
+        if isinstance(item, slice):
+            if item != slice(None):
+                return "SliceBackward0"
+        elif item is not Ellipsis:
+            return "SelectBackward0"
+    return "AliasBackward0"
+
+
 @declare_view(
     captured=_captured("slice_by"),
     linear=True,
+    node=_last_view,
     method=False,
     samples=lambda make: [
         ((make(4, 5), (1,)), {}),

@@ -12,6 +12,7 @@ from rushlight.machine.arrays import MetaArray, meta_array, strided
 from rushlight.machine.memory import start_of
 from rushlight.ops._calls.known_views import ShortView
 from rushlight.ops._table.arrays import one_of_many
+from rushlight.ops._table.node_names import arguments
 from rushlight.ops._table.op import Position, Whole, composite
 from rushlight.ops._table.op import view as declare_view
 from rushlight.ops.shape.views import BEFORE, view_scatter
@@ -36,6 +37,7 @@ def _narrowed(input, dim, start, length):
 
 
 @declare_view(
+    node="Slice",
     schemas=("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",),
     linear=True,
     batching="dims",
@@ -420,7 +422,14 @@ def _split_form(input, split_size_or_sections, dim=0):
     return "split_with_sizes", given | {"split_sizes": split_size_or_sections}
 
 
+def _split_name(node):
+    """By equal parts, or by the sizes of all."""
+    sizes = isinstance(arguments(node)[1], tuple | list)
+    return "SplitWithSizesBackward0" if sizes else "SplitBackward0"
+
+
 @declare_view(
+    node=_split_name,
     aten_call=_split_form,
     schemas=(
         "split.Tensor(Tensor(a) self, SymInt split_size, int dim=0) -> Tensor(a)[]",

@@ -455,7 +455,13 @@ def _linear_meta(input, weight, bias=None):
     return (*input.shape[:-1], *weight.shape[:-1]), dtype_of(input)
 
 
+def _linear_name(node):
+    """As of the product that PyTorch records for matrices; here one node stands for all inputs."""
+    return "MmBackward0" if node.shapes is not None and node.shapes[2] is None else "AddmmBackward0"
+
+
 @op(
+    node=_linear_name,
     schemas=("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",),
     samples=_linear_samples,
     oracle="nn.functional",

@@ -70,6 +70,7 @@ def _divided(total, count):
 
 
 @op(
+    node="NllLoss",
     meta=entropy,
     rule=real_floating_only,
     aside=(1,),

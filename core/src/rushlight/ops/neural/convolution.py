@@ -58,6 +58,7 @@ def _convolution(
 
 
 @op(
+    node="Convolution",
     second_none=("output", "weight"),
     linear="*output,weight",
     meta=shaped(2),

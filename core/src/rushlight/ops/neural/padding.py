@@ -23,6 +23,7 @@ _ndarray = np.ndarray
 
 
 @op(
+    node="ConstantPadNd",
     aten_call=lambda input, pad, value: (
         "constant_pad_nd",
         {"self": input, "pad": list(pad), "value": value},

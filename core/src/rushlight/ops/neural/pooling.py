@@ -11,6 +11,7 @@ from rushlight.machine.arrays import dtype_of, meta_array
 from rushlight.ops._calls.direct import is_plain_float, tensor_of
 from rushlight.ops._table.aten import adaptively_pooled, pooled
 from rushlight.ops._table.aten_schemas import avg_pool_schemas, max_pool_schemas
+from rushlight.ops._table.node_names import in_dims
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import refuse_complex, refuse_unordered
 from rushlight.ops._table.second_order import with_history
@@ -56,7 +57,7 @@ def _adaptive_max_meta(input, output_size):
     meta=_max_meta,
     method=False,
     samples=_max_samples,
-    node="MaxPoolWithIndices",
+    node=in_dims("MaxPool{}WithIndices"),
 )
 def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
     """Maxima of windows and their flat spatial positions."""
@@ -65,6 +66,7 @@ def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
 
 
 @op(
+    node=in_dims("AdaptiveMaxPool{}"),
     aten_call=lambda input, size: (
         f"adaptive_max_pool{len(size)}d",
         {"self": input, "output_size": list(size)},
@@ -145,7 +147,7 @@ def _avg_samples(make):
     meta=_avg_meta,
     method=False,
     samples=_avg_samples,
-    node="AvgPool",
+    node=in_dims("AvgPool{}"),
 )
 def _avg_pool(
     input: Tensor, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -213,6 +215,7 @@ _avg_unpool.gradient(input=_gather)
 
 
 @op(
+    node=in_dims("AdaptiveAvgPool{}"),
     second_zero=("input",),
     second_if=lambda input, output_size: any(n != 1 for n in output_size),  # else a mean
     linear=True,

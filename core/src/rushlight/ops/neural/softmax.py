@@ -165,6 +165,7 @@ def softmin(input: Tensor, dim=None, _stacklevel=3, dtype=None):
 
 # ------------------------------------------------------------------- sums of exponentials
 @op(
+    node="Logsumexp",
     batching="dims",
     method=False,
     tested_by="logsumexp",

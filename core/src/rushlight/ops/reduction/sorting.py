@@ -17,6 +17,7 @@ from rushlight.machine import np
 from rushlight.machine.arrays import bfloat16, dtype_of
 from rushlight.machine.processors import compresses_slowly
 from rushlight.ops._calls.direct import tensor_of
+from rushlight.ops._table.node_names import arguments
 from rushlight.ops._table.op import Whole, composite, op
 from rushlight.ops._table.rules import number_dtype, refuse_unordered, result_type
 from rushlight.ops._table.shape_rules import checked, chosen, chosen_after
@@ -309,6 +310,7 @@ def _median_samples(make):
 
 
 @op(
+    node="MedianBackward1",
     batching="dims", meta=chosen, result="values indices",
     samples=_median_samples, method=False, label="median",
 )  # fmt: skip
@@ -318,6 +320,7 @@ def _median(input: Tensor, dim: Whole, keepdim: bool = False):
 
 
 @op(
+    node="NanmedianBackward1",
     batching="dims", meta=chosen, result="values indices",
     samples=_median_samples, method=False, label="nanmedian",
 )  # fmt: skip
@@ -331,6 +334,7 @@ _nanmedian.gradient(input=selected_back)
 
 
 @op(
+    node=lambda node: f"{'Nanmedian' if arguments(node)[1] else 'Median'}Backward0",
     samples=lambda make: [((make(3, 5),), {}), ((make(),), {})],
     method=False,
     meta=lambda input, skip_nan=False: ((), dtype_of(input)),

@@ -18,6 +18,7 @@ from rushlight.machine.arrays import BY_CODE, cast, dtype_of
 from rushlight.machine.quiet import quietly
 from rushlight.ops._table.aten import in_aten, reduced
 from rushlight.ops._table.aten_schemas import reduction_schemas, truth_schemas
+from rushlight.ops._table.node_names import by_dims
 from rushlight.ops._table.numpy_names import first_by_keyword
 from rushlight.ops._table.op import TABLE, Whole, composite, op
 from rushlight.ops._table.rules import refuse_unordered
@@ -84,6 +85,7 @@ def _meta_same(input, dim=None, keepdim=False, dtype=None):
 
 
 @op(
+    node=by_dims("Sum"),
     schemas=reduction_schemas("sum", "dim_IntList", "int[1]?"),
     aten_call=reduced("sum"),
     linear=True,
@@ -175,6 +177,7 @@ def _need_float(name, array, dtype):
 
 
 @op(
+    node=by_dims("Mean"),
     schemas=reduction_schemas("mean", "dim", "int[1]?"),
     aten_call=reduced("mean"),
     linear=True,
@@ -272,6 +275,7 @@ def _prod_sizes(make):
 
 
 @op(
+    node=by_dims("Prod"),
     schemas=reduction_schemas("prod", "dim_int", "int"),
     aten_call=reduced("prod"),
     batching="dims",
@@ -642,6 +646,7 @@ def _norm_power(x, p, dim, keepdim):
 
 
 @op(
+    node="LinalgVectorNorm",
     batching="dims",
     meta=real_reduced,
     method=False,

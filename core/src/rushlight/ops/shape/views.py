@@ -13,6 +13,7 @@ from rushlight.machine.arrays import dtype_of, strided
 from rushlight.ops._calls.elementwise_prepared import positional
 from rushlight.ops._calls.known_views import ShortView
 from rushlight.ops._table.aten import in_aten
+from rushlight.ops._table.node_names import numbered
 from rushlight.ops._table.op import Sizes, composite, op
 from rushlight.ops._table.op import view as declare_view
 from rushlight.ops._table.shape_rules import like
@@ -170,6 +171,7 @@ Tensor.view_as = _shaped_as("reshaped", _view_op)
 
 
 @declare_view(
+    node="View",
     schemas=("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",),
     linear=True,
     samples=_view_samples,
@@ -501,7 +503,13 @@ def _squeezed(input, dim):
     return construction.indexed(input, index, (squeeze.op, [dim]))
 
 
+def _form_of_squeeze(values):
+    """Of all dims, of one or of several."""
+    return 0 if values[1] is None else 2 if isinstance(values[1], tuple | list) else 1
+
+
 @declare_view(
+    node=numbered("Squeeze", _form_of_squeeze),
     schemas=(
         "squeeze(Tensor(a) self) -> Tensor(a)",
         "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
