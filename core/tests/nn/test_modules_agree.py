@@ -358,6 +358,22 @@ def test_meta_construction(name, args, kwargs, specs):
     assert not any(p.is_meta for p in filled.parameters())
 
 
+# Devices that are not here, a name of a type, and parts of inner shortcuts.
+LEFT_OUT = {"ipu", "mtia", "xpu", "T_destination", "merge_masks", "activation_relu_or_gelu"}
+
+
+@pytest.mark.parametrize("name, args, kwargs, specs", ROWS)
+def test_public_attributes(name, args, kwargs, specs):
+    """Programs that prune, convert or subclass layers read them."""
+    ours, theirs = (build(library, name, args, kwargs) for library in (rushlight, torch))
+    names = {each for each in {*vars(theirs), *dir(theirs)} if not each.startswith("_")}
+    assert not {each for each in names - LEFT_OUT if not hasattr(ours, each)}
+    for each in names - LEFT_OUT:
+        value = getattr(theirs, each)
+        if isinstance(value, (int, float, str, bool, tuple)):
+            assert getattr(ours, each) == value, each
+
+
 def test_the_table_has_every_class():
     """Every public class of torch.nn exists; all but containers and bases are in the table."""
     classes = {

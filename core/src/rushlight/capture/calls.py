@@ -51,7 +51,7 @@ _NO_STEPS = ("rushlight.ops.random.generators", "rushlight.ops.creation.mapped_f
 _CONSTANT = frozenset(
     [is_grad_enabled, is_inference_mode_enabled, get_default_dtype, jit.is_scripting,
      jit.is_tracing, eager.is_compiling, eager.is_dynamo_compiling, eager.is_exporting,
-     recurrent._casting]
+     recurrent.is_casting]
 )  # fmt: skip
 _PURE = frozenset([abs, round, pow, divmod, chr, ord, bin, hex, format])
 # Methods that neither compare nor hash what a container holds.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.nn import functional as F
+from rushlight.nn.initialization import constant_
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation.tensors import full
@@ -18,22 +19,6 @@ class ReLU(Module):
     def forward(self, input):
         """Apply the function element by element."""
         return F.relu(input, inplace=self.inplace)
-
-    def extra_repr(self):
-        """The settings."""
-        return "inplace=True" if self.inplace else ""
-
-
-class ReLU6(Module):
-    """Applies ``min(max(x, 0), 6)``."""
-
-    def __init__(self, inplace=False):
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input):
-        """Apply the function element by element."""
-        return F.relu6(input, inplace=self.inplace)
 
     def extra_repr(self):
         """The settings."""
@@ -322,6 +307,21 @@ class Hardtanh(Module):
         return text + (", inplace=True" if self.inplace else "")
 
 
+class ReLU6(Hardtanh):
+    """Applies ``min(max(x, 0), 6)``."""
+
+    def __init__(self, inplace=False):
+        super().__init__(0.0, 6.0, inplace)
+
+    def forward(self, input):
+        """Apply the function element by element."""
+        return F.relu6(input, inplace=self.inplace)
+
+    def extra_repr(self):
+        """The settings."""
+        return "inplace=True" if self.inplace else ""
+
+
 class Threshold(Module):
     """`x` where it exceeds `threshold`, else `value`."""
 
@@ -346,6 +346,10 @@ class PReLU(Module):
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(full((num_parameters,), init, device=device, dtype=dtype))
+
+    def reset_parameters(self):
+        """Make the slopes `init` again."""
+        constant_(self.weight, self.init)
 
     def forward(self, input):
         """Apply the function element by element."""

@@ -18,7 +18,7 @@ def _tuple(value, count):
 
 class _Convolution(Module):
     _count = 2
-    _transposed = False
+    transposed = False
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class _Convolution(Module):
         self.dilation, self.padding_mode = _tuple(dilation, count), padding_mode
         self.output_padding = _tuple(output_padding, count)
         first, second = out_channels, in_channels // groups
-        if self._transposed:
+        if self.transposed:
             first, second = in_channels, out_channels // groups
         kind = {"device": device, "dtype": dtype}
         self.weight = Parameter(empty((first, second, *self.kernel_size), **kind))
@@ -74,10 +74,9 @@ class _Convolution(Module):
                 bound = 1 / math.sqrt(fan_in)
                 init.uniform_(self.bias, -bound, bound)
 
-    def _pad(self, input):
-        """The input padded by the mode, and the padding left for the convolution."""
-        if self.padding_mode == "zeros":
-            return input, self.padding
+    @property
+    def _reversed_padding_repeated_twice(self):
+        """The padding as :func:`pad` takes it, which subclasses of programs do."""
         amounts = []
         for i in reversed(range(self._count)):
             if self.padding == "same":
@@ -85,7 +84,13 @@ class _Convolution(Module):
                 amounts += [total // 2, total - total // 2]
             else:
                 amounts += [0 if self.padding == "valid" else self.padding[i]] * 2
-        return F.pad(input, amounts, self.padding_mode), 0
+        return amounts
+
+    def _pad(self, input):
+        """The input padded by the mode, and the padding left for the convolution."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        return F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode), 0
 
     def forward(self, input):
         """Convolve (N, C, ...) or (C, ...)."""
@@ -189,7 +194,7 @@ class Conv3d(_Forward):
 
 
 class _Transpose(_Convolution):
-    _transposed = True
+    transposed = True
 
     def __init__(
         self,
@@ -225,7 +230,10 @@ class _Transpose(_Convolution):
 
     def forward(self, input, output_size=None):
         """The transposed convolution; `output_size` resolves which of several sizes is meant."""
-        extra = self.output_padding if output_size is None else self._extra(input, output_size)
+        extra = self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, self._count,
+            self.dilation,
+        )  # fmt: skip
         return self._function(
             input,
             self.weight,
@@ -237,20 +245,29 @@ class _Transpose(_Convolution):
             self.dilation,
         )
 
-    def _extra(self, input, output_size):
-        sizes = tuple(output_size)[-self._count :]
+    def _output_padding(
+        self, input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation=None
+    ):
+        """The output padding that gives the output its size, for subclasses that convolve
+        themselves; :attr:`output_padding` where no size is asked for."""
+        if output_size is None:
+            return self.output_padding
+        dims, given = num_spatial_dims, len(output_size)
+        if given not in (dims, input.dim()):
+            raise ValueError(
+                f"{type(self).__name__}: for {input.dim()}D input, output_size must have {dims} or "
+                f"{input.dim()} elements (got {given})"
+            )
+        sizes = tuple(output_size)[-dims:]
         extra = []
         for i, wanted in enumerate(sizes):
-            least = (
-                (input.shape[i - self._count] - 1) * self.stride[i]
-                - 2 * self.padding[i]
-                + self.dilation[i] * (self.kernel_size[i] - 1)
-                + 1
-            )
-            if not least <= wanted < least + max(self.stride[i], self.dilation[i]):
+            apart = 1 if dilation is None else dilation[i]
+            reach = apart * (kernel_size[i] - 1) + 1
+            least = (input.shape[i - dims] - 1) * stride[i] - 2 * padding[i] + reach
+            if not least <= wanted < least + max(stride[i], apart):
                 raise ValueError(
                     f"requested an output size of {list(sizes)}, but valid sizes of dimension {i} "
-                    f"range from {least} to {least + self.stride[i] - 1}"
+                    f"range from {least} to {least + stride[i] - 1}"
                 )
             extra.append(wanted - least)
         return tuple(extra)

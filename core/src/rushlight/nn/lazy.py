@@ -196,7 +196,7 @@ class _LazyConvolution(LazyModuleMixin):
         if self.in_channels % self.groups:
             raise ValueError("in_channels must be divisible by groups")
         first, second = self.out_channels, self.in_channels // self.groups
-        if self._transposed:
+        if self.transposed:
             first, second = self.in_channels, self.out_channels // self.groups
         self.weight.materialize((first, second, *self.kernel_size))
         if self.bias is not None:

@@ -215,6 +215,7 @@ class Module(StateMixin):
     """
 
     training: bool
+    dump_patches = call_super_init = False  # read by former programs; both are of no consequence
     _is_full_backward_hook: bool | None = None  # False: hooks are of the former kind
 
     def __init__(self):

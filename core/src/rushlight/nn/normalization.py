@@ -291,6 +291,11 @@ class RMSNorm(Module):
         if elementwise_affine:
             self.weight = Parameter(ones(self.normalized_shape, device=device, dtype=dtype))
 
+    def reset_parameters(self):
+        """Make the scales 1."""
+        if self.elementwise_affine:
+            init.ones_(self.weight)
+
     def forward(self, x):
         """Normalize."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
@@ -327,6 +332,13 @@ class GroupNorm(Module):
             self.weight = Parameter(ones(num_channels, device=device, dtype=dtype))
             if bias:
                 self.bias = Parameter(zeros(num_channels, device=device, dtype=dtype))
+
+    def reset_parameters(self):
+        """Make the scales 1 and the shifts 0."""
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
 
     def forward(self, input):
         """Normalize."""

@@ -10,6 +10,7 @@ from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.packed_calls import is_recorded
 from rushlight.nn.parameter import Parameter
+from rushlight.nn.recurrent_checks import RecurrentChecks, is_casting
 from rushlight.ops.creation.tensors import empty, zeros
 from rushlight.ops.neural.recurrence import _recurrence, gru_step, lstm_step
 from rushlight.ops.shape.joining import cat, stack
@@ -17,7 +18,7 @@ from rushlight.tensor import dispatch
 from rushlight.tensor.tensor import EXACT
 
 
-class RNNBase(Module):
+class RNNBase(RecurrentChecks):
     """What RNN, LSTM and GRU share; `mode` is ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or
     ``"RNN_RELU"``."""
 
@@ -130,7 +131,7 @@ class RNNBase(Module):
         in PyTorch."""
         if w_hr is not None or sizes[0] != sizes[-1] or not _are_ordinary(tensors):
             return False
-        if _casting():
+        if is_casting():
             return self.mode != "GRU"
         return all(t.dtype is tensors[0].dtype for t in tensors)
 
@@ -166,37 +167,14 @@ class RNNBase(Module):
         """The size of each part of the state."""
         return (self.proj_size or self.hidden_size,)
 
-    def _state_shapes(self, batch):
-        count = self.num_layers * (2 if self.bidirectional else 1)
-        return [(count, batch, width) for width in self._widths()]
-
     def _initial(self, hidden, batch, like):
         expected = self._state_shapes(batch)
         if hidden is None:
             return [zeros(shape, dtype=like.dtype, device=like.device) for shape in expected]
         for i, (state, shape) in enumerate(zip(hidden, expected, strict=True)):
-            if tuple(state.shape) != shape:
-                name = f"hidden[{i}]" if len(expected) > 1 else "hidden"
-                raise RuntimeError(f"Expected {name} size {shape}, got {list(state.shape)}")
+            name = f"hidden[{i}]" if len(expected) > 1 else "hidden"
+            self.check_hidden_size(state, shape, f"Expected {name} size {{}}, got {{}}")
         return list(hidden)
-
-    def check_input(self, input, batch_sizes):
-        """Refuse inputs whose dimensions or last size do not fit."""
-        expected = 2 if batch_sizes is not None else 3
-        if input.dim() != expected:
-            raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
-        weight = self.weight_ih_l0
-        if input.dtype != weight.dtype and not _casting():
-            raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
-                f"Convert input: input.to({weight.dtype}), or convert model: "
-                f"model.to({input.dtype})"
-            )
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
-                f"{input.shape[-1]}"
-            )
 
     def _forward(self, input, hidden):
         """Outputs in the form of the input, and the list of final states."""
@@ -283,14 +261,6 @@ class RNNBase(Module):
         )  # fmt: skip
         return output, finals
 
-    def permute_hidden(self, hx, permutation):
-        """The state of the sequences in another order."""
-        if permutation is None:
-            return hx
-        if isinstance(hx, tuple):
-            return tuple(h.index_select(1, permutation) for h in hx)
-        return hx.index_select(1, permutation)
-
     def extra_repr(self):
         """The settings that differ from their defaults."""
         text = f"{self.input_size}, {self.hidden_size}"
@@ -317,13 +287,6 @@ def _is_one_step(input):
 def _are_ordinary(tensors):
     """Whether none is of a class that may do as it likes."""
     return all(type(t) in EXACT for t in tensors)
-
-
-def _casting():
-    """Whether ops of this thread are cast as they run."""
-    if not dispatch.STATE.modes:
-        return False
-    return any(getattr(mode, "casts", False) for mode in dispatch.stack.interpreters)
 
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -387,6 +350,10 @@ class LSTM(RNNBase):
 
     def _widths(self):
         return self.proj_size or self.hidden_size, self.hidden_size
+
+    def get_expected_cell_size(self, input, batch_sizes) -> tuple[int, int, int]:
+        """The size of the cell states for an input."""
+        return self._state_shapes(self._batch_of(input, batch_sizes))[1]
 
     def _step(self, gates, state, w_hh, b_hh, w_hr):
         hidden, cell = lstm_step(gates + F.linear(state[0], w_hh, b_hh), *state)
