@@ -56,8 +56,8 @@ def main():
         "scales": pruned(tp.pruner.BNScalePruner, tp.importance.BNScaleImportance()),
     }
     graph = torchview.draw_graph(Residual(), input_size=(1, 3, 8, 8), device="cpu")
-    found["torchview"] = len(graph.edge_list), sorted(graph.visual_graph.source.count(word) for word
-                                                      in ("Conv2d", "Linear", "cat", "flatten"))  # fmt: skip
+    source, words = graph.visual_graph.source, ("Conv2d", "Linear", "cat", "flatten")
+    found["torchview"] = len(graph.edge_list), sorted(source.count(word) for word in words)
     report(**found)
 
 
