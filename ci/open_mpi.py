@@ -15,6 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import testing
+from packages import CORE
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".nox" / "open_mpi"
 QUICK = ("collectives", "data_parallel", "sharded_models", "mpiexec")
@@ -37,7 +40,7 @@ def variables() -> dict[str, str]:
     """The environment in which mpi4py and ``mpiexec`` are Open MPI's."""
     path = os.pathsep.join((str(installed() / "bin"), os.environ["PATH"]))
     asked = {"RUSHLIGHT_TESTED_MPI": "Open MPI"}  # a test sees to it that they got it
-    return {**os.environ, "PATH": path, "MPI4PY_LIBMPI": str(_libraries()[0]), **asked}
+    return testing.environment(PATH=path, MPI4PY_LIBMPI=str(_libraries()[0]), **asked)
 
 
 def main(words: list[str]) -> int:
@@ -45,9 +48,9 @@ def main(words: list[str]) -> int:
     names = FULL if "--full" in words else QUICK
     tests = [f"tests/distributed/test_{name}.py" for name in names]
     more = [word for word in words if word != "--full"]
-    how = ("-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile")
-    command = [sys.executable, "-m", "pytest", *how, *tests, *more]
-    return subprocess.run(command, cwd=ROOT / "core", env=variables()).returncode
+    given = [*testing.shared(more), *tests, *more]
+    status, _ = testing.pytest("open_mpi", CORE.path, given, variables())
+    return status
 
 
 if __name__ == "__main__":

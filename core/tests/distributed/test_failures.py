@@ -18,7 +18,7 @@ from rushlight import distributed as dist
 
 PROGRAM = jobs.HERE / "failing.py"
 # Ranks that started by themselves hear of each other's end; mpiexec ends them (test_mpiexec.py).
-started_alone = pytest.mark.skipif(jobs.under_open_mpi(), reason="ranks of mpiexec end otherwise")
+started_alone = pytest.mark.skipif("jobs.under_open_mpi()", reason="ranks of mpiexec end otherwise")
 
 
 @pytest.fixture(autouse=True)
