@@ -171,9 +171,7 @@ class RNNBase(RecurrentChecks):
         expected = self._state_shapes(batch)
         if hidden is None:
             return [zeros(shape, dtype=like.dtype, device=like.device) for shape in expected]
-        for i, (state, shape) in enumerate(zip(hidden, expected, strict=True)):
-            name = f"hidden[{i}]" if len(expected) > 1 else "hidden"
-            self.check_hidden_size(state, shape, f"Expected {name} size {{}}, got {{}}")
+        self._check_states(hidden, expected)
         return list(hidden)
 
     def _forward(self, input, hidden):

@@ -52,11 +52,11 @@ class RecurrentChecks(Module):
         """Refuse what `forward` would: an input or states that do not fit."""
         self.check_input(input, batch_sizes)
         shapes = self._state_shapes(self._batch_of(input, batch_sizes))
-        several = len(shapes) > 1
-        for i, (state, shape) in enumerate(
-            zip(hidden if several else (hidden,), shapes, strict=True)
-        ):
-            name = f"hidden[{i}]" if several else "hidden"
+        self._check_states(hidden if len(shapes) > 1 else (hidden,), shapes)
+
+    def _check_states(self, states, shapes):
+        for i, (state, shape) in enumerate(zip(states, shapes, strict=True)):
+            name = f"hidden[{i}]" if len(shapes) > 1 else "hidden"
             self.check_hidden_size(state, shape, f"Expected {name} size {{}}, got {{}}")
 
     def permute_hidden(self, hx, permutation):
