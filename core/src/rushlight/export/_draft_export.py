@@ -77,24 +77,15 @@ class Drafting:
     def _assume(self, error):
         """Assume more: choices by values, then numbers, then sizes; the error itself where nothing
         is left."""
-        if self.example is None:
-            self.example = self._observed(frozenset(), error)
-        elif self.example is not None and len(self.example.pins) < len(self.example.numbers):
-            self.example = self._observed(range(len(self.example.numbers)), error)
-        elif isinstance(error, ConstraintViolationError):
-            self.shapes = _changed(error, self.shapes, self.found)
-        else:
+        former = self.example
+        if former is None or len(former.pins) < len(former.numbers):
+            example = self.observe(() if former is None else range(len(former.numbers)))
+            if example.numbers or example.events or any(example.calls):
+                self.example = example
+                return
+        if not isinstance(error, ConstraintViolationError):
             raise error
-
-    def _observed(self, pins, error):
-        """What the example says; the error where the module takes no notice of its values."""
-        example = self.observe(pins)
-        if example.numbers or example.events or any(example.calls):
-            return example
-        if isinstance(error, ConstraintViolationError):
-            self.shapes = _changed(error, self.shapes, self.found)
-            return None
-        raise error
+        self.shapes = _changed(error, self.shapes, self.found)
 
     def _freed(self):
         """The program with as few pinned numbers as it needs; None where there are none."""
