@@ -76,6 +76,7 @@ class _Model(NamedTuple):
 MODELS = {
     "x86-64-v2": _Model(frozenset()),  # 128 bits, no fused multiply-add
     "haswell": _Model(_HASWELL),  # AVX2; Zen 3 alike
+    "alderlake": _Model(_HASWELL | {"avxvnni"}, first_cache_ways=12),  # bytes in 256 bits
     "skylake-avx512": _Model(_SKYLAKE, wide_units=2),
     "icelake-client": _Model(_ICELAKE, wide_units=1, first_cache_ways=12, last_cache=8 << 20),
     "znver4": _Model(_ZEN4, wide_units=1),  # bfloat16 pairs by one unit

@@ -195,6 +195,51 @@ def _carryless(width):
     return body, []
 
 
+def _sums(name, count, parts, of):
+    """Lines that name %`name` the sums of so many neighbours of a vector of 32-bit numbers."""
+    kind, wide = f"<{count} x i32>", f"<{count * parts} x i32>"
+    lines, total = [], None
+    for part in range(parts):
+        order = _vector("i32", range(part, count * parts, parts))
+        lines.append(f"%{name}.{part} = shufflevector {wide} %{of}, {wide} poison, {kind} {order}")
+        if part:
+            lines.append(f"%{name}.all{part} = add {kind} %{total}, %{name}.{part}")
+        total = f"{name}.all{part}" if part else f"{name}.{part}"
+    lines.append(f"%{name} = add {kind} %{total}, zeroinitializer")
+    return "\n      ".join(lines)
+
+
+def _bytes(count):
+    """VPDPBUSD: the sum, and four products of unsigned bytes with signed ones."""
+    w, b, wide = f"<{count} x i32>", f"<{4 * count} x i8>", f"<{4 * count} x i32>"
+    body = f"""
+    define internal {w} @NAME({w} %c, {w} %x, {w} %y) alwaysinline {{
+      %a = bitcast {w} %x to {b}
+      %b = bitcast {w} %y to {b}
+      %left = zext {b} %a to {wide}
+      %right = sext {b} %b to {wide}
+      %products = mul {wide} %left, %right
+      {_sums("four", count, 4, "products")}
+      %all = add {w} %c, %four
+      ret {w} %all
+    }}"""
+    return body, []
+
+
+def _signed_pairs(count):
+    """PMADDWD: sums of two products of signed numbers of 16 bits."""
+    w, h, wide = f"<{count} x i32>", f"<{2 * count} x i16>", f"<{2 * count} x i32>"
+    body = f"""
+    define internal {w} @NAME({h} %x, {h} %y) alwaysinline {{
+      %left = sext {h} %x to {wide}
+      %right = sext {h} %y to {wide}
+      %products = mul {wide} %left, %right
+      {_sums("two", count, 2, "products")}
+      ret {w} %two
+    }}"""
+    return body, []
+
+
 # LLVM's name: the features that it needs, and what gives its text. A Zen 3 has carry-less products,
 # and none of 512 bits.
 _FUNCTIONS = {
@@ -203,10 +248,14 @@ _FUNCTIONS = {
     "llvm.x86.avx512.mask.scalef.ps.512": (("avx512f",), lambda: _scaled(16, "float", 32, "i16")),
     "llvm.x86.avx512.mask.scalef.pd.512": (("avx512f",), lambda: _scaled(8, "double", 64, "i8")),
     "llvm.x86.avx512.rsqrt14.ps.512": (("avx512f",), _estimated_root),
+    "llvm.x86.avx512.vpdpbusd.512": (("avx512vnni", "avx512f"), lambda: _bytes(16)),
+    "llvm.x86.avx512.vpdpbusd.256": (("avxvnni",), lambda: _bytes(8)),
+    "llvm.x86.avx512.pmaddw.d.512": (("avx512bw",), lambda: _signed_pairs(16)),
+    "llvm.x86.avx2.pmadd.wd": (("avx2",), lambda: _signed_pairs(8)),
     "llvm.x86.pclmulqdq": (("pclmul",), lambda: _carryless(1)),
     "llvm.x86.pclmulqdq.512": (("vpclmulqdq", "avx512f"), lambda: _carryless(4)),
 }
-_ANYWHERE = ("llvm.x86.sse2.pause",)
+_ANYWHERE = ("llvm.x86.sse2.pause", "llvm.x86.sse2.pmadd.wd")
 
 
 # ---- in the text of a module ---------------------------------------------------------------------
