@@ -24,6 +24,10 @@ _EAGER = "call the model itself; elementwise chains are already compiled at firs
 _FUNCTIONAL = "use rushlight.autograd.functional (jvp, vjp, jacobian, hessian, hvp, vhp)"
 
 _MODES = "use overrides.TorchFunctionMode, or a subclass with __torch_function__"
+_BYTES = (
+    "use nn.int8.quantize_int8(model, dynamic=True) for layers of bytes, or bfloat16 or float16 "
+    "tensors"
+)
 _SCALES = "use integers and a scale of your own"
 _FLAT = "use rushlight.autograd.Function on the tensors of the nested arguments (tree_flatten)"
 
@@ -45,8 +49,8 @@ ADVICE = {
     "distributed.rpc": "use distributed.send and recv, or objects in collectives",
     "sparse": "use the functions of rushlight.sparse that are there, or to_dense()",
     "nested": "use the functions of rushlight.nested that are there",
-    "quantization": "use bfloat16 or float16 tensors",
-    "ao": "use bfloat16 or float16 tensors",
+    "quantization": _BYTES,
+    "ao": _BYTES,
     "quantize_per_tensor": "use bfloat16 or float16 tensors",
     "qint8": "use int8 and a scale of your own",
     "quint8": "use uint8 and a scale of your own",

@@ -4,7 +4,7 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn
-from rushlight.nn.int8 import Int8Linear, quantize_int8, quantized_rows
+from rushlight.nn.int8 import Int8Linear, quantize_int8, quantized_rows, rounded_rows
 from rushlight.serialization import safetensors
 
 
@@ -85,3 +85,56 @@ def test_models_are_replaced_and_their_states_come_back(tmp_path):
     assert again["head"](x).equal(model["head"](x))
     again.to(rl.bfloat16)
     assert again["head"].weight.dtype is rl.int8 and again["head"].scale.dtype is rl.float32
+
+
+@pytest.mark.parametrize("rows", [1, 40])
+def test_dynamic_layers_round_their_inputs(rows):
+    rl.manual_seed(rows)
+    plain = nn.Linear(70, 64)
+    layer = Int8Linear.from_linear(plain, dynamic=True)
+    x = rl.randn(rows, 70, requires_grad=True)
+    rounded = rounded_rows(x.detach())
+    steps = rounded / (x.detach().abs().amax(1, keepdim=True) / 127)
+    assert (steps - steps.round()).abs().max() < 1e-4 and steps.abs().max() < 127.001
+    expected = rounded.double() @ layer.dequantized(rl.float64).t() + layer.bias.double()
+    with rl.no_grad():
+        kernel = layer(x)
+    recorded = layer(x)
+    for found in (kernel, recorded, rl.func.vmap(layer)(x.detach())):
+        assert rl.allclose(found.double(), expected, atol=1e-5)
+    assert (kernel - plain(x)).abs().max() < 0.05
+    recorded.sum().backward()
+    assert rl.allclose(x.grad, layer.dequantized().sum(0).expand(rows, 70), atol=1e-5)
+    half = layer(x.detach().bfloat16())
+    assert half.dtype is rl.bfloat16 and (half.float() - kernel).abs().max() < 0.05
+    layer.dynamic = False
+    with rl.no_grad():
+        assert not layer(x).equal(kernel)
+
+
+def test_rounded_rows_of_every_kind():
+    x = rl.tensor([[0.0, 0.0], [1.0, -3.0], [float("nan"), 1.0], [float("inf"), 1.0]])
+    found = rounded_rows(x)
+    assert found[0].tolist() == [0.0, 0.0] and found[2:].isnan().all()
+    assert rl.allclose(found[1], rl.tensor([42 * 3 / 127, -3.0]))
+    assert rounded_rows(x.bfloat16()).dtype is rl.bfloat16
+    assert rounded_rows(rl.ones(2, 0)).shape == (2, 0)
+    layer = Int8Linear(0, 3, dynamic=True)
+    assert layer(rl.ones(2, 0)).tolist() == [[0.0] * 3] * 2
+    with rl.no_grad():
+        assert Int8Linear.from_linear(nn.Linear(2, 3), dynamic=True)(x)[2:].isnan().all()
+
+
+def test_models_with_dynamic_layers():
+    rl.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 4)).eval()
+    x = rl.randn(3, 8)
+    with rl.no_grad():
+        plain = model(x)
+    assert quantize_int8(model, lambda name, layer: name != "2", dynamic=True) == ["0"]
+    assert quantize_int8(model) == ["2"] and model[0].dynamic and not model[2].dynamic
+    assert str(model[0]) == "Int8Linear(in_features=8, out_features=8, bias=True, dynamic=True)"
+    with rl.no_grad():
+        assert 0 < (model(x) - plain).abs().max() < 0.05
+    program = rl.export.export(model, (x,)).module()
+    assert rl.allclose(program(x), model(x), atol=1e-5)

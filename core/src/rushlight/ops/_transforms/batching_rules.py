@@ -297,6 +297,14 @@ def _empty(result, level):
     return result if shape[:1] == (level.size,) else front(result, level)
 
 
+@rule
+def _int8_linear(level, op, values):
+    """Rows of many examples are rows; layers that differ are multiplied by steps."""
+    if any(is_batched(value, level) for value in values[1:4]):
+        return op.options["captured"](*values)
+    return trailing(level, op, values)
+
+
 def trailing_of_several(level, op, values):
     """The same for several tensors, whose dimensions before the last ones are made equal."""
     found, _ = same_ndim(level, op, values)

@@ -1,0 +1,222 @@
+"""Products of float32 rows, rounded to bytes with a scale each, with a matrix of such rows.
+
+``rows[i] . matrix[j]`` is a sum of whole numbers times both scales: exact until the last
+multiplication, so that a row gives the same bits among any number of others, on every processor.
+Rows are rounded by one launch; the items of the second are groups of panels of the matrix, packed
+on the way, times parts of the rows. Import at first need: it imports the compiler.
+"""
+
+from __future__ import annotations
+
+from rushlight.kernels.gemm import integer_tiles as tiles
+from rushlight.kernels.gemm import microkernel as mk
+from rushlight.kernels.gemm.integer_lines import line_kernel
+from rushlight.kernels.gemm.integer_tiles import BYTES, VALUE_BYTES, VALUES
+from rushlight.kernels.gemm.microkernel import MAX_ROWS, PANEL, TILE_WORDS, call_tile, split
+from rushlight.kernels.gemm.transposes import transpose
+from rushlight.kernels.launch.execution import chunk
+from rushlight.machine import np, threads
+from rushlight.machine.language.functions import (
+    array,
+    bitcast,
+    f32,
+    function,
+    i8,
+    i32,
+    i64,
+    quiet_nan,
+    range_kernel,
+    stack,
+    u8,
+    u16,
+    u32,
+)
+from rushlight.machine.memory import empty
+from rushlight.machine.worker_pool import scratch
+
+__all__ = ["IntegerProduct"]
+
+# Argument words of the rounding, and of the product.
+X, ROUNDED, ROW_SCALE, START, LENGTH, ROW = range(6)
+A, A_SCALE, A_START, W, SCALE, BIAS, C, M, N, K, A_ROW, GROUP, ROW_PARTS, TILE = range(14)
+
+L2_BUDGET = 512 * 1024  # bytes of packed panels in one item
+FEW = 12  # rows up to which the matrix is not packed
+ITEMS = 8  # parts of a large product
+INLINE_WORK = 1_000_000  # multiply-adds below which a second thread does not pay
+# Added to a float32 below 2**22, this leaves the nearest whole number in the lowest bits.
+TO_WHOLE, TO_WHOLE_BITS = 12582912.0, 0x4B400000
+INFINITE, SIGNLESS = 0x7F800000, 0x7FFFFFFF
+LEAST = 1e-30  # the largest magnitude of a row at least: rows of zeros have a scale, too
+
+
+@function
+def largest_of(x, length):
+    """The largest magnitude, as bits: those of NaN are above all others."""
+    bits, top = array(u32, x), u32(0)
+    for i in range(length):
+        top = max(top, bits[i] & SIGNLESS)
+    return top
+
+
+@function(fused=False)
+def round_row(x, length, inverse, target, end):
+    """Whole numbers from -127 to 127, zeros behind them; gives their sum."""
+    values, small, wide, total = array(f32, x), array(u8, target), array(u16, target), i32(0)
+    for i in range(length):
+        whole = i32(bitcast(u32, values[i] * inverse + f32(TO_WHOLE)) - u32(TO_WHOLE_BITS))
+        total += whole
+        if BYTES:
+            small[i] = u8(whole)
+        else:
+            wide[i] = u16(whole)
+    for i in range(length, end):
+        if BYTES:
+            small[i] = u8(0)
+        else:
+            wide[i] = u16(0)
+    return total
+
+
+@range_kernel(fused=False)
+def rounding_kernel(args, lo, hi, tid):
+    """Items are rows of X."""
+    g = array(i64, args)
+    scales, starts, length = array(f32, g[ROW_SCALE]), array(i32, g[START]), g[LENGTH]
+    for row in range(lo, hi):
+        x = g[X] + 4 * row * length
+        top = largest_of(x, length)
+        size = max(bitcast(f32, top), f32(LEAST))
+        target = g[ROUNDED] + row * g[ROW]
+        total = round_row(x, length, f32(127) / size, target, g[ROW] // VALUE_BYTES)
+        scales[row] = size / f32(127) if top < INFINITE else quiet_nan(f32)
+        # Bytes of the matrix are 128 too large.
+        starts[row] = -128 * total if BYTES else i32(0)
+
+
+@function
+def widen_rows(source, row, rows, target, step):
+    """Rows of bytes as they are multiplied, each filled up with zeros."""
+    for i in range(rows):
+        line, small, wide = array(i8, source + i * row), target + i * step, target + i * step
+        for k in range(row):
+            if BYTES:
+                array(i8, small)[k] = line[k]
+            else:
+                array(u16, wide)[k] = u16(i32(line[k]))
+        for k in range(row, step // VALUE_BYTES):
+            if BYTES:
+                array(u8, small)[k] = u8(0)
+            else:
+                array(u16, wide)[k] = u16(0)
+
+
+@function
+def pack_panel(g, panel, target, lines):
+    """PANEL rows of the matrix, side by side."""
+    k, row = g[K], g[A_ROW]
+    columns = min(i64(PANEL), g[N] - PANEL * panel)
+    source = g[W] + PANEL * panel * k
+    if k != row:
+        widen_rows(source, k, columns, lines, row)
+        source = lines
+    transpose(source, row, target, i64(4 * PANEL), columns, row // 4, i64(PANEL))
+    if BYTES:
+        words = array(u32, target)
+        for i in range(row // 4 * PANEL):
+            words[i] = words[i] ^ u32(0x80808080)
+
+
+@function(fused=False)
+def finish(g, sums, row, rows, column):
+    """Sums of a tile as float32, scaled, with the bias."""
+    scales = array(f32, g[A_SCALE])
+    s, b, columns = array(f32, g[SCALE] + 4 * column), g[BIAS], min(i64(PANEL), g[N] - column)
+    for i in range(rows):
+        x, y = array(i32, sums + 4 * PANEL * i), array(f32, g[C] + 4 * ((row + i) * g[N] + column))
+        own = scales[row + i]
+        if b != 0:
+            start = array(f32, b + 4 * column)
+            for j in range(columns):
+                y[j] = f32(x[j]) * (own * s[j]) + start[j]
+        else:
+            for j in range(columns):
+                y[j] = f32(x[j]) * (own * s[j])
+
+
+@range_kernel
+def product_kernel(args, lo, hi, tid):
+    """Items: groups of panels times parts of the rows."""
+    g = array(i64, args)
+    m, group_size, parts, row_bytes = g[M], g[GROUP], g[ROW_PARTS], g[A_ROW]
+    panels, panel_bytes = (g[N] + PANEL - 1) // PANEL, row_bytes * PANEL
+    packed = scratch(tid, (group_size + 1) * panel_bytes)
+    lines = packed + group_size * panel_bytes
+    block, segment, sums = stack(TILE_WORDS), stack(2), stack(MAX_ROWS * PANEL // 2)
+    array(i64, segment)[0] = 0
+    array(i64, segment)[1] = 0
+    p = array(i64, block)
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = row_bytes, i64(4), i64(4 * PANEL)
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.DEPTH] = segment, i64(1), row_bytes // 4
+    p[mk.C], p[mk.COLUMNS], p[mk.START] = sums, i64(PANEL), i64(mk.START_ROWS)
+    at = i64(-1)
+    for item in range(lo, hi):
+        group, part = item // parts, item % parts
+        first, last = group * group_size, min((group + 1) * group_size, panels)
+        if at != group:
+            for j in range(first, last):
+                pack_panel(g, j, packed + (j - first) * panel_bytes, lines)
+            at = group
+        first_row, last_row = m * part // parts, m * (part + 1) // parts
+        rows = last_row - first_row
+        for t in range((rows + MAX_ROWS - 1) // MAX_ROWS):
+            row, size = split(rows, i64(MAX_ROWS), t)
+            row += first_row
+            p[mk.A], p[mk.BIAS] = g[A] + row * row_bytes, g[A_START] + 4 * row
+            for j in range(first, last):
+                p[mk.B] = packed + (j - first) * panel_bytes
+                call_tile(g[TILE], size, block)
+                finish(g, sums, row, size, j * PANEL)
+
+
+class IntegerProduct:
+    """How to run the product of `rows` dense rows of float32 with an (N, K) matrix of bytes,
+    K up to DEPTH_LIMIT."""
+
+    __slots__ = ("plan", "rounding", "row", "shape")
+
+    def __init__(self, rows, n, k):
+        words_of_row = -(-k // VALUES)
+        self.shape, self.row = (rows, n), 4 * words_of_row
+        self.rounding = threads.plan(
+            rounding_kernel.address(), rows, chunk(rows, 2 * k), [0, 0, 0, 0, k, self.row]
+        )
+        words = [0] * 7 + [rows, n, k, self.row]
+        if rows <= FEW:
+            self.plan = threads.plan(line_kernel.address(), n, chunk(n, rows * k), words)
+        else:
+            self.plan = self._of_panels(words)
+
+    def _of_panels(self, words):
+        rows, n, k = words[M], words[N], words[K]
+        panels, panel_bytes = -(-n // PANEL), self.row * PANEL
+        group = max(1, min(L2_BUDGET // panel_bytes, -(-panels // ITEMS)))
+        groups = -(-panels // group)
+        parts = max(1, min(-(-ITEMS // groups), rows // (4 * MAX_ROWS)))
+        heights = {rows * (i + 1) // parts - rows * i // parts for i in range(parts)}
+        table = tiles.ROWS.need(*heights)
+        items = groups * parts
+        grain = max(1, INLINE_WORK // max(1, rows * n * k // items))
+        return threads.plan(
+            product_kernel.address(), items, min(items, grain), [*words, group, parts, table]
+        )
+
+    def run(self, rows, matrix, scale, bias):
+        """``rounded(rows) @ (matrix * scale[:, None]).T + bias`` (bias may be None)."""
+        count = self.shape[0]
+        rounded, own = empty((count, self.row), np.dtype(np.uint8)), empty((count,), rows.dtype)
+        start = empty((count,), np.dtype(np.int32))
+        threads.run(self.rounding, rows, rounded, own, start)
+        out = empty(self.shape, rows.dtype)
+        threads.run(self.plan, rounded, own, start, matrix, scale, bias, out)
+        return out
