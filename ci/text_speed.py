@@ -2,8 +2,8 @@
 
 Models have their published sizes and drawn weights. Both run in processes of their own, in turn,
 on one thread or on several; what counts is the shortest of a few calls in each round (time of the
-processor on one thread). Weights of bytes stand against PyTorch's float32. Prints a table in
-Markdown.
+processor on one thread). Weights of bytes, and inputs of bytes with them ("dynamic"), stand against
+PyTorch's float32. Prints a table in Markdown.
 
 Usage: python ci/text_speed.py PYTHON [--threads N] [--rounds N]
        PYTHON: of an environment with torch and transformers
@@ -24,10 +24,11 @@ from alternating import least_seconds
 CALLS = 4  # of each kind in a round
 LENGTHS = {"BERT-base, 1 x 128": (1, 128), "BERT-base, 8 x 64": (8, 64)}
 PROMPT, NEW = 32, 64  # tokens of a decoding
+BYTES, DYNAMIC = ", int8", ", int8 dynamic"
 
 
 def ours(threads: int) -> dict[str, Callable[[], Any]]:
-    """Calls of rushlight_text; those of bytes end in ", int8"."""
+    """Calls of rushlight_text; those of bytes end in BYTES or DYNAMIC."""
     import rushlight as rl
     from rushlight_text.generation import generate
     from rushlight_text.models.pretrained import build_model, quantize_int8
@@ -35,11 +36,12 @@ def ours(threads: int) -> dict[str, Callable[[], Any]]:
     rl.set_num_threads(threads)
     rl.manual_seed(0)
     found: dict[str, Callable[[], Any]] = {}
-    for end in ("", ", int8"):
+    for end in ("", BYTES, DYNAMIC):
         bert = build_model("bert-base-uncased").eval()
         gpt = build_model("gpt2", "causal-lm").eval()
         if end:
-            quantize_int8(bert), quantize_int8(gpt)
+            for model in (bert, gpt):
+                quantize_int8(model, dynamic=end == DYNAMIC)
         for name, shape in LENGTHS.items():
             words = rl.randint(0, 30000, shape)
             found[name + end] = lambda m=bert, w=words: m(w)
@@ -104,7 +106,7 @@ def compare(python: str, threads: int, rounds: int) -> None:
     best = least_seconds(python, lambda which: [__file__, "--one", which, *more], rounds)
     print("| call | transformers, ms | Rushlight, ms | ratio |\n| --- | --- | --- | --- |")
     for name, took in best["ours"].items():
-        peer = best["theirs"][name.removesuffix(", int8")]
+        peer = best["theirs"][name.partition(BYTES)[0]]
         print(f"| {name} | {peer * 1000:.3g} | {took * 1000:.3g} | {peer / took:.2f} |")
 
 

@@ -87,3 +87,17 @@ def test_what_is_kept_and_what_is_wrong(models, tmp_path):
         load_model(tmp_path / "some", "base")
     with pytest.raises(ValueError, match="no linear layer to round"):
         quantize_int8(models["llama"], keep=[""])
+
+
+def test_dynamic_layers_are_saved_as_such(models, tmp_path):
+    model = quantize_int8(models["gpt2"], keep=["c_proj", "lm_head"], dynamic=True)
+    quantize_int8(model)
+    dynamic = {n for n, layer in model.named_modules() if getattr(layer, "dynamic", False)}
+    assert "transformer.h.0.mlp.c_fc" in dynamic and "lm_head" not in dynamic
+    before = logits(model)
+    save_model(model, tmp_path / "some")
+    again = load_model(tmp_path / "some")
+    assert dynamic == {n for n, layer in again.named_modules() if getattr(layer, "dynamic", False)}
+    assert logits(again).equal(before)
+    again.transformer.h[0].mlp.c_fc.dynamic = False
+    assert 0 < (logits(again) - before).abs().max() < 0.1 * before.abs().max()

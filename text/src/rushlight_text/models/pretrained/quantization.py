@@ -12,19 +12,22 @@ from rushlight_text.models.pretrained.gpt2 import Conv1D
 
 __all__ = ["ENTRY", "prepare_int8", "quantize_int8"]
 
-ENTRY = "rushlight_int8"  # of a configuration: the names of the layers
+# Of a configuration: the names of the layers, and of those that round their inputs.
+ENTRY, DYNAMIC = "rushlight_int8", "rushlight_int8_dynamic"
 
 
-def quantize_int8(model: nn.Module, keep: Sequence[str] = ()) -> nn.Module:
+def quantize_int8(model: nn.Module, keep: Sequence[str] = (), dynamic: bool = False) -> nn.Module:
     """Round the linear layers of a model to bytes, with a scale for each output; in place.
 
-    Decoding reads a quarter of the memory of float32. Tables of embeddings stay as they are; a last
-    layer that is tied to one gets bytes of its own. `save_model` writes the bytes and
-    `load_model` reads them; other libraries do not.
+    Decoding reads a quarter of the memory of float32; `dynamic` layers multiply bytes with bytes,
+    which is quicker for many rows at once. Tables of embeddings stay as they are; a last layer that
+    is tied to one gets bytes of its own. `save_model` writes the bytes and `load_model` reads them;
+    other libraries do not.
 
     Args:
         model: of `models.pretrained`, for use and not for training: weights get no gradient.
         keep: parts of names of layers that stay, such as ``["lm_head"]``.
+        dynamic: whether the layers round their inputs to bytes, too, row by row.
 
     Returns:
         The model.
@@ -47,11 +50,11 @@ def quantize_int8(model: nn.Module, keep: Sequence[str] = ()) -> nn.Module:
         if isinstance(layer, Conv1D) and chosen(name):
             holder, _, own = name.rpartition(".")
             setattr(model.get_submodule(holder), own, _as_linear(layer))
-    named = quantize_linear(model, chosen)
+    named = quantize_linear(model, chosen, dynamic)
     if not named:
         raise ValueError(f"quantize_int8(): no linear layer to round; keep is {list(keep)}")
-    before = model.config.get(ENTRY, [])
-    model.config[ENTRY] = sorted({*before, *named})
+    for entry in (ENTRY, DYNAMIC) if dynamic else (ENTRY,):
+        model.config[entry] = sorted({*model.config.get(entry, []), *named})
     return model
 
 
@@ -75,5 +78,6 @@ def prepare_int8(model: Any) -> None:
             continue
         if isinstance(layer, Conv1D):
             layer = _as_linear(layer)
-        bias = layer.bias is not None
-        setattr(parent, own, Int8Linear(layer.in_features, layer.out_features, bias).eval())
+        bias, dynamic = layer.bias is not None, name in model.config.get(DYNAMIC, ())
+        made = Int8Linear(layer.in_features, layer.out_features, bias, dynamic=dynamic)
+        setattr(parent, own, made.eval())
