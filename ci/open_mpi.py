@@ -5,7 +5,8 @@ and its launcher would take the places of MPICH's. A second run needs no network
 
 Usage: python ci/open_mpi.py [--full] [PYTEST ARGUMENT ...]
 
-Without `--full`, the quick part that CI runs.
+Without `--full`, the quick part that CI runs. With it also, where the user is root, jobs over two
+network namespaces of which one is lost or cut off.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from packages import CORE
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".nox" / "open_mpi"
 QUICK = ("collectives", "data_parallel", "sharded_models", "mpiexec")
-FULL = (*QUICK, "gradients", "checkpoints", "sharded_class", "hybrid_sharding", "failures")
+FULL = (
+    *QUICK, "gradients", "checkpoints", "sharded_class", "hybrid_sharding", "failures",
+    "cut_networks",
+)  # fmt: skip
 
 
 def installed() -> Path:
@@ -49,7 +53,8 @@ def main(words: list[str]) -> int:
     tests = [f"tests/distributed/test_{name}.py" for name in names]
     more = [word for word in words if word != "--full"]
     given = [*testing.shared(more), *tests, *more]
-    status, _ = testing.pytest("open_mpi", CORE.path, given, variables())
+    settings = variables() | ({"RUSHLIGHT_CLUSTERS": "1"} if "--full" in words else {})
+    status, _ = testing.pytest("open_mpi", CORE.path, given, settings)
     return status
 
 

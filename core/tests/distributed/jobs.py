@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import pickle
+import shlex
 import signal
 import socket
 import subprocess
@@ -44,10 +45,25 @@ def under_open_mpi() -> bool:
     return startup.is_installed() and "Open MPI" in startup.load().Get_library_version()
 
 
+def mpiexec(size: int) -> list[str]:
+    """The command that starts ranks on this machine."""
+    more = ["--allow-run-as-root", "--oversubscribe"] if under_open_mpi() else []
+    return ["mpiexec", *more, "-n", str(size)]
+
+
+def launched_by_mpiexec(command, size: int, *options: str, limit: float = LIMIT, **variables: str):
+    """The end of ``rushlight launch --mpiexec`` of a command on this machine."""
+    words = [sys.executable, "-m", "rushlight", "launch", *options]
+    words += ["--mpiexec", shlex.join(mpiexec(size)), *map(str, command)]
+    return subprocess.run(
+        words, timeout=limit, capture_output=True, text=True, errors="replace",
+        env={**os.environ, "OMP_NUM_THREADS": "1", **variables},
+    )  # fmt: skip
+
+
 def run_by_mpiexec(command, size: int, limit: float = LIMIT, **variables: str):
     """:func:`run_ranks` by ``mpiexec``, whose exit code stands for each rank's."""
-    more = ["--allow-run-as-root", "--oversubscribe"] if under_open_mpi() else []
-    words = ["mpiexec", *more, "-n", str(size), sys.executable, HERE / "rank_of_mpiexec.py"]
+    words = [*mpiexec(size), sys.executable, HERE / "rank_of_mpiexec.py"]
     with tempfile.TemporaryDirectory() as folder:
         ended = subprocess.run(
             [*words, folder, *map(str, command)], timeout=limit, capture_output=True,

@@ -5,8 +5,11 @@ Needs root and ``ip``; ``nox -s clusters`` runs it, RUSHLIGHT_CLUSTERS=1 by hand
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -73,6 +76,7 @@ def _agents(names, command):
         yield _started(name, [*launch, *where, *command])
 
 
+@pytest.mark.skipif("jobs.under_open_mpi()", reason="its ranks are started by mpiexec")
 @pytest.mark.parametrize("start", [_ranks, _agents])
 def test_a_cut_ends_the_job_within_the_timeout_and_names_the_operation(network, tmp_path, start):
     note = tmp_path / "note"
@@ -104,6 +108,67 @@ def test_a_cut_ends_the_job_within_the_timeout_and_names_the_operation(network, 
     for rank in range(2):
         assert not os.path.exists(f"/proc/{(tmp_path / f'note.{rank}').read_text()}")
     assert [_inside(name) for name in network] == ["", ""]
+
+
+# ssh's stand-in: runs a command on the host of that address.
+SSH = """#!/bin/sh
+[ "$1" = -x ] && shift
+case $1 in {address}) name={names[0]};; *) name={names[1]};; esac
+shift
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+ip netns exec $name unshare --mount --uts sh -c "mount -t tmpfs none /dev/shm; hostname $name; $*"
+"""
+
+
+def _mpiexec(names, folder):
+    """The command that starts a rank on each host."""
+    ssh = folder / "ssh"
+    ssh.write_text(SSH.format(address=ADDRESSES[0], names=names))
+    ssh.chmod(0o755)
+    hosts = ",".join(f"{address}:1" for address in ADDRESSES)
+    if jobs.under_open_mpi():
+        more = "--prtemca plm_ssh_agent {} --map-by node --mca btl tcp,self --mca pml ob1 --host {}"
+    else:
+        more = "-launcher ssh -launcher-exec {} -hosts {}"
+    return shlex.join([*jobs.mpiexec(2), *more.format(ssh, hosts).split()])
+
+
+def _kill_all(name):
+    for pid in _inside(name).split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("what", ["cut", "lost"])
+def test_a_job_of_mpiexec_ends_with_its_hosts(network, tmp_path, what):
+    """MPICH's, and under `nox -s open_mpi -- --full` Open MPI's."""
+    note = tmp_path / "note"
+    words = ["rushlight", "launch", "--mpiexec", f'"{_mpiexec(network, tmp_path)}"']
+    job = _started(network[0], [sys.executable, "-m", *words, PROGRAM, TIMEOUT, note])
+    try:
+        end = time.monotonic() + 120
+        while not all((tmp_path / f"note.{rank}").exists() for rank in range(2)):
+            assert time.monotonic() < end and job.poll() is None, job.communicate()[0]
+            time.sleep(0.05)
+        begun = time.monotonic()
+        if what == "cut":
+            _ip("-n", network[0], "link", "set", "cut", "down")
+        else:
+            _kill_all(network[1])
+        output = job.communicate(timeout=60)[0]
+        seconds = time.monotonic() - begun
+        while any(map(_inside, network)) and time.monotonic() < begun + seconds + SECONDS:
+            time.sleep(0.1)
+        assert [_inside(name) for name in network] == ["", ""]
+    finally:
+        for name in network:
+            _kill_all(name)
+        job.wait()
+    print(f"over {seconds:.2f} s after it")
+    assert job.returncode == 1, output
+    said = rf"rank 0 is gone \(DistBackendError: .*timed out after {TIMEOUT:g} s"
+    assert re.search(said if what == "cut" else r"rank [01] is gone", output), output
+    assert seconds < (TIMEOUT if what == "cut" else 0) + SECONDS
 
 
 def _inside(name):

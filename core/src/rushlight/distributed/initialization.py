@@ -120,7 +120,12 @@ def _connected(store, rank, size, timeout):
 def _start_mpi(store, rank, size, timeout):
     if startup.launched() is not None:
         _check_launched(rank, size)
-        job.mpi = startup.join_launched()
+        server = startup.connected_server()
+        if server is not None:
+            job.process = os.getpid()
+            job.control = Control(rank, size, *server, job.done, served_by=None)
+        with lifetime.uninterruptible():
+            job.mpi = startup.join_launched()
         lifetime.watch_launched()
         job.mpi.COMM_WORLD.Barrier()
         startup.unlink_shared_memory()
@@ -152,7 +157,7 @@ def _start(store, rank, size, timeout):
     # MPI_Init waits for all ranks without end: let it begin when all are there.
     _arrive(store, rank, size, timeout)
     address, token = _served(store, rank, size)
-    job.control = Control(rank, address, token, job.done)
+    job.control = Control(rank, size, address, token, job.done)
     lifetime.watch()
     with lifetime.uninterruptible():
         job.mpi = startup.join(rank, size, address, token)

@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import os
 import sys
-import time
 from multiprocessing import util
 
 from rushlight.distributed import error_files
@@ -15,6 +14,7 @@ from rushlight.distributed.launching import environments
 from rushlight.machine.mpi import startup
 
 _FLUSH = 0.05  # seconds for the last news to leave
+_TELLING = 2.0  # seconds for a launcher on another host to hear them
 
 
 def has_variables() -> bool:
@@ -60,10 +60,14 @@ def watch_launched() -> None:
     def hook(kind, error, trace):
         previous(kind, error, trace)
         sys.stderr.flush()
+        note_failure(f"{kind.__name__}: {error}")
+        if not end(_TELLING):
+            startup.end_daemon()
         job.mpi.COMM_WORLD.Abort(1)
 
     sys.excepthook = hook
     atexit.register(job.mpi.Finalize)
+    atexit.register(end)  # before
 
 
 def _progress():
@@ -83,18 +87,20 @@ def _reason():
     return job.failure
 
 
-def end() -> None:
-    """Leave the job: at once after a failure, else when the others have all that was sent."""
+def end(seconds: float = _FLUSH) -> bool:
+    """Leave the job: at once after a failure, else when the others have all that was sent. Whether
+    the server has heard of a failure, which may take `seconds`."""
     control, job.control = job.control, None
+    heard = True
     if control is None or os.getpid() != job.process:
-        return
+        return heard
     reason = _reason()
     if reason is not None:
-        control.fail(reason)
-        time.sleep(_FLUSH)
+        heard = control.fail(reason, seconds)
     else:
         # MPI is not finalized: that would wait for ranks which go on for hours, or failed.
         control.leave(job.issued, _progress)
         while job.server is not None and not job.server.wait_for_all(1.0):
             _progress()
     startup.unlink_shared_memory()
+    return heard

@@ -9,6 +9,10 @@ is 1.
     rushlight launch --hosts a,b:2,c --nproc-per-node 4 train.py
 
 starts itself over ssh on each host, in this folder and with this Python.
+
+    rushlight launch --mpiexec "mpiexec -n 8 --hostfile hosts" train.py
+
+lets MPI's own launcher start the ranks, and looks after the job as in the other forms.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from rushlight.distributed.launching import hosts, ray_hosts, reports
 from rushlight.distributed.launching.agent import Agent, Plan
 from rushlight.distributed.launching.arguments import nodes, parser, processes
 from rushlight.distributed.launching.controller import Controller
+from rushlight.distributed.launching.mpiexec import Mpiexec
 
 
 def main(args=None, program: str = "rushlight launch") -> None:
@@ -42,8 +47,12 @@ def main(args=None, program: str = "rushlight launch") -> None:
 
 def _job(options):
     """What runs the job and returns its exit code. ValueError for options that do not fit."""
-    if options.hosts and options.ray:
-        raise ValueError("--hosts and --ray both say which hosts there are; expected one of them")
+    given = [name for name in ("hosts", "ray", "mpiexec") if getattr(options, name)]
+    if len(given) > 1:
+        names = " and ".join(f"--{name}" for name in given)
+        raise ValueError(f"{names} say which hosts there are; expected one of them")
+    if options.mpiexec:
+        return _by_mpiexec(options).run
     if options.hosts or options.ray:
         return _controller(options).run
     plan = _plan(options)
@@ -59,6 +68,19 @@ def _controller(options):
         ssh = shlex.split(options.ssh)
     words = hosts.commands(options, listed)
     return Controller(listed, words, ssh, options.shutdown_timeout)
+
+
+def _by_mpiexec(options):
+    for name, default in hosts.NOT_BESIDE.items() | {("nproc_per_node", "1")}:
+        if getattr(options, name) != default:
+            raise ValueError(
+                f"--mpiexec and --{name.replace('_', '-')} both say which processes there are; "
+                "expected one of them"
+            )
+    return Mpiexec(
+        shlex.split(options.mpiexec), _command(options), options.master_addr,
+        options.shutdown_timeout, options.max_restarts,
+    )  # fmt: skip
 
 
 def _interrupted(number, frame):

@@ -83,8 +83,7 @@ def _fail(reason):
     sys.stderr.write(f"rushlight.distributed: {reason}\n")
     sys.stderr.flush()
     if job.control is not None:
-        job.control.fail(reason)
-        time.sleep(INTERVAL)  # for the news to leave
+        job.control.fail(reason, INTERVAL)
     _ended(1)
 
 

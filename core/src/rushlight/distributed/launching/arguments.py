@@ -20,6 +20,7 @@ _OPTIONS: tuple[tuple[str, dict], ...] = (
     ("--hosts", dict(default="", help="a,b:2: start on these by ssh, :N with N processes there")),
     ("--ssh", dict(default=SSH, help="program that runs a command on a host, with options")),
     ("--ray", dict(action="store_true", help="start on --nnodes nodes of the Ray cluster")),
+    ("--mpiexec", dict(default="", help="'mpiexec -n 4': start by MPI's own launcher")),
     ("--env", dict(default="", help="A,B: variables that --hosts and --ray pass on, too")),
     ("--end-on-hangup", dict(action="store_true", help="end when nobody reads the output")),
     ("--standalone", dict(action="store_true", help="one machine, at a free port")),

@@ -22,7 +22,7 @@ _PREFIXES = (
 _PASSED_ON = (
     "max_restarts", "monitor_interval", "role", "rdzv_id", "rdzv_conf", "shutdown_timeout",
 )  # fmt: skip
-_NOT_BESIDE = {"nnodes": "1", "node_rank": None, "standalone": False, "rdzv_endpoint": ""}
+NOT_BESIDE = {"nnodes": "1", "node_rank": None, "standalone": False, "rdzv_endpoint": ""}
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def commands(options, hosts: list[Host]) -> list[str]:
     Raises:
         ValueError: an option says otherwise how many hosts there are.
     """
-    for name, default in _NOT_BESIDE.items():
+    for name, default in NOT_BESIDE.items():
         if getattr(options, name) != default and not (options.ray and name == "nnodes"):
             raise ValueError(
                 f"{'--ray' if options.ray else '--hosts'} and --{name.replace('_', '-')} both say "

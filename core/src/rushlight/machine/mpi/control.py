@@ -14,14 +14,17 @@ import threading
 import time
 from collections.abc import Callable
 
+SILENCE = 30_000  # milliseconds after which a launcher that answers nothing is given up
 GRACE = 2.0  # seconds for a call into MPI that cannot be interrupted, once a rank is gone
 
 
 class Control:
-    """What one rank knows of the others; `completed` gives the operations done by group."""
+    """What one rank of `size` knows of the others; `completed` gives the operations done by group.
+    `served_by`: the rank whose process the server is in, if it is in one's."""
 
-    def __init__(self, rank: int, address, token: str, completed: Callable[[], dict]):
-        self.rank, self.completed = rank, completed
+    def __init__(self, rank: int, size: int, address, token: str,
+                 completed: Callable[[], dict], served_by: int | None = 0):  # fmt: skip
+        self.rank, self.completed, self.served_by = rank, completed, served_by
         self.gone: dict[int, str] = {}
         self.left: dict[int, dict] = {}
         self.settled: set[int] = set()
@@ -31,7 +34,9 @@ class Control:
         self.blocked_since: float | None = None
         self.connection = socket.create_connection(address, timeout=30)
         self.connection.settimeout(None)
-        self.connection.sendall(f"{token} {rank} control\n".encode())
+        if served_by is None:
+            self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE)
+        self.connection.sendall(f"{token} {rank} control {size}\n".encode())
         threading.Thread(target=self._listen, daemon=True, name="rushlight-control").start()
 
     def _say(self, **message):
@@ -42,9 +47,9 @@ class Control:
         with contextlib.suppress(OSError, ValueError):
             for line in self.connection.makefile("rb"):
                 self._hear(json.loads(line))
-        # The server has ended, and with it rank 0: by a failure unless it had said that it leaves.
-        if not self.leaving and 0 not in self.left:
-            self._note_gone(0, "its process has ended")
+        # The server has ended, and with it its rank: by a failure unless that said that it leaves.
+        if self.served_by is not None and not self.leaving and self.served_by not in self.left:
+            self._note_gone(self.served_by, "its process has ended")
         self.released.set()
 
     def _hear(self, message):
@@ -90,10 +95,12 @@ class Control:
                 self.settled.add(rank)
                 self._say(say="settled", rank=rank)
 
-    def fail(self, why: str) -> None:
-        """Tell the others that this rank ends by a failure."""
+    def fail(self, why: str, seconds: float) -> bool:
+        """Tell the others that this rank ends by a failure; whether the server has heard it, which
+        may take so long."""
         self.leaving = True
         self._say(say="failed", why=why)
+        return self.released.wait(seconds)
 
     def leave(self, issued: dict, progress: Callable[[], None]) -> None:
         """Return once the others have what this rank sent them; `progress` lets MPI work."""

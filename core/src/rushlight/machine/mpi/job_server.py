@@ -1,4 +1,5 @@
-"""The server of one job, a thread of rank 0: PMI-1 for MPICH, and news of ranks that end.
+"""The server of one job, a thread of rank 0 or of a launcher: PMI-1 for MPICH, and news of ranks
+that end.
 
 No tensor passes here. MPICH exchanges addresses through PMI (about 30 short lines a rank, when it
 starts). Each rank holds a second connection, the control connection of :mod:`.control`, on which it
@@ -93,7 +94,8 @@ class PMITable:
 
 
 class JobServer(threading.Thread):
-    """Serves the `size` ranks of one job at ``address`` (host, port)."""
+    """Serves the `size` ranks of one job at ``address`` (host, port). A size of 0 is not known: the
+    first rank that comes says it."""
 
     def __init__(self, size: int, bind: str, token: str):
         super().__init__(daemon=True, name="rushlight-job-server")
@@ -106,6 +108,7 @@ class JobServer(threading.Thread):
         self.past: list[bytes] = []  # news, for ranks that connect later
         self.ended: set[int] = set()
         self.leaving: set[int] = set()
+        self.failed: dict[int, str] = {}  # why, in the order of their ends
         self.owed: dict[int, set[int]] = {}  # a leaving rank -> those that have not settled
 
     def run(self) -> None:
@@ -123,7 +126,11 @@ class JobServer(threading.Thread):
         with contextlib.suppress(OSError, ValueError), connection:
             stream = connection.makefile("rb")
             token, rank, kind, *rest = stream.readline(512).decode().split()
-            if not hmac.compare_digest(token, self.token) or not 0 <= int(rank) < self.size:
+            if not hmac.compare_digest(token, self.token):
+                return
+            if not self.size and kind == "control":
+                self.size = int(rest[0])
+            if not 0 <= int(rank) < self.size:
                 return
             connection.settimeout(None)
             if kind == "control":
@@ -182,6 +189,8 @@ class JobServer(threading.Thread):
                 return
             self.ended.add(rank)
             self.controls.pop(rank, None)
+            if rank not in self.leaving:
+                self.failed[rank] = reason
             self._tell({"news": "gone", "rank": rank, "why": reason})
             self.owed.pop(rank, None)
             for owed in self.owed.values():
@@ -198,6 +207,10 @@ class JobServer(threading.Thread):
         if connection is not None:
             with contextlib.suppress(OSError):
                 connection.sendall(json.dumps(news).encode() + b"\n")
+
+    def is_over(self) -> bool:
+        """Whether all ranks have come and ended."""
+        return 0 < self.size == len(self.ended)
 
     def wait_for_all(self, seconds: float) -> bool:
         """Whether every other rank has ended within these seconds."""

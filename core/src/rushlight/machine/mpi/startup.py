@@ -13,6 +13,7 @@ import glob
 import importlib
 import importlib.util
 import os
+import signal
 import socket
 import sys
 from typing import Any
@@ -27,6 +28,11 @@ _VARIABLES = (
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
 )
+# Set by ``rushlight launch --mpiexec`` for a job that it looks after: token, host_name() of the
+# launcher, port and addresses of its server, joined by @.
+SERVER = "RUSHLIGHT_JOB_SERVER"
+_DAEMONS = ("prted", "orted", "hydra_pmi_proxy")
+_PATIENCE = 10.0  # seconds for each of the addresses
 # The variables are removed when MPI has started; programs ask later, and make groups again.
 _remembered: dict[str, Any] = {}
 
@@ -113,6 +119,40 @@ def unlink_shared_memory() -> None:
             os.unlink(path)
         except FileNotFoundError:
             continue
+
+
+def connected_server() -> tuple[tuple[str, int], str] | None:
+    """The address and the token of the launcher's server, where ranks of ``mpiexec`` have one.
+
+    Raises:
+        RuntimeError: this process reaches none of the launcher's addresses.
+    """
+    told = os.environ.pop(SERVER, None)  # child processes are no ranks
+    if told is None:
+        return None
+    token, host, port, addresses = told.split("@")
+    reasons = []
+    for each in ["127.0.0.1"] if host == host_name() else addresses.split(","):
+        try:
+            with socket.create_connection((each, int(port)), timeout=_PATIENCE):
+                return (each, int(port)), token
+        except OSError as error:
+            reasons.append(f"{each}: {error}")
+    raise RuntimeError(
+        f"rushlight launch --mpiexec waits at port {port} of its machine, which cannot be reached "
+        f"from here ({'; '.join(reasons)}): give it an address that can by --master-addr"
+    )
+
+
+def end_daemon() -> None:
+    """End the launcher's daemon on this host, which is cut off from the launcher and would wait for
+    it until the kernel gives up the connection, a quarter of an hour or more."""
+    try:
+        with open(f"/proc/{os.getppid()}/comm") as file:
+            if file.read().strip() in _DAEMONS:
+                os.kill(os.getppid(), signal.SIGTERM)
+    except OSError:  # it has ended
+        pass
 
 
 def check_can_join(MPI) -> None:
