@@ -99,3 +99,26 @@ def test_threads_give_the_same_bits(shape):
         rushlight.set_num_threads(before)
     np.testing.assert_array_equal(found[0], expected(x, w, scale, bias))
     assert all(np.array_equal(found[0], other) for other in found[1:])
+
+
+@pytest.mark.parametrize("rows", [1, 13, 70])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_products_of_bytes_alone(rows, length):
+    rng = np.random.default_rng(rows + length)
+    for columns in (1, PANEL, 2 * PANEL + 3):
+        a = rng.integers(-128, 128, (rows, length)).astype(np.int8)
+        b = rng.integers(-128, 128, (length, columns)).astype(np.int8)
+        wanted = a.astype(np.int32) @ b.astype(np.int32)
+        for matrix in (b, np.asfortranarray(b), np.repeat(b, 2, 1)[:, ::2]):
+            found = products.whole_product(a, matrix)
+            assert found.dtype == np.int32
+            np.testing.assert_array_equal(found, wanted)
+    assert products.whole_product(a[:0], b).shape == (0, columns)
+    assert not products.whole_product(np.ones((2, 0), np.int8), b[:0]).any()
+
+
+def test_sums_of_bytes_wrap_around():
+    length = DEPTH_LIMIT + 8
+    a = np.full((2, length), -128, np.int8)
+    found = products.whole_product(a, a.T.copy())
+    assert (found == np.int64(length * 128 * 128).astype(np.int32)).all()

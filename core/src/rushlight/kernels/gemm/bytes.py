@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from rushlight.kernels.gemm import byte_kernels as native
 from rushlight.kernels.gemm.byte_tiles import BytesProduct
-from rushlight.kernels.gemm.integer_products import IntegerProduct
+from rushlight.kernels.gemm.integer_products import ByteProduct, IntegerProduct
 from rushlight.kernels.gemm.integer_tiles import DEPTH_LIMIT
 from rushlight.kernels.gemm.plans import fit_matrix_units
 from rushlight.kernels.launch.execution import FLOAT32, REFERENCE, chunk
 from rushlight.kernels.launch.prepared import Remembered, by_layouts, prepared
 from rushlight.machine import np
 
-__all__ = ["FEW", "dequantized", "product", "rounded_product"]
+__all__ = ["FEW", "dequantized", "product", "rounded_product", "whole_product"]
 
 FEW = 16  # rows of input; with more of them a matrix in float32 is quicker, once it is made
 _INT8 = np.dtype(np.int8)
 _calls, _tiled = Remembered(), Remembered()  # of few rows; of many, on matrix units
-_rounded = Remembered()  # of rows that are rounded to bytes
+_rounded, _whole = Remembered(), Remembered()  # of rows that are rounded to bytes; of bytes
 
 
 def product(input, weight, scale, bias):
@@ -48,6 +48,18 @@ def rounded_product(input, weight, scale, bias):
         call = _rounded.keep(key, IntegerProduct(*key))
     found = call.run(input, weight, scale, bias)
     return found.reshape(*input.shape[:-1], weight.shape[0])
+
+
+def whole_product(a, b):
+    """``a @ b`` of matrices of signed bytes: int32 sums, which wrap around."""
+    turned = b.flags.f_contiguous and not b.flags.c_contiguous
+    key = a.shape[0], b.shape[1], a.shape[1], 0 if turned else b.shape[1]
+    if REFERENCE or not b.size or not a.size or a.shape[1] > DEPTH_LIMIT:
+        return np.matmul(a.astype(np.int32), b.astype(np.int32))
+    call = _whole.get(key)
+    if call is None:
+        call = _whole.keep(key, ByteProduct(*key))
+    return call.run(np.ascontiguousarray(a), b.T if turned else np.ascontiguousarray(b))
 
 
 def _plain_dequantized(weight, scale):

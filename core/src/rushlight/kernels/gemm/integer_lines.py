@@ -84,19 +84,24 @@ def short_product(x, w, count):
 
 @function(fused=False)
 def finish(g, sums, c, rows, r, beside):
-    """As of whole tiles: scales and bias of sums of `rows` rows of the matrix from c, `beside` of
-    the input from r."""
+    """As of whole tiles: scales (if there are some) and bias of sums of `rows` rows of the matrix
+    from c, `beside` of the input from r."""
     k, channels, own, start = g[K], g[N], array(f32, g[A_SCALE]), array(i32, g[A_START])
     scale, bias, out, total = array(f32, g[SCALE]), g[BIAS], array(f32, g[C]), array(i32, sums)
+    whole = array(i32, g[C])
     for b in range(beside):
         for i in range(rows):
-            found = total[b * rows + i]
+            found, at = total[b * rows + i], (r + b) * channels + c + i
             if k < COUNT:
                 found = short_product(g[A] + (r + b) * g[A_ROW], g[W] + (c + i) * k, k)
-            value = f32(found + start[r + b]) * (own[r + b] * scale[c + i])
-            if bias != 0:
-                value = value + array(f32, bias)[c + i]
-            out[(r + b) * channels + c + i] = value
+            found += start[r + b]
+            if g[A_SCALE] == 0:
+                whole[at] = found
+            else:
+                value = f32(found) * (own[r + b] * scale[c + i])
+                if bias != 0:
+                    value = value + array(f32, bias)[c + i]
+                out[at] = value
 
 
 @function

@@ -34,11 +34,11 @@ from rushlight.machine.language.functions import (
 from rushlight.machine.memory import empty
 from rushlight.machine.worker_pool import scratch
 
-__all__ = ["IntegerProduct"]
+__all__ = ["ByteProduct", "IntegerProduct"]
 
 # Argument words of the rounding, and of the product.
 X, ROUNDED, ROW_SCALE, START, LENGTH, ROW = range(6)
-A, A_SCALE, A_START, W, SCALE, BIAS, C, M, N, K, A_ROW, GROUP, ROW_PARTS, TILE = range(14)
+A, A_SCALE, A_START, W, SCALE, BIAS, C, M, N, K, A_ROW, GROUP, ROW_PARTS, TILE, K_ROW = range(15)
 
 L2_BUDGET = 512 * 1024  # bytes of packed panels in one item
 FEW = 12  # rows up to which the matrix is not packed
@@ -47,6 +47,7 @@ INLINE_WORK = 1_000_000  # multiply-adds below which a second thread does not pa
 # Added to a float32 below 2**22, this leaves the nearest whole number in the lowest bits.
 TO_WHOLE, TO_WHOLE_BITS = 12582912.0, 0x4B400000
 INFINITE, SIGNLESS = 0x7F800000, 0x7FFFFFFF
+_INT32 = np.dtype(np.int32)
 LEAST = 1e-30  # the largest magnitude of a row at least: rows of zeros have a scale, too
 
 
@@ -112,7 +113,38 @@ def widen_rows(source, row, rows, target, step):
 
 
 @function
-def pack_panel(g, panel, target, lines):
+def row_or_zeros(g, k, column, zeros):
+    """Where a row of a matrix whose rows are steps of k is, from a column on."""
+    return g[W] + k * g[K_ROW] + column if k < g[K] else zeros
+
+
+@function
+def interleave_rows(g, panel, target, zeros):
+    """VALUES rows of such a matrix as words, for PANEL columns of it."""
+    column = PANEL * panel
+    columns = min(i64(PANEL), g[N] - column)
+    padding = array(i64, zeros)
+    for i in range(PANEL // 8):
+        padding[i] = 0
+    for w in range(g[A_ROW] // 4):
+        words, k = array(u32, target + 4 * PANEL * w), VALUES * w
+        a, b = row_or_zeros(g, k, column, zeros), row_or_zeros(g, k + 1, column, zeros)
+        if BYTES:
+            c, d = row_or_zeros(g, k + 2, column, zeros), row_or_zeros(g, k + 3, column, zeros)
+            first, second, third, last = array(u8, a), array(u8, b), array(u8, c), array(u8, d)
+            for j in range(columns):
+                low = u32(first[j]) | u32(second[j]) << 8
+                words[j] = low | u32(third[j]) << 16 | u32(last[j]) << 24
+        else:
+            even, odd = array(i8, a), array(i8, b)
+            for j in range(columns):
+                words[j] = u32(u16(i32(even[j]))) | u32(u16(i32(odd[j]))) << 16
+        for j in range(columns, PANEL):
+            words[j] = u32(0)
+
+
+@function
+def turn_rows(g, panel, target, lines):
     """PANEL rows of the matrix, side by side."""
     k, row = g[K], g[A_ROW]
     columns = min(i64(PANEL), g[N] - PANEL * panel)
@@ -121,10 +153,30 @@ def pack_panel(g, panel, target, lines):
         widen_rows(source, k, columns, lines, row)
         source = lines
     transpose(source, row, target, i64(4 * PANEL), columns, row // 4, i64(PANEL))
+
+
+@function
+def pack_panel(g, panel, target, lines):
+    """PANEL columns of the result's matrix as tiles take them."""
+    row = g[A_ROW]
+    if g[K_ROW] != 0:
+        interleave_rows(g, panel, target, lines)
+    else:
+        turn_rows(g, panel, target, lines)
     if BYTES:
         words = array(u32, target)
         for i in range(row // 4 * PANEL):
             words[i] = words[i] ^ u32(0x80808080)
+
+
+@function
+def put_sums(g, sums, row, rows, column):
+    """Sums of a tile as they are."""
+    columns = min(i64(PANEL), g[N] - column)
+    for i in range(rows):
+        x, y = array(i32, sums + 4 * PANEL * i), array(i32, g[C] + 4 * ((row + i) * g[N] + column))
+        for j in range(columns):
+            y[j] = x[j]
 
 
 @function(fused=False)
@@ -176,28 +228,45 @@ def product_kernel(args, lo, hi, tid):
             for j in range(first, last):
                 p[mk.B] = packed + (j - first) * panel_bytes
                 call_tile(g[TILE], size, block)
-                finish(g, sums, row, size, j * PANEL)
+                if g[A_SCALE] != 0:
+                    finish(g, sums, row, size, j * PANEL)
+                else:
+                    put_sums(g, sums, row, size, j * PANEL)
+
+
+@range_kernel
+def copying_kernel(args, lo, hi, tid):
+    """Items are rows of bytes, which become those of tiles."""
+    g = array(i64, args)
+    starts, length = array(i32, g[START]), g[LENGTH]
+    for row in range(lo, hi):
+        x, total = array(i8, g[X] + row * length), i32(0)
+        for k in range(length):
+            total += i32(x[k])
+        widen_rows(g[X] + row * length, length, i64(1), g[ROUNDED] + row * g[ROW], g[ROW])
+        starts[row] = -128 * total if BYTES else i32(0)
 
 
 class IntegerProduct:
     """How to run the product of `rows` dense rows of float32 with an (N, K) matrix of bytes,
-    K up to DEPTH_LIMIT."""
+    K up to DEPTH_LIMIT; a (K, N) one has `k_row` bytes from row to row."""
 
     __slots__ = ("plan", "rounding", "row", "shape")
+    first = rounding_kernel  # what makes the rows of tiles
 
-    def __init__(self, rows, n, k):
+    def __init__(self, rows, n, k, k_row=0):
         words_of_row = -(-k // VALUES)
         self.shape, self.row = (rows, n), 4 * words_of_row
         self.rounding = threads.plan(
-            rounding_kernel.address(), rows, chunk(rows, 2 * k), [0, 0, 0, 0, k, self.row]
+            self.first.address(), rows, chunk(rows, 2 * k), [0, 0, 0, 0, k, self.row]
         )
         words = [0] * 7 + [rows, n, k, self.row]
-        if rows <= FEW:
+        if rows <= FEW and not k_row:
             self.plan = threads.plan(line_kernel.address(), n, chunk(n, rows * k), words)
         else:
-            self.plan = self._of_panels(words)
+            self.plan = self._of_panels(words, k_row)
 
-    def _of_panels(self, words):
+    def _of_panels(self, words, k_row):
         rows, n, k = words[M], words[N], words[K]
         panels, panel_bytes = -(-n // PANEL), self.row * PANEL
         group = max(1, min(L2_BUDGET // panel_bytes, -(-panels // ITEMS)))
@@ -208,15 +277,32 @@ class IntegerProduct:
         items = groups * parts
         grain = max(1, INLINE_WORK // max(1, rows * n * k // items))
         return threads.plan(
-            product_kernel.address(), items, min(items, grain), [*words, group, parts, table]
+            product_kernel.address(), items, min(items, grain), [*words, group, parts, table, k_row]
         )
 
     def run(self, rows, matrix, scale, bias):
         """``rounded(rows) @ (matrix * scale[:, None]).T + bias`` (bias may be None)."""
         count = self.shape[0]
         rounded, own = empty((count, self.row), np.dtype(np.uint8)), empty((count,), rows.dtype)
-        start = empty((count,), np.dtype(np.int32))
+        start = empty((count,), _INT32)
         threads.run(self.rounding, rows, rounded, own, start)
         out = empty(self.shape, rows.dtype)
         threads.run(self.plan, rounded, own, start, matrix, scale, bias, out)
+        return out
+
+
+class ByteProduct(IntegerProduct):
+    """How to run the product of dense rows of signed bytes with a (K, N) matrix of them, whose rows
+    are `k_row` bytes apart: int32 sums."""
+
+    __slots__ = ()
+    first = copying_kernel
+
+    def run(self, rows, matrix):
+        """``rows @ matrix``; sums wrap around."""
+        count = self.shape[0]
+        words, start = empty((count, self.row), np.dtype(np.uint8)), empty((count,), _INT32)
+        threads.run(self.rounding, rows, words, None, start)
+        out = empty(self.shape, _INT32)
+        threads.run(self.plan, words, None, start, matrix, None, None, out)
         return out

@@ -62,15 +62,33 @@ def _shifted(x, zero, rows=False):
     return values - shift
 
 
+def _signed(x, zero):
+    """Bytes with a sign, and what is to be taken off them in int32."""
+    off = rl.zeros((), dtype=rl.int32) if zero is None else zero.to(rl.int32)
+    return (x, off) if x.dtype is rl.int8 else ((x ^ 128).view(rl.int8), off - 128)
+
+
+def _integer_product(a, b, a_zero, b_zero):
+    """``(a - a_zero) @ (b - b_zero)`` of bytes in int32."""
+    if b.ndim != 2 or a.ndim < 2 or (a_zero is not None and a_zero.ndim > 1 and a_zero.numel() > 1):
+        left, right = _shifted(a, a_zero, rows=True), _shifted(b, b_zero)
+        return (left.double() @ right.double()).to(rl.int32)
+    (left, below), (right, off) = _signed(a, a_zero), _signed(b, b_zero)
+    below = below[:, None] if below.ndim == 1 else below.reshape(())
+    rows, count = left.reshape(-1, a.shape[-1]), a.shape[-1]
+    found = rl._int_mm(rows, right).reshape(*a.shape[:-1], b.shape[1])
+    found = found - left.sum(-1, keepdim=True, dtype=rl.int32) * off
+    return found - below * (right.sum(0, dtype=rl.int32) - count * off)
+
+
 @operator()
 def MatMulInteger(a, b, a_zero=None, b_zero=None):
-    left, right = _shifted(a, a_zero, rows=True), _shifted(b, b_zero)
-    return (left.double() @ right.double()).to(rl.int32)
+    return _integer_product(a, b, a_zero, b_zero)
 
 
 @operator()
 def QLinearMatMul(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
-    product = _shifted(a, a_zero, rows=True).double() @ _shifted(b, b_zero).double()
+    product = _integer_product(a, b, a_zero, b_zero).double()
     scale = a_scale.double() * b_scale.double() / y_scale.double()
     return QuantizeLinear(product * scale, rl.ones((), dtype=rl.float64), y_zero)
 

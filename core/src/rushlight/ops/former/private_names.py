@@ -7,6 +7,7 @@ import math
 
 from rushlight import dtypes
 from rushlight.errors import shape_text
+from rushlight.ops._calls.direct import unrecorded
 from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.domains import positive
 from rushlight.ops._table.op import TensorList, composite
@@ -14,6 +15,7 @@ from rushlight.ops._table.rules import refuse_complex
 from rushlight.ops._table.second_order import zero_by
 from rushlight.ops.creation.tensors import zeros
 from rushlight.ops.elementwise.activation import gelu, relu
+from rushlight.ops.linalg.byte_products import byte_matmul
 from rushlight.ops.linalg.products import addmm
 from rushlight.ops.neural.epilogues import epilogue_of, linear_then
 from rushlight.ops.neural.interpolation import _maps, _resample
@@ -167,6 +169,13 @@ def _int_mm(input: Tensor, mat2: Tensor):
                 [   102,    -96]], dtype=rushlight.int32)
     """
     _check_integers(input, mat2)
+    if input.dtype is dtypes.int8:
+        found = byte_matmul(input, mat2)
+        if found is not None:
+            return found
+    elif unrecorded(input, mat2):  # bytes without a sign as signed ones that are 128 smaller
+        found = byte_matmul(input.bitwise_xor(128).view(dtypes.int8), mat2)
+        return found + 128 * mat2.sum(0, dtype=dtypes.int32)
     # Products have 15 bits and a sign: sums in float64 are exact for every size that memory holds.
     return (input.double() @ mat2.double()).long().int()
 

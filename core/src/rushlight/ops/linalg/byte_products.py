@@ -10,11 +10,12 @@ from rushlight.kernels.gemm import products
 from rushlight.kernels.launch.execution import FLOAT32
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
+from rushlight.ops._calls.direct import arrays_of, tensor_of, unrecorded
 from rushlight.ops._table.op import op
 from rushlight.ops.linalg.products import linear
 from rushlight.tensor.tensor import Tensor
 
-__all__ = ["_int8_linear", "dequantized", "rounded_rows"]
+__all__ = ["_int8_linear", "byte_matmul", "dequantized", "rounded_rows"]
 
 LEAST = 1e-30  # the largest magnitude of a row at least: rows of zeros have a scale, too
 
@@ -126,3 +127,11 @@ _int8_linear.gradient(
     input=lambda grad, weight, scale: grad.matmul(dequantized(weight, scale, grad.dtype)),
     bias=lambda grad, bias_shape: grad.to(float32).sum_to_size(bias_shape),
 )
+
+
+def byte_matmul(input: Tensor, mat2: Tensor) -> Tensor | None:
+    """``input @ mat2`` of matrices of int8 in int32 by a kernel; None where the call is recorded or
+    a mode is active, and on other devices."""
+    if not unrecorded(input, mat2):
+        return None
+    return tensor_of(kernels.whole_product(*arrays_of(input, mat2)))
