@@ -17,7 +17,7 @@ from rushlight.autograd.anomaly import anomaly, run_in_anomaly
 from rushlight.autograd.handle import in_order
 from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
-from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, gradient_edge
+from rushlight.autograd.node import NODES, AccumulateGrad, GradientEdge, gradient_edge
 from rushlight.autograd.ordinary_pass import by_sequence, deliver, formulas, ordinary_pass
 from rushlight.dtypes import COMPLEX
 from rushlight.machine import np
@@ -291,7 +291,7 @@ class _Run:
     def reaches(self, edge, number):
         """Whether a gradient comes to an edge in this pass."""
         wanted = self.wanted
-        if type(edge) is not Node:
+        if type(edge) not in NODES:
             return edge in self.leaf_counts and (wanted is None or (edge, 0) in wanted)
         if edge not in self.nodes:
             return False
@@ -363,14 +363,14 @@ class _Run:
         seen, stack = set(), []
         get = counts.get
         for edge, _, _ in self.roots:
-            if type(edge) is not Node:
+            if type(edge) not in NODES:
                 counts[edge] = counts.get(edge, 0) + 1
             elif edge not in seen:
                 seen.add(edge)
                 stack.append(edge)
         while stack:
             for edge in stack.pop().edges:
-                if type(edge) is Node:
+                if type(edge) in NODES:
                     if edge not in seen:
                         seen.add(edge)
                         stack.append(edge)
@@ -383,7 +383,7 @@ class _Run:
         the gradients are taken: `backward` keeps those by a hook where they come by."""
         targets = self.targets = {edge for edge, _ in self.wanted}
         if self.accumulate:
-            needed = {edge for edge in targets if type(edge) is Node and edge in nodes}
+            needed = {edge for edge in targets if type(edge) in NODES and edge in nodes}
         else:
             needed, self.captured = set(), targets
         for node in sorted(nodes, key=by_sequence):
@@ -392,7 +392,7 @@ class _Run:
         self.needed = needed
 
     def _deliver(self, edge, number, piece):
-        if type(edge) is Node:
+        if type(edge) in NODES:
             deliver(self.pending, self.owned, edge, number, piece, self.create)
         else:
             self._deliver_leaf(edge, piece)
@@ -420,7 +420,7 @@ class _Run:
 
     def _skip(self, node):
         for edge in node.edges:
-            if edge is not None and type(edge) is not Node:
+            if edge is not None and type(edge) not in NODES:
                 self._deliver_leaf(edge, None)
         if self.ready:
             self._finish()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import typing
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -47,6 +48,8 @@ class Node:
     values = None  # all bound arguments, when an attribute has not its default
     versions = None  # of the saved values, when one is not 0
     packed = False  # whether hooks of the user hold saved values
+    requires_grad = True  # as PyTorch has it of every node
+    following = None  # `next_functions`, once asked for: what stands for leaves lives as long
 
     def __init__(self, op, edges, numbers, outputs=1):
         self.op, self.edges, self.outputs = op, edges, outputs
@@ -69,10 +72,13 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """``((node, output number), ...)`` of the arguments; leaves as `AccumulateGrad`."""
-        numbers = self.numbers or (0,) * len(self.edges)
-        return tuple(
-            (as_function(edge), number) for edge, number in zip(self.edges, numbers, strict=True)
-        )
+        if self.following is None:
+            numbers = self.numbers or (0,) * len(self.edges)
+            self.following = tuple(
+                (as_function(edge), number)
+                for edge, number in zip(self.edges, numbers, strict=True)
+            )
+        return self.following
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may return new ones."""
@@ -104,15 +110,37 @@ class Node:
 
             return SavedTensor(self, name[11:])
         if getattr(self.op, "of_user", False) and self.values is not None:
+            if name == "_forward_cls":
+                return self.op.kind
             return getattr(self.values[0], name)  # what forward noted in its context
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
     def __repr__(self):
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{class_name(self)} object at {id(self):#x}>"
+
+
+# Nodes are recorded as plain ones; the first look of a program at one gives it the class of its
+# name. ``type(edge) in NODES`` tells nodes from leaves; machine code asks for the same by the base.
+NODES: set[type] = {Node}
+_named: dict[str, type] = {}
+
+
+def class_name(node: Node) -> str:
+    """The name of a node's class: that of the node without namespaces."""
+    return node.name().rpartition("::")[2]
+
+
+def _named_class(name: str, module: str) -> type:
+    found = _named.get(name)
+    if found is None:
+        found = _named[name] = type(name, (Node,), {"__slots__": (), "__module__": module})
+        NODES.add(found)
+    return found
 
 
 class AccumulateGrad(Node):
-    """The end of the graph at a leaf; `variable` is the tensor. Made when somebody asks for it."""
+    """The end of the graph at a leaf; `variable` is the tensor. Made when somebody asks for it, and
+    the same one as long as somebody holds it."""
 
     __slots__ = ("variable",)
     op = saved = plan = None
@@ -148,16 +176,23 @@ class AccumulateGrad(Node):
             "_post_hooks", lambda leaf: hook((), (leaf.grad,)) and None, True
         )
 
-    def __eq__(self, other):
-        return isinstance(other, AccumulateGrad) and other.variable is self.variable
 
-    def __hash__(self):
-        return id(self.variable)
+_ends: weakref.WeakValueDictionary[int, AccumulateGrad] = weakref.WeakValueDictionary()
 
 
 def as_function(edge):
-    """An edge as users see it: None, a Node, or the AccumulateGrad of a leaf."""
-    return edge if edge is None or isinstance(edge, Node) else AccumulateGrad(edge)
+    """An edge as programs see it: None, a node of the class of its name, or the AccumulateGrad of
+    a leaf."""
+    if edge is None or isinstance(edge, AccumulateGrad):
+        return edge
+    kind = type(edge)
+    if kind is Node:
+        module = "rushlight.autograd.function" if getattr(edge.op, "of_user", False) else "builtins"
+        edge.__class__ = _named_class(class_name(edge), module)
+    elif kind not in NODES:
+        # An end holds its leaf, so no other leaf can have the same id while it is in the table.
+        edge = _ends.get(id(edge)) or _ends.setdefault(id(edge), AccumulateGrad(edge))
+    return edge
 
 
 class _Edge(typing.NamedTuple):

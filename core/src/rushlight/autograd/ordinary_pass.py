@@ -14,7 +14,7 @@ from rushlight.autograd import observer
 from rushlight.autograd.accumulation import accumulate, summed, takeable
 from rushlight.autograd.anomaly import anomaly
 from rushlight.autograd.mode import mode
-from rushlight.autograd.node import Node
+from rushlight.autograd.node import NODES
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import stack
 
@@ -40,7 +40,7 @@ def ordinary_pass(root, retain, taken=None):
     values instead of adding them to their own; nothing is computed for others."""
     start, number, gradient = root
     if (
-        type(start) is not Node
+        type(start) not in NODES
         or stack.interpreters
         or observer.around_node is not None
         or anomaly.enabled
@@ -86,7 +86,7 @@ def _below(start):
         ):
             return None
         for edge in node.edges:
-            if type(edge) is Node:
+            if type(edge) in NODES:
                 if edge not in seen:
                     seen.add(edge)
                     nodes.append(edge)
@@ -164,7 +164,7 @@ def _hand(node, pieces, first, pending, counts, waiting, owned, taken):
     """Hand the gradients of a node, from that of the `first` edge on, to what is below it."""
     for i in range(first, len(node.edges)):
         edge = node.edges[i]
-        if type(edge) is Node:
+        if type(edge) in NODES:
             if edge.outputs == 1 and edge not in pending:
                 if (piece := pieces[i]) is not None:
                     pending[edge] = piece

@@ -37,10 +37,6 @@ def _check_none(f, x, names, target):
         f.exit_unless(f.compare("eq", found, f.word(words.NONE), "ptr"), target)
 
 
-def _is_node(f, x):
-    return f.compare("eq", f.field(x, TYPE_AT, "ptr"), f.word(words.NODE_CLASS), "ptr")
-
-
 def _made(f, text, arguments=""):
     """A new object."""
     out = f.call("ptr", text, arguments)
@@ -78,7 +74,7 @@ def _below(maker):
     with f.loop(count) as k:
         edge = f.load(edges, k, "ptr")
         with f.when(f.compare("ne", edge, none, "ptr")):
-            inner = _is_node(f, edge)
+            inner = f.is_node(edge)
             with f.when(inner):
                 known = _done(f, f.call("i32", "@PySet_Contains", f"ptr {seen}, ptr {edge}"))
                 with f.when(f.compare("eq", known, 0, "i32")):
@@ -169,7 +165,7 @@ def _handed(maker):
         f.store(i, place)
         edge, piece = f.load(edges, i, "ptr"), f.load(row, i, "ptr")
         with f.when(f.compare("ne", edge, none, "ptr")):
-            inner, there = _is_node(f, edge), f.compare("ne", piece, none, "ptr")
+            inner, there = f.is_node(edge), f.compare("ne", piece, none, "ptr")
             with f.when(f.value(f"and i1 {inner}, {there}")):
                 alone = _has_one_output(f, edge)
                 with f.when(alone):

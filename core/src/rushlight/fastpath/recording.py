@@ -56,8 +56,7 @@ def _check(f, recipe, count, out, own):
 
 def _check_kind(f, node):
     """It is a node, not the mark of a view whose memory was written to."""
-    kind = f.field(node, TYPE_AT, "ptr")
-    f.exit_unless(f.compare("eq", kind, f.word(words.NODE_CLASS), "ptr"), "fallback")
+    f.exit_unless(f.is_node(node), "fallback")
 
 
 def _check_node(f, node):

@@ -29,6 +29,7 @@ from rushlight.machine.native_functions import DTYPE_AT, FASTCALL, TYPE_AT, Buil
  METADATA_NAME, GRAD_NAME, TENSOR_HOOKS, HOOKS, PRE_HOOKS, LEAF_HOOKS, POST_HOOKS, INDEX_NAME,
  NUMBERS_NAME, LIST, BYTEARRAY, ITEMSIZE_AT, KINDS) = range(56)  # fmt: skip
 BASE_AT, SIZE_AT = 48, 16  # of an array, of a list
+BASE_TYPE_AT, _NEW_AT = 256, 312  # ``tp_base`` and ``tp_new`` in a type object
 FEW = 16  # views in a storage's list, above which it looks after itself when it has doubled
 DECLARATIONS = """declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
@@ -114,6 +115,14 @@ class _Maker(Builtin):
         """The storage of an array that nobody has written to or taken a view of."""
         places = (STORAGE_ARRAY_AT, array), (VERSION_AT, self.word(ZERO))
         return self.new(STORAGE_CLASS, *places, (VIEWS_AT, self.word(NONE)))
+
+    def is_node(self, x):
+        """Whether `x` is of the class of nodes or, as one that a program looked at, of a class made
+        from it: without a branch, as it is asked of every edge."""
+        kind, node = self.field(x, TYPE_AT, "ptr"), self.word(NODE_CLASS)
+        plain = self.compare("eq", kind, node, "ptr")
+        named = self.compare("eq", self.field(kind, BASE_TYPE_AT, "ptr"), node, "ptr")
+        return self.value(f"or i1 {plain}, {named}")
 
     def check_arrays(self, *arrays):
         """All are NumPy's own."""
@@ -372,6 +381,8 @@ class TensorDoors:
         known = *known, (type(state), ("modes",), state), (type(dtype), ("itemsize",), dtype)
         if not all(_offsets_are_right(*layout) for layout in known):
             raise RuntimeError("tensors have another layout than their class says")
+        if ctypes.c_int64.from_address(id(parameter) + BASE_TYPE_AT).value != id(cls):
+            raise RuntimeError("classes have another layout than this Python's")
         key = engine.key("tensors")
         engine.function(key, lambda: (module(key), 0, simplify))
         names = [
@@ -424,9 +435,6 @@ class TensorDoors:
 
     def _function(self, engine, name, plan):
         return built_in(name, engine.symbol("rl_" + name.decode()), plan)
-
-
-_NEW_AT = 312  # ``tp_new`` in a type object
 
 
 def _interned(name):

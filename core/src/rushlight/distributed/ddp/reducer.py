@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rushlight.autograd import engine
 from rushlight.autograd.mode import no_grad
-from rushlight.autograd.node import Node
+from rushlight.autograd.node import NODES
 from rushlight.distributed import collectives
 from rushlight.distributed.ddp.buckets import Bucket, GradBucket, divided
 from rushlight.machine import np
@@ -209,10 +209,10 @@ def _leaves_below(outputs):
     found, seen, stack = set(), set(), []
     for output in outputs:
         if output.requires_grad:
-            stack.append(output._node if type(output._node) is Node else output)
+            stack.append(output._node if type(output._node) in NODES else output)
     while stack:
         entry = stack.pop()
-        if type(entry) is not Node:
+        if type(entry) not in NODES:
             found.add(id(entry))
         elif id(entry) not in seen:
             seen.add(id(entry))

@@ -12,7 +12,7 @@ from functools import partial
 
 from rushlight.autograd import saving
 from rushlight.autograd.anomaly import anomaly, note_line
-from rushlight.autograd.node import LEAF, STALE, Node, gradient_edge, next_sequence
+from rushlight.autograd.node import LEAF, NODES, STALE, Node, gradient_edge, next_sequence
 from rushlight.devices import cpu, meta
 from rushlight.dtypes import FLOAT
 from rushlight.machine import np
@@ -112,7 +112,7 @@ def record_one(op, input, out):
     plan = op.paths.plans.get(2)
     if (
         plan is None
-        or type(edge) is not Node
+        or type(edge) not in NODES
         and edge is not input
         or edge is not input
         and (edge.outputs != 1)
@@ -191,7 +191,7 @@ def record_view(op, input, values, out):
         edge = input._node
         if edge is LEAF:
             edge = input
-        if edge is not input and (type(edge) is not Node or edge.outputs != 1):
+        if edge is not input and (type(edge) not in NODES or edge.outputs != 1):
             record(op, (input,), values, (out,))
             return
         node = _new(Node)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rushlight.autograd.engine import grad
 from rushlight.autograd.mode import mode, recorded
-from rushlight.autograd.node import Node, gradient_edge
+from rushlight.autograd.node import NODES, gradient_edge
 from rushlight.dtypes import FLOAT
 from rushlight.ops._transforms.tracking import Tracked, TrackingLevel
 from rushlight.ops._transforms.wrappers import wrap
@@ -50,7 +50,7 @@ class _OrdinaryLevel:
             if edge is None or edge in seen:
                 continue
             seen.add(edge)
-            if type(edge) is Node:
+            if type(edge) in NODES:
                 waiting += edge.edges
             else:
                 owner = getattr(edge, "_transform", None)
