@@ -102,21 +102,26 @@ class Node:
 
     def __getattr__(self, name):
         if name.startswith("_saved_"):
-            from rushlight.autograd.saving import saved_value
-
-            return saved_value(self, name[7:])
+            return _saving().saved_value(self, name[7:])
         if name.startswith("_raw_saved_"):
-            from rushlight.autograd.saving import SavedTensor
-
-            return SavedTensor(self, name[11:])
+            return _saving().SavedTensor(self, name[11:])
         if getattr(self.op, "of_user", False) and self.values is not None:
             if name == "_forward_cls":
                 return self.op.kind
             return getattr(self.values[0], name)  # what forward noted in its context
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
+    def __dir__(self):
+        return [*super().__dir__(), *_saving().saved_names(self)]
+
     def __repr__(self):
         return f"<{class_name(self)} object at {id(self):#x}>"
+
+
+def _saving():
+    from rushlight.autograd import saving  # which imports this module
+
+    return saving
 
 
 # Nodes are recorded as plain ones; the first look of a program at one gives it the class of its

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 
+from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import Node, gradient_edge
 from rushlight.dtypes import FLOAT
@@ -191,17 +192,14 @@ def at(tensor, edge, number):
     return out
 
 
-def _saved_names(node):
-    """What the saved values of a node are called in PyTorch; "self" is the first argument."""
-    op, count = node.op, len(node.plan.inputs)
-    for i in range(len(node.saved)):
-        if i < count:
-            at = node.plan.inputs[i]
-            known = op.names[op.tensor_positions[min(at, len(op.tensor_positions) - 1)]]
-            yield "self" if known == "input" else known
-        else:
-            number = node.plan.outputs[i - count]
-            yield f"result{number}" if node.outputs > 1 else "result"
+def saved_names(node) -> list[str]:
+    """The attributes of a node that read what it kept."""
+    if node.plan is None:
+        return []
+    of_op = later("saved_names")
+    names = of_op.readers(node)
+    raw = [f"_raw_saved_{name}" for name in names if of_op.place_of(node, name) is not None]
+    return [*(f"_saved_{name}" for name in names), *raw]
 
 
 class SavedTensor:
@@ -211,10 +209,9 @@ class SavedTensor:
 
     def __init__(self, node, name):
         saved_value(node, name)  # refuses unknown names and values that are gone
-        known = list(_saved_names(node))
-        if name not in known:
+        self._node, self._place = node, later("saved_names").place_of(node, name)
+        if self._place is None:
             raise AttributeError(f"'{node.name()}' object has no attribute '_raw_saved_{name}'")
-        self._node, self._place = node, known.index(name)
 
     def register_hooks(self, pack_hook, unpack_hook):
         """Hand the value to `pack_hook` now and to `unpack_hook` when backward asks for it."""
@@ -224,18 +221,8 @@ class SavedTensor:
 
 
 def saved_value(node, name):
-    """``node._saved_NAME``: what a node saved of the argument with that name in PyTorch ("self" is
-    the first), or of its result; or an argument that is no tensor."""
-    if node.plan is not None and node.saved is not None:
-        for i, known in enumerate(_saved_names(node)):
-            if known == name:
-                return node.op.unpack_saved(node)[i]
-        names = node.op.names
-        if name in names and names.index(name) not in node.op.tensor_positions:
-            return (node.values or node.op.defaults)[names.index(name)]
-    if node.plan is not None and node.saved is None:
-        raise RuntimeError(
-            "Trying to backward through the graph a second time (or directly access saved tensors "
-            "after they have already been freed). Specify retain_graph=True."
-        )
-    raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
+    """``node._saved_NAME``: what a node keeps under a name that PyTorch has for it."""
+    read = None if node.plan is None else later("saved_names").readers(node).get(name)
+    if read is None:
+        raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
+    return read(node)

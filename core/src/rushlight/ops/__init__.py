@@ -54,6 +54,7 @@ _provide(
     custom_functions="rushlight.ops._transforms.custom_functions",
     forward_mode="rushlight.ops._transforms.forward",
     inplace="rushlight.ops._table.inplace",
+    saved_names="rushlight.ops._table.saved_names",
 )
 _former_paths.install()
 _deferred.defer()

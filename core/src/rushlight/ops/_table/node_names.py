@@ -42,6 +42,11 @@ def by_dims(words: str) -> Callable:
     return numbered(words, lambda values: int(values[1] is not None))
 
 
+def by_dims_kept(words: str) -> Callable:
+    """What is kept of a reduction, of all elements or over some dims, which are kept as well."""
+    return lambda node: words if arguments(node)[1] is None else f"dim[] keepdim {words}"
+
+
 def by_operand(words: str, position: int = 1) -> Callable:
     """The name of a function whose argument at a position is a number (0) or a tensor (1)."""
     return numbered(words, lambda values: int(values[position] is None))

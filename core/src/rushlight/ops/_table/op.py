@@ -42,6 +42,7 @@ from rushlight.tensor.results import named
 #   at_once                          f(*args) of a composite, asked first _table/bindings.py
 #   computes                         f(values): elementwise op, arguments _table/inplace.py
 #   node                             how PyTorch calls its node           _table/node_names.py
+#   saves, saves_as                  what nodes keep, by PyTorch's names  _table/saved_names.py
 #   exported                         public at the top level, with a dash _table/deferred_names.py
 #   oracle                           where PyTorch has it, if elsewhere   _table/deferred.py
 TABLE = {}

@@ -86,6 +86,8 @@ def _negative(input):
     domain=nonzero,
     inplace="_elu_",
     fits={"alpha": WIDE},
+    saves="alpha input_scale: scale: self",
+    saves_as={"input_scale": 1, "scale": 1},
 )
 def elu(input, alpha=1.0):
     """`input` where positive, else ``alpha * (exp(input) - 1)`` (Clevert et al., 2016)."""
@@ -114,7 +116,13 @@ celu.gradient(
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@_float(domain=nonzero, inplace="_selu_", node="Elu")
+@_float(
+    domain=nonzero,
+    inplace="_selu_",
+    node="Elu",
+    saves="alpha: input_scale: scale: self",
+    saves_as={"alpha": _SELU_ALPHA, "input_scale": 1, "scale": _SELU_SCALE},
+)
 def selu(input):
     """The self-normalising exponential unit (Klambauer et al., 2017)."""
     return _SELU_SCALE * xp.where(input > 0, input, _SELU_ALPHA * xp.expm1(_negative(input)))
@@ -255,6 +263,8 @@ hardtanh.gradient(
     check=_no_bools,
     **_NN,
     aten="default",
+    saves="max_val: min_val: self",
+    saves_as={"max_val": 6, "min_val": 0},
 )
 def relu6(input):
     """``min(max(input, 0), 6)``."""

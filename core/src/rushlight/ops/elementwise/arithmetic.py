@@ -108,6 +108,7 @@ sub.gradient(
     fits={"alpha": OPERANDS},
     former=("input other alpha",),
     limited="complex", aten="Tensor Scalar Tensor_out Scalar_out",
+    node=numbered("Rsub", lambda values: int(values[1] is not None)),  # a number is the second form
 )  # fmt: skip
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, broadcast."""
@@ -173,14 +174,26 @@ _stepwise = {
 }
 
 
-@elementwise(inplace="_trunc_divide_", **_stepwise, node="DivBackward2")
+@elementwise(
+    inplace="_trunc_divide_",
+    **_stepwise,
+    node="DivBackward2",
+    saves="rounding_mode:",
+    saves_as={"rounding_mode": "trunc"},
+)
 def _trunc_divide(input, other):
     """The quotient rounded toward zero, in the promoted dtype; constant between the steps."""
     quotient = input / other
     return xp.trunc(quotient)
 
 
-@elementwise(inplace="_floor_divide_", **_stepwise)
+@elementwise(
+    inplace="_floor_divide_",
+    **_stepwise,
+    node="DivBackward2",
+    saves="rounding_mode:",
+    saves_as={"rounding_mode": "floor"},
+)
 def _floor_divide(input, other):
     """The quotient rounded down, in the promoted dtype; constant between the steps."""
     return xp.floor_divide(input, other)
@@ -309,6 +322,7 @@ _rdiv.gradient(
     numbers=True,
     aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out default",
     aten_inplace="Tensor Scalar",
+    saves=lambda node: "" if node.name() == "RemainderBackward0" else "other self",
 )  # fmt: skip
 def remainder(input, other):
     """The remainder with the sign of `other`, as Python's ``%``."""
@@ -325,6 +339,7 @@ remainder.gradient(
     node=by_operand("Fmod"),
     rule=real_same, domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero,
     aten="Tensor Scalar Tensor_out Scalar_out default", aten_inplace="Tensor Scalar",
+    saves=lambda node: "other" if node.name() == "FmodBackward0" else "other self",
 )  # fmt: skip
 def fmod(input, other):
     """The remainder with the sign of `input`, as C's ``fmod``."""
@@ -395,7 +410,9 @@ def _not_bool(promoted):
     return found, found
 
 
-@elementwise(rule=_not_bool, sparse="plain", node="Pow")
+@elementwise(
+    rule=_not_bool, sparse="plain", node="Pow", saves="exponent: self", saves_as={"exponent": 2}
+)
 def square(input):
     """``input * input``."""
     return input * input
@@ -455,6 +472,7 @@ def _pow_check(input, exponent):
     check=_pow_check, fits={"exponent": LOW}, numbers=True, autocast_on_gpu="float32",
     aten_inplace="Scalar Tensor",
     foreach="exponent: number | exponent: numbers | exponent: tensors",
+    saves=lambda node: "exponent self" if node.name() == "PowBackward0" else "exponent result self",
 )  # fmt: skip
 def pow(input, exponent):
     """``input ** exponent``, broadcast."""
@@ -503,6 +521,7 @@ pow.gradient(input=_pow_base_gradient, exponent=_pow_exponent_gradient)
     inplace=False,
     domain=positive,
     numbers=True,
+    saves="exponent:input result self:other",
 )
 def _rpow(input, other):
     """``other ** input``."""

@@ -253,6 +253,7 @@ nextafter.gradient(input=lambda grad: grad, other=lambda grad: grad * 0)
     sweep=(2,),
     barred="unsigned complex",
     aten="Tensor Tensor_out default",
+    saves="exponent:result1",
 )
 def frexp(input: Tensor):
     """Mantissa and exponent: ``input == mantissa * 2 ** exponent``, ``0.5 <= |mantissa| < 1``."""

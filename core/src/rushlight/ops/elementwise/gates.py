@@ -46,6 +46,16 @@ def glu(input: Tensor, dim=-1):
     return a * b.sigmoid()
 
 
+def _weight_of_channels(read):
+    """The weight as PyTorch broadcasts it over the input (N, C, ...)."""
+    weight, dims = read("weight"), len(read("self").shape)
+    return (
+        weight
+        if weight is None
+        else weight.reshape((1, -1, *(1,) * (dims - 2)) if dims > 1 else -1)
+    )
+
+
 @elementwise(
     rule=real_same,
     method=False,
@@ -53,6 +63,8 @@ def glu(input: Tensor, dim=-1):
     limited=False,
     tested_by="prelu",
     node="PreluKernel",
+    saves="self weight:",
+    saves_as={"weight": _weight_of_channels},
     second_zero=("input", "weight"),
 )
 def _sloped(input, weight):

@@ -37,6 +37,7 @@ def _one_dtype(input, end, weight):
     aten_inplace="Scalar Tensor",
     foreach="tensors1: tensors, weight: number | tensors1: tensors, weight: numbers"
     " | tensors1: tensors, weights: tensors",
+    saves=lambda node: "weight" if node.name() == "LerpBackward0" else "end self weight",
 )
 def lerp(input, end, weight):
     """Linear interpolation ``input + weight * (end - input)``."""

@@ -62,12 +62,9 @@ def _walked(input, dims, function, **options):
 
 
 @op(
-    linear=True,
-    batching="dims",
-    method=False,
-    samples=_complex_samples,
+    linear=True, batching="dims", method=False, samples=_complex_samples, saves="dim forward",
     meta=lambda input, dim, normalization, forward: (input.shape, dtype_of(input)),
-)
+)  # fmt: skip
 def _fft_c2c(input: Tensor, dim, normalization, forward):
     """The transform of complex numbers over `dim`, or its inverse; `normalization` scales as that
     of the direction does."""
@@ -102,16 +99,13 @@ def _real_meta(input, dim, normalization, onesided):
 
 
 @op(
-    linear=True,
-    batching="dims",
-    method=False,
+    linear=True, batching="dims", method=False, meta=_real_meta, saves="dim onesided",
     samples=lambda make: [
         ((make(3, 4), (1,), "backward", True), {}),
         ((make(3, 5), (0, 1), "ortho", True), {}),
         ((make(3, 4), (1,), "forward", False), {}),
     ],
-    meta=_real_meta,
-)
+)  # fmt: skip
 def _fft_r2c(input: Tensor, dim, normalization, onesided):
     """The transform of real numbers; `onesided`: the first half of the last of `dim`."""
     function = fourier.real_transform if onesided else fourier.transform
@@ -156,13 +150,9 @@ def _back_meta(input, dim, normalization, last_dim_size):
 
 
 @op(
-    linear=True,
-    batching="dims",
-    method=False,
-    samples=_back_samples,
-    meta=_back_meta,
-    barred="complex",
-)
+    linear=True, batching="dims", method=False, samples=_back_samples, meta=_back_meta,
+    barred="complex", saves="dim",
+)  # fmt: skip
 def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
     """Real numbers from the first half of their transform."""
     with np.errstate(all="ignore"):

@@ -85,6 +85,7 @@ def _meta_gather(input, dim, index, sparse_grad=False):
     meta=_meta_gather,
     exact_out=True,
     batching="along",
+    saves="dim index sparse_grad",
 )
 def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
     """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on.
@@ -170,6 +171,7 @@ def _add(out, dim, index, values):
     inplace="_scatter_",
     meta=checked(extents_of("scatter"), meta_like_input),
     batching="along",
+    saves="dim index",
 )
 def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
     """`input` with ``src`` written at the index."""
@@ -296,6 +298,7 @@ def _scatter_add_samples(make):
     inplace=True,
     meta=checked(extents_of("scatter_add"), meta_like_input),
     batching="along",
+    saves="dim index",
 )
 def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
     """A copy with ``src`` added at ``index`` along `dim`; repeated indices add up."""
@@ -376,6 +379,8 @@ def _spread(array, dim, source):
     meta=checked(slices_of("index_add"), meta_like_input),
     limited="complex",
     batching="index_writes",
+    saves="alpha dim index source_dim:",
+    saves_as={"source_dim": lambda read: len(read("source_sym_sizes"))},
 )
 def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
     """A copy with the slices of `source`, times `alpha`, added at `index` along `dim`."""
@@ -415,6 +420,8 @@ def _index_copy_samples(make):
     autocast="widest",
     limited="complex",
     batching="index_writes",
+    saves="dim index source_dim:",
+    saves_as={"source_dim": lambda read: len(read("source_sym_sizes"))},
 )
 def index_copy(input: Tensor, dim, index: Tensor, source: Tensor):
     """A copy with the slices of `source` written at `index` along `dim`."""

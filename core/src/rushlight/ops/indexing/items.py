@@ -78,6 +78,45 @@ def _last_view(node):
     return "AliasBackward0"
 
 
+def _kept_of_view(node):
+    """What PyTorch keeps of the view that an index of one is."""
+    index = arguments(node)[1] or ()
+    if len([item for item in index if item is not Ellipsis and item != slice(None)]) != 1:
+        return ""
+    of_name = {
+        "SliceBackward0": "dim: end: self_sym_sizes start: step:",
+        "SelectBackward0": "dim: index: self_sym_sizes",
+        "UnsqueezeBackward0": "dim:",
+    }
+    return of_name[_last_view(node)]
+
+
+def _part_of_view(part):
+    """A part of the item that says more than "all": its dimension, or what it takes of it."""
+
+    def read_part(read):
+        index, shape = read("index"), read("self_sym_sizes")
+        at, item = next(
+            (i, item) for i, item in enumerate(index) if item is not ... and item != slice(None)
+        )
+        if part == "dim":
+            skipped = len(shape) - len(index) + 1 if Ellipsis in index[:at] else 0
+            return at + skipped
+        return item if part == "index" else getattr(item, part)
+
+    return read_part
+
+
+_MOST = 2**63 - 1  # where a slice without an end has it
+_PARTS_OF_VIEW = {
+    "dim": _part_of_view("dim"),
+    "index": _part_of_view("index"),
+    "start": lambda read: _part_of_view("start")(read) or 0,
+    "step": lambda read: _part_of_view("step")(read) or 1,
+    "end": lambda read: _MOST if (end := _part_of_view("stop")(read)) is None else end,
+}
+
+
 @declare_view(
     captured=_captured("slice_by"),
     linear=True,
@@ -90,6 +129,8 @@ def _last_view(node):
     ],
     tested_by="tests/tensor/test_indexing.py",
     batching="slice",
+    saves=_kept_of_view,
+    saves_as=_PARTS_OF_VIEW,
 )
 def _slice(input: Tensor, index):
     """Basic indexing: a view."""
@@ -277,6 +318,8 @@ _index_put.gradient(
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
     limited="unsigned complex eight",
+    saves="indices: self_sym_sizes",
+    saves_as={"indices": lambda read: (None,) * read("dim") + (read("index"),)},
 )
 def _index_rows(input: Tensor, index: Tensor, dim=0):
     """``input[index]`` for an index of int64: slices along a dimension."""

@@ -143,6 +143,7 @@ add_methods(masked_fill_=_masked_fill_inplace)
     value_sized=lambda draw, input, mask: input.new_empty(
         (draw(most=math.prod(np.broadcast_shapes(input.shape, mask.shape))),)
     ),
+    saves="mask",
 )
 def masked_select(input: Tensor, mask: Tensor):
     """The elements where `mask` is true, as a vector."""

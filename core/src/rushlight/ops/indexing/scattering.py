@@ -305,7 +305,13 @@ def _check_put(input, index, source, accumulate=False):
         )
 
 
-@op(samples=_put_samples, inplace=True, meta=checked(_check_put, meta_like_input), batching="put")
+@op(
+    samples=_put_samples,
+    inplace=True,
+    meta=checked(_check_put, meta_like_input),
+    batching="put",
+    saves="accumulate index",
+)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate=False):
     """A copy with `source` written (or added) at positions of the flattened input."""
     check_same_dtype("put", input, source, "source")

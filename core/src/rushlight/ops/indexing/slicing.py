@@ -44,6 +44,8 @@ def _narrowed(input, dim, start, length):
     samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})],
     made_by=_narrowed,
     aten="default Tensor",
+    saves="dim end: self_sym_sizes start step:",
+    saves_as={"end": lambda read: read("start") + read("length"), "step": 1},
 )
 def narrow(input: Tensor, dim, start: Position, length):
     """The slice of `length` elements from `start` along `dim`."""
@@ -239,6 +241,7 @@ unfold.gradient(input=_unfold_gradient)
     raw_memory=True,
     samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1, (4, 1), 0), {})],
     inplace="_as_strided_",
+    saves="size stride",
 )
 def _as_strided(input: Tensor, size, stride, storage_offset, input_stride, input_offset):
     """A view of the storage; where the input is in it is for the gradient to know."""
@@ -375,6 +378,7 @@ add_methods(as_strided_=_as_strided_inplace)
     batching="dims",
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
     aten="int",
+    saves="dim",
 )
 def unbind(input: Tensor, dim=0):
     """The slices along `dim`, as a tuple of views."""
@@ -428,6 +432,11 @@ def _split_name(node):
     return "SplitWithSizesBackward0" if sizes else "SplitBackward0"
 
 
+def _kept_of_split(node):
+    sizes = "split_sizes" if "Sizes" in _split_name(node) else "split_size"
+    return f"dim self_sym_sizes {sizes}:split_size_or_sections"
+
+
 @declare_view(
     node=_split_name,
     aten_call=_split_form,
@@ -444,6 +453,7 @@ def _split_name(node):
     ],
     keywords={"split_size": "split_size_or_sections", "tensor": "input"},
     aten="Tensor sizes default",
+    saves=_kept_of_split,
 )
 def split(input: Tensor, split_size_or_sections: Whole, dim=0):
     """Pieces of a size, or of given sizes, along `dim`, as a tuple of views."""

@@ -41,6 +41,7 @@ def flat_places(name, index, count):
     ],
     meta=lambda input, index: (index.shape, dtype_of(input)),
     batching="take",
+    saves="index",
 )
 def take(input: Tensor, index: Tensor):
     """The elements of the flattened input at `index`; negative ones count from the end."""

@@ -88,6 +88,7 @@ linalg_det.gradient(A=_det_gradient)
         lambda A: [(A.shape[:-2], dtype_of(A)), (A.shape[:-2], dtype_of(A).to_real())],
     ),
     barred="complex",
+    saves="A sign:result0",
 )
 def linalg_slogdet(A: Tensor):
     """``(sign, logabsdet)``: the sign (phase) and the logarithm of the absolute determinant."""

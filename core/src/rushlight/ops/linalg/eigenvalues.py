@@ -89,6 +89,8 @@ def _svd_meta(A, full_matrices=False, compute_uv=True, driver=None):
     meta=_svd_meta,
     node="LinalgSvd",
     barred="unsigned complex",
+    saves="S:result1 S_sym_argsize_minus_1: U:result0 Vh:result2 full_matrices",
+    saves_as={"S_sym_argsize_minus_1": lambda read: min(read("A_sym_sizes")[-2:])},
 )
 def _linalg_svd(A: Tensor, full_matrices=False, compute_uv=True, driver=None):
     """``(U, S, Vh)``; without `compute_uv` the vectors are empty."""
@@ -271,6 +273,7 @@ def _check_triangle(name, UPLO):
         ],
     ),
     barred="complex",
+    saves="eigenvalues:result0 eigenvectors:result1",
 )
 def _linalg_eigh(A: Tensor, UPLO="L", compute_v=True):
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices."""

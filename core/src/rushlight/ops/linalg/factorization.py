@@ -59,6 +59,7 @@ NOT_DEFINITE = (
         "linalg.cholesky", lambda A, *_, **__: [(A.shape, dtype_of(A)), (A.shape[:-2], int32)]
     ),
     autocast="float32",
+    saves="L:result upper",
 )
 def linalg_cholesky_ex(input: Tensor, *, upper=False, check_errors=False):
     """``(L, info)`` with ``A = L @ L.mH`` (``U.mH @ U`` if `upper`); `info` is 0 or, where A is not
@@ -190,6 +191,7 @@ def _lu_meta(A, pivot=True, check_errors=False):
     samples=_matrices,
     meta=_lu_meta,
     sweep=(2, 3),
+    saves="LU:result0 pivot pivots:result1",
 )
 def linalg_lu_factor_ex(A: Tensor, *, pivot=True, check_errors=False):
     """``(LU, pivots, info)``: L below the diagonal (ones on it left out), U above; row i was
@@ -322,6 +324,8 @@ def _lu_parts_meta(A):
     samples=lambda make: [],
     meta=_lu_parts_meta,
     node="LinalgLu",
+    saves="L:result0 U:result1 pivot:",
+    saves_as={"pivot": True},
 )
 def _lu_parts(A: Tensor):
     """``(L, U, pivots)``: the triangles of an LU factorization apart."""
@@ -486,6 +490,7 @@ def _qr_samples(make):
     meta=_qr_meta,
     sweep=(2, 3),
     autocast="float32",
+    saves="Q:result0 R:result1 mode",
 )
 def linalg_qr(A: Tensor, mode="reduced"):
     """``(Q, R)`` with ``A = Q @ R``, Q unitary and R upper triangular. `mode`: ``"reduced"``,

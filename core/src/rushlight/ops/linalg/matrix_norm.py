@@ -86,6 +86,7 @@ def _vector_meta(x, ord=2, dim=None, keepdim=False, dtype=None):
     sweep=(2, 3),
     limited="complex",
     barred="unsigned",
+    saves="dim[] keepdim ord result self",
 )
 def linalg_vector_norm(input: Tensor, ord=2, dim=None, keepdim=False, *, dtype=None):
     """``sum(|x| ** ord) ** (1 / ord)`` over `dim` (all elements by default); for infinite `ord` the

@@ -112,6 +112,7 @@ def _dot_meta(input, tensor):
     flops="product",
     runs_as="matmul",
     limited="eight",
+    saves="mat2 mat2_sym_sizes self self_sym_sizes",
 )
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices, ``(n, m) @ (m, p)``."""
@@ -460,6 +461,26 @@ def _linear_name(node):
     return "MmBackward0" if node.shapes is not None and node.shapes[2] is None else "AddmmBackward0"
 
 
+def _kept_of_linear(node):
+    words = "{0}:input {0}_sym_sizes:input_sym_sizes mat2: mat2_sym_sizes:"
+    if _linear_name(node) == "MmBackward0":
+        return words.format("self")
+    return "alpha: beta: " + words.format("mat1")
+
+
+def _transposed_weight(read):
+    found = read("weight")
+    return None if found is None else found.t()
+
+
+_PARTS_OF_LINEAR = {
+    "alpha": 1,
+    "beta": 1,
+    "mat2": _transposed_weight,
+    "mat2_sym_sizes": lambda read: read("weight_sym_sizes")[::-1],
+}
+
+
 @op(
     node=_linear_name,
     schemas=("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",),
@@ -473,6 +494,8 @@ def _linear_name(node):
     flops="product",
     runs_as="mm addmm",
     limited="eight",
+    saves=_kept_of_linear,
+    saves_as=_PARTS_OF_LINEAR,
 )
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``; `input` (*, in), `weight` (out, in), `bias` (out)."""

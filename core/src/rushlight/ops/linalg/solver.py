@@ -61,6 +61,7 @@ def _inverse_samples(make):
     ),
     autocast="float32",
     barred="complex",
+    saves="inverse:result",
 )
 def linalg_inv_ex(A: Tensor, *, check_errors=False):
     """``(inverse, info)`` of square matrices ``(*, n, n)``; `info` is 0 where A has an inverse."""
@@ -139,6 +140,7 @@ def _solve_meta(A, B, left=True, check_errors=False):
     autocast="float32",
     barred="unsigned",
     batching="solve",
+    saves="A left result",
 )
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left=True, check_errors=False):
     """``(result, info)`` with ``A @ result = B`` (``result @ A = B`` if not `left`). B is a matrix

@@ -67,6 +67,7 @@ def _meta(A, B, upper, left=True, unitriangular=False):
     samples=_samples,
     meta=_meta,
     sweep=(2, 3),
+    saves="left result self unitriangular upper",
 )
 def linalg_solve_triangular(input: Tensor, B: Tensor, *, upper, left=True, unitriangular=False):
     """X of ``A @ X = B`` (``X @ A = B`` if not `left`) for triangular A ``(*, n, n)``; the other

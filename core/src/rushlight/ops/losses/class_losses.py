@@ -36,6 +36,8 @@ def _samples(make):
     meta=lambda input, target, ignore_index: ((), dtype_of(input)),
     samples=_samples,
     batching="nll_mean",
+    saves="ignore_index reduction: target weight:",
+    saves_as={"reduction": 1, "weight": None},
 )
 def _nll_mean(input: Tensor, target: Tensor, ignore_index):
     """The mean of minus the log-probabilities (N, C) of target classes (N,)."""

@@ -15,6 +15,7 @@ from rushlight.ops.elementwise.activation import logsigmoid
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.linalg.products import linear
 from rushlight.ops.losses.pointwise_losses import (
+    REDUCTION,
     _reduce,
     cross_entropy,
     pairwise_distance,
@@ -60,6 +61,8 @@ def _share(grad, shape, reduction):
         ((make(3, 4), make.integers(0, 4, (3,)), make(4).detach(), 2, 0.5, "none"), {}),
     ],
     in_aten=False,
+    saves="margin p reduction: self target weight",
+    saves_as=REDUCTION,
 )
 def _multi_margin(input: Tensor, target: Tensor, weight: Tensor | None, p, margin, reduction):
     """:func:`multi_margin_loss` of dense scores (N, C)."""
@@ -93,6 +96,8 @@ _multi_margin.gradient(input=_multi_margin_gradient)
         ((make(3, 4), make.integers(-1, 2, (3, 4)), "none"), {}),
     ],
     in_aten=False,
+    saves="reduction: self target",
+    saves_as=REDUCTION,
 )
 def _multilabel_margin(input: Tensor, target: Tensor, reduction):
     """:func:`multilabel_margin_loss` of dense scores (N, C)."""

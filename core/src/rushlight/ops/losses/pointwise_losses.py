@@ -69,8 +69,20 @@ def _divided(total, count):
         return np.divide(total, count)
 
 
+REDUCTION = {"reduction": lambda read: ("none", "mean", "sum").index(read("reduction"))}
+_KEPT = {**REDUCTION, "total_weight": lambda read: read("result2").to(read("self").dtype)}
+
+
+def _entropy_name(node):
+    """Of the loss of log-probabilities, which PyTorch records last: of pictures or of rows."""
+    pictures = node.shapes is not None and len(node.shapes[0]) == 4
+    return "NllLoss2DBackward0" if pictures else "NllLossBackward0"
+
+
 @op(
-    node="NllLoss",
+    node=_entropy_name,
+    saves="ignore_index reduction: target total_weight: weight",
+    saves_as=_KEPT,
     meta=entropy,
     rule=real_floating_only,
     aside=(1,),

@@ -91,6 +91,8 @@ _ADDED = frozenset({dtypes.float32, dtypes.float64})
     meta=scalar,
     tested_by="nn.functional.mse_loss",
     batching="squared_errors",
+    saves="reduction: self target",
+    saves_as={"reduction": lambda read: 1 if read("mean") else 2},
 )
 def _squared_errors(input: Tensor, target: Tensor, mean):
     """The sum of squared differences of tensors of one shape, or their mean."""

@@ -1,7 +1,4 @@
-"""Attention: scaled dot products, and multi-head attention with its projections.
-
-(Vaswani et al., 2017.)
-"""
+"""Scaled dot products and multi-head attention with its projections (Vaswani et al., 2017)."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from rushlight.ops._table.rules import floating_only
 from rushlight.ops.creation.tensors import ones, zeros
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.linalg.products import baddbmm, linear
-from rushlight.ops.neural import attention_calls
+from rushlight.ops.neural import attention_calls, saved_values
 from rushlight.ops.neural.dropout import dropout
 from rushlight.ops.neural.padding import pad
 from rushlight.ops.neural.softmax import softmax
@@ -111,6 +108,7 @@ def _attention_meta(query, key, value, *_options):
     batching="attention",
     runs_as="scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu"
     " _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention",
+    **saved_values.ATTENTION,
 )
 def _attention(
     query: Tensor,

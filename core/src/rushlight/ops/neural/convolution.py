@@ -15,6 +15,7 @@ from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.recording import note
 from rushlight.ops._table.second_order import with_history
 from rushlight.ops._table.shape_rules import shaped
+from rushlight.ops.neural import saved_values
 from rushlight.ops.shape.copying import in_format_of
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -49,6 +50,7 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
     flops="convolution",
     runs_as="conv2d convolution conv1d conv3d",
     limited="eight",
+    **saved_values.CONVOLUTION,
 )
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation, groups
@@ -68,6 +70,7 @@ def _convolution(
         ((make(2, 4, 3), make(4, 2, 3), (2, 4, 7), (2,), (0,), (1,), 2), {}),
     ],
     batching="convolution_input",
+    **saved_values.TRANSPOSED,
 )
 def _convolution_input(
     output: Tensor,

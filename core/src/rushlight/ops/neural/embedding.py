@@ -34,6 +34,8 @@ from rushlight.tensor.tensor import EXACT, Tensor
     ],
     limited="unsigned complex eight",
     batching="embedding",
+    saves="indices padding_idx scale_grad_by_freq sparse: weight_sym_argsize_0:",
+    saves_as={"sparse": False, "weight_sym_argsize_0": lambda read: read("weight_sym_sizes")[0]},
 )
 def _embedding(weight: Tensor, indices: Tensor, padding_idx, scale_grad_by_freq):
     """Rows of `weight`."""

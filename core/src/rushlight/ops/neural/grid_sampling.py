@@ -195,12 +195,21 @@ def _sampled_shape(input, grid, *_settings):
     return (*input.shape[:2], *grid.shape[1:-1]), dtype_of(input)
 
 
+_KEPT = "align_corners grid input interpolation_mode: padding_mode:"
+_KEPT_AS = {
+    "interpolation_mode": lambda read: _MODES.index(read("mode")),
+    "padding_mode": lambda read: _PADDINGS.index(read("padding_mode")),
+}
+
+
 @op(
     meta=_sampled_shape,
     method=False,
     samples=lambda make: [],
     tested_by="tests/nn/test_grid_sampling.py",
     node="GridSampler2D",
+    saves=_KEPT,
+    saves_as=_KEPT_AS,
 )
 def _grid_sample_2d(input: Tensor, grid: Tensor, mode, padding_mode, align_corners):
     """:func:`grid_sample` of plain images by one kernel."""
@@ -213,6 +222,8 @@ def _grid_sample_2d(input: Tensor, grid: Tensor, mode, padding_mode, align_corne
     samples=lambda make: [],
     tested_by="tests/nn/test_grid_sampling.py",
     node="GridSampler3D",
+    saves=_KEPT,
+    saves_as=_KEPT_AS,
 )
 def _grid_sample_3d(input: Tensor, grid: Tensor, mode, padding_mode, align_corners):
     """:func:`grid_sample` of plain volumes by one kernel."""

@@ -10,6 +10,7 @@ from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.op import op
 from rushlight.ops._table.second_order import with_history
 from rushlight.ops._table.shape_rules import batch_gradients, group_normalized
+from rushlight.ops.neural import saved_values
 from rushlight.ops.neural.normalization import (
     _batch_norm_eval,
     _channels,
@@ -39,6 +40,8 @@ def _samples(make):
     autocast="input",
     autocast_on_gpu="float32",
     batching="group_norm",
+    saves="C: HxW: N: eps group:groups input result1: result2: weight",
+    saves_as=saved_values.GROUPS,
 )
 def _group_norm(input: Tensor, groups, weight: Tensor | None, bias: Tensor | None, eps):
     """Groups of channels normalized; also their mean and inverse deviation, (N * groups,)."""

@@ -25,6 +25,7 @@ from rushlight.ops._table.shape_rules import (
     rms_normalized,
 )
 from rushlight.ops.elementwise.weighted_sums import addcmul
+from rushlight.ops.neural import saved_values
 from rushlight.tensor.dispatch import STATE, innermost, readable, stack
 from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.storage import storage_of
@@ -45,6 +46,7 @@ def _batch_samples(make):
 @op(
     second_none=("input", "weight"), meta=batch_normalized, method=False, samples=_batch_samples,
     node="NativeBatchNorm", keeps_format=(4, 5), autocast="input", batching="batch_norm",
+    saves="eps input result1 result2 training: weight", saves_as={"training": True},
 )  # fmt: skip
 def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
     """Normalized by the batch's own statistics; also their mean and inverse deviation."""
@@ -395,6 +397,10 @@ def affine_of_channels(mean, var, weight, bias, eps):
     return scale, -mean * scale if bias is None else bias - mean * scale
 
 
+def _nothing_like(read):
+    return read("input").new_empty(0)
+
+
 @op(
     second_none=("input", "weight"),
     meta=like,
@@ -402,6 +408,8 @@ def affine_of_channels(mean, var, weight, bias, eps):
     tested_by="_batch_norm",
     samples=lambda make: [],  # for arrays of the CPU alone: see `_fits_given`
     node="NativeBatchNorm",
+    saves="eps input result1: result2: running_mean:mean running_var:var training: weight",
+    saves_as={"result1": _nothing_like, "result2": _nothing_like, "training": False},
 )
 def _batch_norm_given(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, var: Tensor, eps
@@ -465,6 +473,7 @@ def _layer_samples(make):
     meta=layer_normalized, method=False, samples=_layer_samples, node="NativeLayerNorm",
     second_none=("input", "weight"), autocast="input", autocast_on_gpu="float32",
     batching="layer_norm",
+    saves="input normalized_shape: result1: result2: weight", saves_as=saved_values.ROWS,
 )  # fmt: skip
 def _layer_norm(input: Tensor, size, weight: Tensor | None, bias: Tensor | None, eps):
     """Runs of the last `size` elements normalized; also their mean and inverse deviation."""

@@ -10,6 +10,7 @@ from rushlight.kernels.resampling import padding as kernels
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.aten import in_aten
+from rushlight.ops._table.node_names import arguments
 from rushlight.ops._table.op import op
 from rushlight.ops._table.rules import number_dtype
 from rushlight.ops._table.second_order import with_history
@@ -80,6 +81,12 @@ _constant_pad.cpu(_pad_kernel)
 _constant_pad.gradient(input=lambda grad, pad: _constant_pad(grad, tuple(-p for p in pad), 0.0))
 
 
+def _continued_name(node):
+    _, pad, mode = arguments(node)
+    word = {"reflect": "Reflection", "replicate": "Replication"}.get(mode, "Circular")
+    return f"{word}Pad{len(pad) // 2}DBackward0"
+
+
 @op(
     second_zero=("input",),
     second_if=lambda input, pad, mode: mode != "circular",
@@ -88,6 +95,8 @@ _constant_pad.gradient(input=lambda grad, pad: _constant_pad(grad, tuple(-p for 
     meta=padded,
     method=False,
     samples=lambda make: [((make(2, 3, 4), (1, 2, 0, 1), "reflect"), {})],
+    node=_continued_name,
+    saves="padding:pad",
 )
 def _continued(input: Tensor, pad, mode):
     """The last dimensions continued by elements of their own."""

@@ -43,6 +43,7 @@ def _unshuffled_shape(input, factor):
     method=False,
     node="PixelShuffle",
     samples=lambda make: [((make(2, 8, 3, 2), 2), {}), ((make(9, 1, 4), 3), {})],
+    saves="upscale_factor:factor",
 )
 def _shuffled(input: Tensor, factor):
     """:func:`pixel_shuffle` by one kernel."""
@@ -59,6 +60,7 @@ def _shuffled(input: Tensor, factor):
     method=False,
     node="PixelUnshuffle",
     samples=lambda make: [((make(2, 2, 6, 4), 2), {}), ((make(1, 3, 6), 3), {})],
+    saves="downscale_factor:factor",
 )
 def _unshuffled(input: Tensor, factor):
     """:func:`pixel_unshuffle` by one kernel."""

@@ -58,6 +58,7 @@ def _adaptive_max_meta(input, output_size):
     method=False,
     samples=_max_samples,
     node=in_dims("MaxPool{}WithIndices"),
+    saves="ceil_mode dilation kernel_size padding result1 stride",
 )
 def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
     """Maxima of windows and their flat spatial positions."""
@@ -80,6 +81,7 @@ def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
         ((make(2, 3, 6, 5), (3, 2)), {}),
         ((make(1, 2, 7), (3,)), {}),
     ],
+    saves="result1",
 )
 def _adaptive_max_pool(input: Tensor, output_size):
     """Maxima of equal parts and their flat spatial positions."""
@@ -148,6 +150,7 @@ def _avg_samples(make):
     method=False,
     samples=_avg_samples,
     node=in_dims("AvgPool{}"),
+    saves="ceil_mode count_include_pad divisor_override kernel_size padding stride",
 )
 def _avg_pool(
     input: Tensor, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -227,6 +230,7 @@ _avg_unpool.gradient(input=_gather)
         ((make(2, 3, 6, 5), (3, 2)), {}),
         ((make(1, 2, 7), (3,)), {}),
     ],
+    saves="",
 )
 def _adaptive_avg_pool(input: Tensor, output_size):
     """Means of equal parts."""

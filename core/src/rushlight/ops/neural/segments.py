@@ -87,6 +87,7 @@ def _segments_meta(data, counts, *_settings):
         for way, start in (("sum", 0.0), ("mean", 0.5), ("max", -math.inf), ("prod", 1.0))
     ],
     in_aten=False,
+    saves="",
 )
 def _segments(data: Tensor, counts: Tensor, reduce, start, empty):
     """:func:`segment_reduce` of plain tensors by one kernel."""

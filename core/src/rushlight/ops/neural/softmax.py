@@ -172,6 +172,7 @@ def softmin(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     samples=lambda make: [((make(3, 4), 1, False), {}), ((make(2, 3, 2), (0, 1), True), {})],
     meta=lambda input, dim, keepdim: (reduced_shape(input.shape, dim, keepdim), dtype_of(input)),
     limited="unsigned",
+    saves="dim[] keepdim result self",
 )
 def _log_sum_exp(input: Tensor, dim, keepdim):
     """``log(sum(exp(input), dim))`` of real floating-point numbers."""

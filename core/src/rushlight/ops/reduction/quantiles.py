@@ -168,6 +168,7 @@ def _samples(make):
     result="values indices",
     samples=_samples,
     aten="default values",
+    saves="dim indices:result1 keepdim self_sym_sizes",
 )
 def mode(input: Tensor, dim=-1, keepdim=False):
     """The most frequent value along `dim` (the smallest of several) and where it last was."""

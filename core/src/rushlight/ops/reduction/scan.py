@@ -168,6 +168,7 @@ def _scatter_back(grad, out1, input_shape, dim):
     meta=checked(in_range, same_length),
     result="values indices",
     samples=_samples,
+    saves="dim indices:result1",
 )
 def cummax(input: Tensor, dim):
     """The running maximum along `dim` and its index."""
@@ -180,6 +181,7 @@ def cummax(input: Tensor, dim):
     meta=checked(in_range, same_length),
     result="values indices",
     samples=_samples,
+    saves="dim indices:result1",
 )
 def cummin(input: Tensor, dim):
     """The running minimum along `dim` and its index."""

@@ -88,6 +88,7 @@ def _meta_sort(input, dim=-1, descending=False, stable=False):
     batching="dims", result="values indices", samples=_samples, meta=_meta_sort,
     limited="unsigned",
     barred="complex", aten="default stable values_stable values Tensor any",
+    saves="dim indices:result1 self_sym_sizes",
 )  # fmt: skip
 def sort(input: Tensor, dim=-1, descending=False, stable=False):
     """The elements in order along `dim`, and where they were.
@@ -173,6 +174,7 @@ def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
     batching="dims", result="values indices", samples=_topk_samples,
     meta=_meta_topk, sweep=(2,),
     barred="complex", aten="default values",
+    saves="dim indices:result1 self_sym_sizes",
 )  # fmt: skip
 def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
     """The `k` largest (or smallest) elements along `dim`, and where they were.
@@ -251,6 +253,7 @@ def _check_kth(input, k, dim=-1, keepdim=False):
     batching="dims", meta=checked(lambda *given: _check_kth(*given), chosen_after),
     result="values indices", samples=_kth_samples, sweep=(2,),
     aten="default values",
+    saves="dim indices:result1 keepdim self_sym_sizes",
 )  # fmt: skip
 def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
     """The k-th smallest element along `dim` (k from 1), and where it was."""
@@ -313,6 +316,7 @@ def _median_samples(make):
     node="MedianBackward1",
     batching="dims", meta=chosen, result="values indices",
     samples=_median_samples, method=False, label="median",
+    saves="dim indices:result1 keepdim self_sym_sizes",
 )  # fmt: skip
 def _median(input: Tensor, dim: Whole, keepdim: bool = False):
     """The lower median along `dim` and where it was; nan wins."""
@@ -323,6 +327,7 @@ def _median(input: Tensor, dim: Whole, keepdim: bool = False):
     node="NanmedianBackward1",
     batching="dims", meta=chosen, result="values indices",
     samples=_median_samples, method=False, label="nanmedian",
+    saves="dim indices:result1 keepdim self_sym_sizes",
 )  # fmt: skip
 def _nanmedian(input: Tensor, dim: Whole, keepdim: bool = False):
     """The lower median along `dim` of what is not nan, and where it was."""

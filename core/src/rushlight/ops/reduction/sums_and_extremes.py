@@ -18,7 +18,7 @@ from rushlight.machine.arrays import BY_CODE, cast, dtype_of
 from rushlight.machine.quiet import quietly
 from rushlight.ops._table.aten import in_aten, reduced
 from rushlight.ops._table.aten_schemas import reduction_schemas, truth_schemas
-from rushlight.ops._table.node_names import by_dims
+from rushlight.ops._table.node_names import by_dims, by_dims_kept
 from rushlight.ops._table.numpy_names import first_by_keyword
 from rushlight.ops._table.op import TABLE, Whole, composite, op
 from rushlight.ops._table.rules import refuse_unordered
@@ -95,6 +95,7 @@ def _meta_same(input, dim=None, keepdim=False, dtype=None):
     autocast_on_gpu="float32",
     limited="unsigned eight",
     aten="dim_IntList default IntList_out out",
+    saves=by_dims_kept("self_sym_sizes"),
 )
 def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim` (an int, several, or None for all). Bools and integers sum to int64.
@@ -186,6 +187,7 @@ def _need_float(name, array, dtype):
     meta=_meta_same,
     barred="unsigned",
     aten="default dim out dtype_out",
+    saves=by_dims_kept("self_sym_numel self_sym_sizes"),
 )
 def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` (an int, several, or None for all); floating-point and complex only."""
@@ -232,6 +234,7 @@ mean.cpu(by_layout(of_copies(_prepared_mean), mean.op.body, count=3))
     samples=_sizes,
     meta=_meta_nansum,
     limited="unsigned eight",
+    saves="dim[] keepdim self",
 )
 def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim`, counting nan as zero; of real numbers."""
@@ -284,6 +287,7 @@ def _prod_sizes(make):
     autocast="float32",
     limited="unsigned",
     aten="default dim_int int_out out",
+    saves=lambda node: "self" if node.name() == "ProdBackward0" else "dim keepdim self",
 )
 def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or over one dimension. Bools and integers give int64."""
@@ -345,11 +349,26 @@ def _share_ties(grad, input, out, dim, keepdim):
     return where(mask, restore(grad, shape, dim, keepdim) / count, 0.0 / count.to(grad.dtype))
 
 
+def _extreme_name(word):
+    """Of all elements, as `max` asks for, or over dims as `amax` does."""
+    return lambda node: f"{word}Backward1" if _is_of_all(node) else f"A{word.lower()}Backward0"
+
+
+def _is_of_all(node):
+    return node.values is not None and node.values[1] is None
+
+
+def _kept_of_extreme(node):
+    return "result self" if _is_of_all(node) else "dim[] keepdim result self"
+
+
 @op(
     schemas=("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",),
     batching="dims",
     samples=_extreme_sizes,
     meta=_meta_same,
+    saves=_kept_of_extreme,
+    node=_extreme_name("Max"),
 )
 def amax(input: Tensor, dim=(), keepdim=False):
     """The largest element over `dim` (all by default); ties share the gradient."""
@@ -368,6 +387,8 @@ amax.gradient(input=_share_ties)
     batching="dims",
     samples=_extreme_sizes,
     meta=_meta_same,
+    saves=_kept_of_extreme,
+    node=_extreme_name("Min"),
 )
 def amin(input: Tensor, dim=(), keepdim=False):
     """The smallest element over `dim` (all by default); ties share the gradient."""
@@ -537,6 +558,7 @@ _SELECTING = {
     result="values indices",
     **_SELECTING,
     barred="complex",
+    saves="dim indices:result1 keepdim self_sym_sizes",
 )
 def _max_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     """The largest elements over a dimension and where they are."""
@@ -555,6 +577,7 @@ def _max_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     result="values indices",
     **_SELECTING,
     barred="complex",
+    saves="dim indices:result1 keepdim self_sym_sizes",
 )
 def _min_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     """The smallest elements over a dimension and where they are."""
@@ -656,6 +679,7 @@ def _norm_power(x, p, dim, keepdim):
     aten_call=lambda input, dim=None, keepdim=False: (
         "linalg_vector_norm", {"self": input, "dim": dim, "keepdim": keepdim},
     ),
+    saves="dim[] keepdim ord: result self", saves_as={"ord": 2},
 )  # fmt: skip
 def _norm2(input: Tensor, dim=None, keepdim=False):
     """The Euclidean norm over `dim`; its gradient at 0 is 0."""

@@ -43,6 +43,7 @@ def _meta_variance(input, dim, _correction, keepdim):
     meta=_meta_variance,
     node="Var",
     barred="unsigned",
+    saves="correction dim[] keepdim self",
 )
 def _variance(input: Tensor, dim, correction, keepdim):
     """The variance of real numbers over dimensions; divided by their count less `correction`."""

@@ -56,6 +56,7 @@ flip.gradient(input=lambda grad, dims: grad.flip(dims))
     meta=checked(lambda input, shifts, dims=(): _check_roll(input, shifts, dims), like),
     samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})],
     limited="unsigned complex eight",
+    saves="dims[] shifts[]",
 )
 def roll(input: Tensor, shifts, dims=()):
     """Elements moved along `dims` by `shifts`, those past the end to the beginning."""

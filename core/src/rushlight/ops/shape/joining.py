@@ -66,6 +66,7 @@ def _cat_samples(make):
     autocast="widest",
     limited="unsigned complex eight",
     batching="cat",
+    saves="dim",
 )
 def cat(tensors: TensorList, dim=0):
     """The tensors joined along an existing dimension.

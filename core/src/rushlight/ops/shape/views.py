@@ -13,7 +13,7 @@ from rushlight.machine.arrays import dtype_of, strided
 from rushlight.ops._calls.elementwise_prepared import positional
 from rushlight.ops._calls.known_views import ShortView
 from rushlight.ops._table.aten import in_aten
-from rushlight.ops._table.node_names import numbered
+from rushlight.ops._table.node_names import arguments, numbered
 from rushlight.ops._table.op import Sizes, composite, op
 from rushlight.ops._table.op import view as declare_view
 from rushlight.ops._table.shape_rules import like
@@ -508,6 +508,10 @@ def _form_of_squeeze(values):
     return 0 if values[1] is None else 2 if isinstance(values[1], tuple | list) else 1
 
 
+def _kept_of_squeeze(node):
+    return ("", "dim ", "dim[] ")[_form_of_squeeze(arguments(node))] + "self_sym_sizes"
+
+
 @declare_view(
     node=numbered("Squeeze", _form_of_squeeze),
     schemas=(
@@ -517,6 +521,7 @@ def _form_of_squeeze(values):
     ),
     linear=True, samples=_squeeze_samples, inplace=True, made_by=_squeezed, known=ShortView(),
     spread=True, aten="default dim dims", aten_inplace="default dim dims", batching="squeeze",
+    saves=_kept_of_squeeze,
 )  # fmt: skip
 def squeeze(input: Tensor, dim=None):
     """Without dimensions of extent one: all, or those named."""
