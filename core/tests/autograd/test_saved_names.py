@@ -211,12 +211,9 @@ PROGRAMS = {
 # What PyTorch keeps of these as well, and is not kept here; the table may only become smaller.
 NOT_KEPT = {
     "div_mode": "other self",
-    "mm": "mat2_sym_strides self_sym_strides",
-    "linear": "mat1_sym_strides mat2_sym_strides",
     "nll": "self total_weight",
     "cross_entropy": "self",
     "batch_norm": "running_mean running_var",
-    "layer_norm": "bias",
     "logsigmoid": "buffer",
     "max_pool2d": "self",
     "avg_pool2d": "self",

@@ -17,7 +17,13 @@ from rushlight.autograd.anomaly import anomaly, run_in_anomaly
 from rushlight.autograd.handle import in_order
 from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
-from rushlight.autograd.node import NODES, AccumulateGrad, GradientEdge, gradient_edge
+from rushlight.autograd.node import (
+    NODES,
+    AccumulateGrad,
+    GradientEdge,
+    arrangement_of,
+    gradient_edge,
+)
 from rushlight.autograd.ordinary_pass import by_sequence, deliver, formulas, ordinary_pass
 from rushlight.dtypes import COMPLEX
 from rushlight.machine import np
@@ -559,12 +565,13 @@ def _outputs_of(node, grads):
 
 
 def _run_hooks(node, pieces, grads):
-    outputs, pieces = _outputs_of(node, grads), tuple(pieces)
+    outputs, order, count = _outputs_of(node, grads), arrangement_of(node), len(pieces)
+    pieces = tuple(pieces) if order is None else order.shown(pieces)
     for hook in in_order(node.hooks):
         result = hook(pieces, outputs)
         if result is not None:
             pieces = _hook_results(hook, result, pieces)
-    return pieces
+    return pieces if order is None else order.taken(pieces, count)
 
 
 _tensor_module._engine = sys.modules[__name__]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.autograd.handle import RemovableHandle, add_hook
+from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
 
 next_sequence = itertools.count(1).__next__
@@ -48,6 +49,7 @@ class Node:
     values = None  # all bound arguments, when an attribute has not its default
     versions = None  # of the saved values, when one is not 0
     packed = False  # whether hooks of the user hold saved values
+    is_part = False  # whether it only shows what is part of the call after it
     requires_grad = True  # as PyTorch has it of every node
     following = None  # `next_functions`, once asked for: what stands for leaves lives as long
 
@@ -67,30 +69,41 @@ class Node:
         """The gradients of the inputs for those of the outputs: one, or a tuple."""
         given = list(grads) if self.outputs > 1 else grads[0]
         pieces = tuple(self.op.backward(self, given, mode.recording))
+        order = arrangement_of(self)
+        pieces = pieces if order is None else order.shown(pieces)
         return pieces if len(pieces) > 1 else pieces[0]
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """``((node, output number), ...)`` of the arguments; leaves as `AccumulateGrad`."""
         if self.following is None:
-            numbers = self.numbers or (0,) * len(self.edges)
-            self.following = tuple(
-                (as_function(edge), number)
-                for edge, number in zip(self.edges, numbers, strict=True)
-            )
+            numbers, order = self.numbers or (0,) * len(self.edges), arrangement_of(self)
+            pairs = zip(self.edges, numbers, strict=True)
+            if order is not None:
+                pairs = order.edges(self.edges, numbers)
+            self.following = tuple((as_function(edge), number) for edge, number in pairs)
         return self.following
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may return new ones."""
+        self._refuse_part()
         if self.hooks is None:
             self.hooks = OrderedDict()
         return add_hook(self.hooks, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before this node runs; it may return new outputs."""
+        self._refuse_part()
         if self.pre_hooks is None:
             self.pre_hooks = OrderedDict()
         return add_hook(self.pre_hooks, hook)
+
+    def _refuse_part(self):
+        if self.is_part:
+            raise NotImplementedError(
+                f"{self.name()} is part of the call after it, so no hook can run at it; put the "
+                "hook on that node, which gets the gradients of all its inputs, or on the tensor"
+            )
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -116,6 +129,12 @@ class Node:
 
     def __repr__(self):
         return f"<{class_name(self)} object at {id(self):#x}>"
+
+
+def arrangement_of(node):
+    """How PyTorch orders the inputs of a node, or None where it is as the op does."""
+    arranged = getattr(node.op, "arranged", None)
+    return None if arranged is None else later("arrangement").arrangement(arranged(node))
 
 
 def _saving():

@@ -51,6 +51,7 @@ from rushlight.ops.shape import (  # noqa: F401
 )
 
 _provide(
+    arrangement="rushlight.ops._table.arrangement",
     custom_functions="rushlight.ops._transforms.custom_functions",
     forward_mode="rushlight.ops._transforms.forward",
     inplace="rushlight.ops._table.inplace",

@@ -43,6 +43,7 @@ from rushlight.tensor.results import named
 #   computes                         f(values): elementwise op, arguments _table/inplace.py
 #   node                             how PyTorch calls its node           _table/node_names.py
 #   saves, saves_as                  what nodes keep, by PyTorch's names  _table/saved_names.py
+#   arranged                         inputs of nodes in PyTorch's order   _table/arrangement.py
 #   exported                         public at the top level, with a dash _table/deferred_names.py
 #   oracle                           where PyTorch has it, if elsewhere   _table/deferred.py
 TABLE = {}
@@ -97,6 +98,7 @@ class Op:
         node = options.pop("node", None)
         self.node_name = whole_name(node if isinstance(node, str) else words_of(self.name))
         self.name_node = node if callable(node) else None
+        self.arranged = options.pop("arranged", None)
         self.options = options
         self.label = options.get("label", self.name)  # what errors call it
         if isinstance(options.get("result"), str):

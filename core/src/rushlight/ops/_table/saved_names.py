@@ -6,7 +6,7 @@ that gives them. A word is the name of an argument (``self`` is the first), ``re
 ``result1`` of an output, or ``self_sym_sizes`` or ``self_sym_numel`` of an argument;
 ``mat1:input`` is an argument with another name here, ``dim[]`` one number or several as a tuple.
 ``N:`` is ``saves_as["N"]``, a constant, or a function of a function that reads a word:
-``lambda read: read("input_sym_sizes")[0]``.
+``lambda read: read("input_sym_sizes")[0]``, whose `node` is at hand as well.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _words_of_formulas(op: Op) -> Iterator[str]:
 def _found(op: Op, name: str, source: str) -> Callable[[Any], Any]:
     """What reads one value of a node."""
     if not source:
-        return _computed(op, op.options["saves_as"][name])
+        return _computed(op.options["saves_as"][name])
     for suffix, of_shape in _OF_SHAPES.items():
         if source.endswith(suffix):
             position = _position(op, source.removesuffix(suffix))
@@ -77,10 +77,20 @@ def _found(op: Op, name: str, source: str) -> Callable[[Any], Any]:
     return _OutputOf(number)
 
 
-def _computed(op, value):
+def _computed(value):
     if not callable(value):
         return lambda node: value
-    return lambda node: shown(value(lambda word: _found(op, word, word)(node)))
+    return lambda node: shown(value(_Reader(node)))
+
+
+class _Reader:
+    """Reads words of a `node` for a function of `saves_as`."""
+
+    def __init__(self, node):
+        self.node = node
+
+    def __call__(self, word):
+        return _found(self.node.op, word, word)(self.node)
 
 
 def _several(read):

@@ -23,7 +23,7 @@ from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.shape_rules import scalar
 from rushlight.ops.creation.tensors import ones
 from rushlight.ops.shape.complex_views import conj_of
-from rushlight.ops.shape.views import broadcast_shapes
+from rushlight.ops.shape.views import broadcast_shapes, t
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor, add_methods
@@ -101,6 +101,18 @@ def _dot_meta(input, tensor):
     return scalar(input, tensor)
 
 
+def _kept_of_product(node):
+    """Strides are known of the matrices that are kept."""
+    kept = (f"{('self', 'mat2')[i]}_sym_strides:" for i in node.plan.inputs)
+    return " ".join(["mat2 mat2_sym_sizes self self_sym_sizes", *kept])
+
+
+_STRIDES = {
+    "self_sym_strides": lambda read: read("self").stride(),
+    "mat2_sym_strides": lambda read: read("mat2").stride(),
+}
+
+
 @op(
     linear="*input,mat2",
     samples=_mm_samples,
@@ -112,7 +124,8 @@ def _dot_meta(input, tensor):
     flops="product",
     runs_as="matmul",
     limited="eight",
-    saves="mat2 mat2_sym_sizes self self_sym_sizes",
+    saves=_kept_of_product,
+    saves_as=_STRIDES,
 )
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices, ``(n, m) @ (m, p)``."""
@@ -458,19 +471,30 @@ def _linear_meta(input, weight, bias=None):
 
 def _linear_name(node):
     """As of the product that PyTorch records for matrices; here one node stands for all inputs."""
-    return "MmBackward0" if node.shapes is not None and node.shapes[2] is None else "AddmmBackward0"
+    return "MmBackward0" if _has_no_bias(node) else "AddmmBackward0"
+
+
+def _has_no_bias(node):
+    return node.shapes is not None and node.shapes[2] is None
+
+
+def _arranged_linear(node):
+    """PyTorch's product takes the bias first, and the transpose of the weight."""
+    product = (0, None), (1, t)
+    return product if _has_no_bias(node) else ((2, None), *product)
 
 
 def _kept_of_linear(node):
-    words = "{0}:input {0}_sym_sizes:input_sym_sizes mat2: mat2_sym_sizes:"
-    if _linear_name(node) == "MmBackward0":
+    words = "{0}:input {0}_sym_sizes:input_sym_sizes {0}_sym_strides: mat2: mat2_sym_sizes: "
+    words += "mat2_sym_strides:"
+    if _has_no_bias(node):
         return words.format("self")
     return "alpha: beta: " + words.format("mat1")
 
 
 def _transposed_weight(read):
-    found = read("weight")
-    return None if found is None else found.t()
+    """The second factor, which a gradient of the first asks for."""
+    return None if read.node.edges[0] is None else read("weight").t()
 
 
 _PARTS_OF_LINEAR = {
@@ -478,11 +502,15 @@ _PARTS_OF_LINEAR = {
     "beta": 1,
     "mat2": _transposed_weight,
     "mat2_sym_sizes": lambda read: read("weight_sym_sizes")[::-1],
+    "mat1_sym_strides": lambda read: read("input").stride(),
+    "self_sym_strides": lambda read: read("input").stride(),
+    "mat2_sym_strides": lambda read: read("weight").stride()[::-1],
 }
 
 
 @op(
     node=_linear_name,
+    arranged=_arranged_linear,
     schemas=("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",),
     samples=_linear_samples,
     oracle="nn.functional",

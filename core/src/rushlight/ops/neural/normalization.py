@@ -473,7 +473,7 @@ def _layer_samples(make):
     meta=layer_normalized, method=False, samples=_layer_samples, node="NativeLayerNorm",
     second_none=("input", "weight"), autocast="input", autocast_on_gpu="float32",
     batching="layer_norm",
-    saves="input normalized_shape: result1: result2: weight", saves_as=saved_values.ROWS,
+    **saved_values.ROWS,
 )  # fmt: skip
 def _layer_norm(input: Tensor, size, weight: Tensor | None, bias: Tensor | None, eps):
     """Runs of the last `size` elements normalized; also their mean and inverse deviation."""

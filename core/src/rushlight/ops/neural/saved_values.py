@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import math
 
+from rushlight.tensor.tensor import Parameter, Tensor
+
 ATTENTION = {
     "saves": "attn_mask:mask dropout_p: is_causal:causal key logsumexp:result1 output:result0 "
     "query value",
@@ -65,12 +67,22 @@ def _of_rows(word):
     return found
 
 
+def _kept_of_rows(node):
+    """The bias, which no formula reads, is at hand where it is a leaf."""
+    words = "input normalized_shape: result1: result2: weight"
+    missing = node.plan.key[2] and type(node.edges[2]) not in (Tensor, Parameter)
+    return words if missing else f"{words} bias:"
+
+
 ROWS = {
-    "normalized_shape": _normalized_dims, "result1": _of_rows("result1"),
-    "result2": _of_rows("result2"),
-}  # fmt: skip
-
-
+    "saves": _kept_of_rows,
+    "saves_as": {
+        "bias": lambda read: read.node.edges[2],
+        "normalized_shape": _normalized_dims,
+        "result1": _of_rows("result1"),
+        "result2": _of_rows("result2"),
+    },
+}
 GROUPS = {
     "N": lambda read: read("input").shape[0],
     "C": lambda read: read("input").shape[1],
