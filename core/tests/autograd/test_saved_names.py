@@ -202,6 +202,16 @@ PROGRAMS = {
     "acos": lambda lib, x, y: x.clamp(-0.5, 0.5).acos(),
     "as_strided": lambda lib, x, y: x.as_strided((2, 2), (1, 1)),
     "fft": lambda lib, x, y: lib.fft.rfft(x),
+    "std": lambda lib, x, y: x.std(0),
+    "std_dim": lambda lib, x, y: x.std(1, keepdim=True),
+    "interpolate": lambda lib, x, y: lib.nn.functional.interpolate(x[None], scale_factor=2),
+    "interpolate_bicubic": lambda lib, x, y: lib.nn.functional.interpolate(
+        x[None, None], size=(5, 3), mode="bicubic", antialias=True, align_corners=True
+    ),
+    "interpolate_trilinear": lambda lib, x, y: lib.nn.functional.interpolate(
+        x[None, None, None], scale_factor=(1, 2, 1.5), mode="trilinear"
+    ),
+    "channel_shuffle": lambda lib, x, y: lib.nn.functional.channel_shuffle(x.reshape(1, 4, 3), 2),
     "trace": lambda lib, x, y: x.trace(),
     "diag": lambda lib, x, y: lib.diag(x[0]),
     "outer": lambda lib, x, y: lib.outer(x[0], y[0]),
@@ -282,11 +292,12 @@ def test_names_and_values_are_pytorchs(name):
 
 
 # Ops whose nodes keep something under PyTorch's name with another value: windows whose `stride`
-# was left to be their size, composites that go by another dimension, vectors of any sign.
+# was left to be their size, a `correction` that was not given, composites that go by another
+# dimension, vectors of any sign.
 OTHERWISE = set(
     """
     max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d
-    adaptive_max_pool1d var vander linalg_vecdot istft pca_lowrank svd_lowrank
+    adaptive_max_pool1d var std vander linalg_vecdot istft pca_lowrank svd_lowrank
 """.split()
 )
 

@@ -381,7 +381,7 @@ def _smoothed(mode, input, output_size, align_corners, scales_h, scales_w, scale
             output_size = (int(rows * scales_h), int(columns * scales_w))
     factors = (scales_h, scales_w)
     maps = _maps(input, tuple(output_size), factors, mode, align_corners, True)
-    return _resample(input, maps)
+    return _resample(input, maps, (mode, True, align_corners, factors))
 
 
 @composite(

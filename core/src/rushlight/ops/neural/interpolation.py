@@ -12,6 +12,7 @@ from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._calls.array_calls import PLAIN_ITEMS
 from rushlight.ops._table.aten import RUNS
+from rushlight.ops._table.node_names import arguments, words_of
 from rushlight.ops._table.op import composite, op
 from rushlight.tensor.memory_format import channels_last, channels_last_3d
 from rushlight.tensor.tensor import Tensor
@@ -39,9 +40,51 @@ def _samples(make):
     ]
 
 
-def _meta(input, maps):
-    sizes = [n if m is None else len(m) for n, m in zip(input.shape[2:], maps, strict=True)]
-    return (*input.shape[:2], *sizes), dtype_of(input)
+def _meta_sizes(shape, maps):
+    return tuple(n if m is None else len(m) for n, m in zip(shape[2:], maps, strict=True))
+
+
+def _meta(input, maps, form=None):
+    return (*input.shape[:2], *_meta_sizes(input.shape, maps)), dtype_of(input)
+
+
+def _form_of(node):
+    """Mode, `antialias`, `align_corners` and factors of a call; None of a gradient's."""
+    return arguments(node)[2]
+
+
+def _name(node):
+    form = _form_of(node)
+    if form is None:
+        return "UpsampleBackward0"
+    mode, antialias, *_ = form
+    word = words_of(mode.replace("-", "_"))
+    return f"Upsample{word}{len(form[3])}D{'Aa' * antialias}Backward0"
+
+
+def _scale(dim):
+    return lambda read: read("form")[3][dim]
+
+
+_SCALES = ("scales:", "scales_h: scales_w:", "scales_d: scales_h: scales_w:")
+
+
+def _kept(node):
+    form = _form_of(node)
+    if form is None:
+        return ""
+    corners = "" if form[0] in _NEAREST else "align_corners: "
+    return f"{corners}output_size: self_sym_sizes {_SCALES[len(form[3]) - 1]}"
+
+
+_KEPT_AS = {
+    "align_corners": lambda read: bool(read("form")[2]),
+    "output_size": lambda read: _meta_sizes(read("self_sym_sizes"), read("maps")),
+    "scales": _scale(-1),
+    "scales_d": _scale(-3),
+    "scales_h": _scale(-2),
+    "scales_w": _scale(-1),
+}
 
 
 @op(
@@ -51,10 +94,13 @@ def _meta(input, maps):
     method=False,
     samples=_samples,
     meta=_meta,
-    node="Upsample",
+    node=_name,
+    saves=_kept,
+    saves_as=_KEPT_AS,
 )
-def _resample(input: Tensor, maps):
-    """(N, C, ...) with each spatial dimension mapped by its taps."""
+def _resample(input: Tensor, maps, form=None):
+    """(N, C, ...) with each spatial dimension mapped by its taps; `form` is what was asked for:
+    ``(mode, antialias, align_corners, factors)``."""
     return kernels.resample(input, maps)
 
 
@@ -278,7 +324,8 @@ def interpolate(
             f"interpolate: Input and output sizes should be greater than 0, but got input "
             f"{shape_text(input.shape)} and output {sizes}"
         )
-    return _resample(input, _maps(input, sizes, factors, mode, align_corners, antialias))
+    maps = _maps(input, sizes, factors, mode, align_corners, antialias)
+    return _resample(input, maps, (mode, antialias, align_corners, tuple(factors)))
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):

@@ -90,6 +90,8 @@ _unshuffled.gradient(input=lambda grad, factor: _shuffled(grad, factor))
     meta=lambda input, groups: (input.shape, dtype_of(input)),
     method=False,
     samples=lambda make: [((make(2, 6, 3, 2), 2), {}), ((make(1, 6, 4), 3), {})],
+    node="ChannelShuffle",
+    saves="groups",
 )
 def _dealt(input: Tensor, groups):
     """:func:`channel_shuffle` by one kernel."""

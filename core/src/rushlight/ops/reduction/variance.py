@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rushlight.compiler import xp
 from rushlight.errors import argument_error
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.launch.prepared import by_layout, of_copies
@@ -14,8 +15,10 @@ from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.aten import spread
 from rushlight.ops._table.aten_schemas import spread_schemas
 from rushlight.ops._table.attributes import whole
-from rushlight.ops._table.op import composite, op
+from rushlight.ops._table.domains import positive
+from rushlight.ops._table.op import composite, elementwise, op
 from rushlight.ops._table.shape_rules import reduced_shape
+from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.reduction.sums_and_extremes import _summed, _wide, restore
 from rushlight.ops.shape.complex_views import conj_of
 from rushlight.tensor.shape import wrap_dims
@@ -49,6 +52,29 @@ def _variance(input: Tensor, dim, correction, keepdim):
     """The variance of real numbers over dimensions; divided by their count less `correction`."""
     if type(input) is np.ndarray and not input.flags.c_contiguous:  # added up where it is dense
         return _variance.op.cpu_kernel(np.array(input, order="C"), dim, correction, keepdim)
+    return by_rows(np.asarray(_in_wide(input, dim, correction, keepdim), input.dtype))
+
+
+@op(
+    batching="dims",
+    method=False,
+    samples=_variance_sizes,
+    meta=_meta_variance,
+    node="Std",
+    barred="unsigned",
+    saves="correction dim[] keepdim result self",
+)
+def _deviation(input: Tensor, dim, correction, keepdim):
+    """The root of :func:`_variance`; its gradient is 0 where it is 0."""
+    if type(input) is np.ndarray and not input.flags.c_contiguous:
+        return _deviation.op.cpu_kernel(np.array(input, order="C"), dim, correction, keepdim)
+    found = _in_wide(input, dim, correction, keepdim)
+    with np.errstate(all="ignore"):
+        return by_rows(np.asarray(np.sqrt(found), input.dtype))
+
+
+def _in_wide(input, dim, correction, keepdim):
+    """The variance in a dtype that is not rounded to that of the input."""
     axes = wrap_dims(dim, input.ndim)
     count = math.prod(input.shape[a] for a in axes)
     wide = _wide(input)
@@ -60,8 +86,7 @@ def _variance(input: Tensor, dim, correction, keepdim):
             total, offset = _distances(centred, axes, count)
         total = np.maximum(total - offset * offset * wide.dtype.type(count), 0)
         total = total if keepdim else total.squeeze(axes)
-        divisor = wide.dtype.type(max(0.0, count - correction))
-        return by_rows(np.asarray(np.divide(total, divisor), input.dtype))
+        return np.divide(total, wide.dtype.type(max(0.0, count - correction)))
 
 
 def _is_far(offset, count, total):
@@ -100,7 +125,40 @@ _variance.cpu(by_layout(of_copies(_prepared_variance), _variance.op.body))
 _variance.gradient(input=_variance_gradient)
 
 
-def _var(input, dim, unbiased, keepdim, correction):
+def _prepared_deviation(input, dim, correction, keepdim):
+    """None of low precision, too, whose variance would be rounded before its root is taken."""
+    call = _prepared_variance(input, dim, correction, keepdim)
+    if call is None or input.dtype.itemsize < 4:
+        return None
+
+    def root(array):
+        found = call(array)
+        return found if found is NotImplemented else np.sqrt(found, found)
+
+    return root
+
+
+@elementwise(
+    method=False, inplace=False, limited=False, domain=positive, tested_by="std", node="StdFactor"
+)
+def _slope_of_root(input, other):
+    """``input / (2 * other)``, 0 where `other` is: the gradient of a root `other`."""
+    return xp.where(other == 0, 0, input / (2 * other))
+
+
+_slope_of_root.gradient(
+    input=lambda grad, other: _slope_of_root(grad, other),
+    other=lambda grad, input, other: where(other == 0, 0.0, grad * input / (-2 * other * other)),
+)
+_deviation.cpu(by_layout(of_copies(_prepared_deviation), _deviation.op.body))
+_deviation.gradient(
+    input=lambda grad, input, out, dim, correction, keepdim: _variance_gradient(
+        _slope_of_root(grad, out), input, dim, correction, keepdim
+    )
+)
+
+
+def _var(input, dim, unbiased, keepdim, correction, real=_variance):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not None and type(unbiased) is not bool:
@@ -111,13 +169,23 @@ def _var(input, dim, unbiased, keepdim, correction):
         raise RuntimeError("std and var only support floating point and complex dtypes")
     correction = _correction(unbiased, correction)
     if not input.is_complex():
-        return _variance(input, dim, correction, keepdim)
+        return real(input, dim, correction, keepdim)
     count = math.prod(input.shape[d] for d in wrap_dims(dim, input.dim()))
     centred = input - input.mean(dim, True)
     squares = (centred * conj_of(centred)).real
     divisor = max(0.0, count - correction)
     total = squares.sum(dim, keepdim)
-    return total / divisor if divisor else total / 0.0
+    found = total / divisor if divisor else total / 0.0
+    return found if real is _variance else _root(found)
+
+
+def _root(variance):
+    """The square root, with the gradient 0 where it is 0."""
+    return where(variance == 0, 0.0, where(variance == 0, 1.0, variance).sqrt())
+
+
+def _std(input, dim, unbiased, keepdim, correction):
+    return _var(input, dim, unbiased, keepdim, correction, _deviation)
 
 
 @composite(
@@ -161,7 +229,7 @@ def std(
     correction=None,
 ):
     """The standard deviation over `dim`; see :func:`var`."""
-    return _var(input, dim, unbiased, keepdim, correction).sqrt()
+    return _std(input, dim, unbiased, keepdim, correction)
 
 
 @composite(
@@ -201,4 +269,4 @@ def std_mean(
     """The standard deviation and the mean over `dim`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    return _var(input, dim, unbiased, keepdim, correction).sqrt(), input.mean(dim, keepdim)
+    return _std(input, dim, unbiased, keepdim, correction), input.mean(dim, keepdim)
