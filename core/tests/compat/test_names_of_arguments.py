@@ -42,8 +42,7 @@ ABSENT = {
     "is_distributed": "of tensors long gone", "storage_type": "of storages long gone",
     "module_load": "for swapping tensors in load_state_dict",
     "resize_as_sparse_": "refused as a function", "to_padded_tensor": "a method of nested tensors",
-    "assert_int_or_pair": "a check of PyTorch's own", "grouped_mm": "for GPUs with 8-bit floats",
-    "scaled_mm": "for GPUs with 8-bit floats",
+    "assert_int_or_pair": "a check of PyTorch's own",
 }  # fmt: skip
 
 

@@ -18,15 +18,17 @@ def _batched(g, x, count):
 
 def _max_pool(count):
     def translate(g, self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
-        return _max(g, self, count, kernel_size, stride, padding, dilation, ceil_mode)[0]
+        return _max(g, self, count, (kernel_size, stride, padding, dilation, ceil_mode))[0]
 
     def with_places(g, self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
-        return _max(g, self, count, kernel_size, stride, padding, dilation, ceil_mode, places=True)
+        windows = kernel_size, stride, padding, dilation, ceil_mode
+        return _max(g, self, count, windows, places=True)
 
     return translate, with_places
 
 
-def _max(g, x, count, kernel_size, stride, padding, dilation, ceil_mode, places=False):
+def _max(g, x, count, windows, places=False):
+    kernel_size, stride, padding, dilation, ceil_mode = windows
     kernel = spread(kernel_size, count)
     pads = spread(padding, count)
     x, single = _batched(g, x, count)
@@ -149,7 +151,7 @@ def _adaptive_max(count):
                 batch = [1, *self.shape[:-count]] if single else self.shape[:-count]
                 found = _gathered(g, x, batch, lengths, sizes)
             else:
-                found = _max(g, x, count, kernel, kernel, 0, 1, False, places=True)
+                found = _max(g, x, count, (kernel, kernel, 0, 1, False), places=True)
         return tuple(g.squeeze(each, 0) if single and each else each for each in found)
 
     return translate

@@ -96,6 +96,7 @@ EXPORTED = {
         _addmm_activation _chunk_cat _int_mm _log_softmax_backward_data _safe_softmax _scaled_mm
         _softmax_backward_data _unsafe_masked_index _unsafe_masked_index_put_accumulate
     """,
+    "ops.linalg.grouped_products": "_grouped_mm",
     "ops.random.reparameterization": """
         _dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad
     """,

@@ -332,8 +332,8 @@ def _checked(*settings):
         return _settings(*settings)
 
 
-def _max(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
-    shape = input._array.shape
+def _max(count, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    name, shape = f"max_pool{count}d", input._array.shape
     *settings, added = _checked(
         name, count, shape, kernel_size, stride, padding, dilation, bool(ceil_mode)
     )
@@ -379,9 +379,7 @@ def max_pool1d(
     return_indices=False,
 ):
     """Maxima of windows of (N, C, L) or (C, L); with `return_indices` also where they were."""
-    return _max(
-        "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
-    )
+    return _max(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @composite(
@@ -409,9 +407,7 @@ def max_pool2d(
     tensor([[[ 5.,  7.],
              [13., 15.]]])
     """
-    return _max(
-        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
-    )
+    return _max(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @composite(
@@ -431,9 +427,7 @@ def max_pool3d(
     return_indices=False,
 ):
     """Maxima of windows of (N, C, D, H, W) or (C, D, H, W)."""
-    return _max(
-        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
-    )
+    return _max(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @composite(
