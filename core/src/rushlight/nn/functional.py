@@ -180,7 +180,17 @@ _RARE = {
 }
 
 
+# Helpers of PyTorch's own layers, which subclasses of them import.
+_PRIVATE = frozenset("""
+    _canonical_mask _get_softmax_dim _in_projection _in_projection_packed _list_with_default
+    _mha_shape_check _none_or_dtype _pair _single _triple _verify_batch_size _verify_spatial_size
+    GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES
+""".split())  # fmt: skip
+
+
 def __getattr__(name):
+    if name in _PRIVATE:
+        return getattr(importlib.import_module("rushlight.nn.private_names"), name)
     family = _RARE.get(name)
     if family is None:
         raise AttributeError(f"module 'rushlight.nn.functional' has no attribute '{name}'")

@@ -262,6 +262,8 @@ class Module(StateMixin):
             _call_always(self, args, kwargs, progress)
             raise
 
+    _call_impl = _wrapped_call_impl = __call__
+
     def _get_backward_hooks(self):
         full, former = [], []
         everywhere = _global_backward_hooks.values()

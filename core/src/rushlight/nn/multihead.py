@@ -92,6 +92,25 @@ class MultiheadAttention(Module):
         state.setdefault("_qkv_same_embed_dim", True)
         super().__setstate__(state)
 
+    def merge_masks(self, attn_mask, key_padding_mask, query):
+        """Both masks as one (N, heads, L, L) of floats that are added, and its kind: 2, or 1 for a
+        padding alone, which stays (N, L), or None for none.
+
+        Args: `attn_mask` (L, L) or (N * heads, L, L) and `key_padding_mask` (N, L), or None;
+        `query` (N, L, E).
+        """
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        batch, length, _ = query.shape
+        if attn_mask.dim() == 3:
+            merged = attn_mask.view(batch, self.num_heads, length, length)
+        else:
+            merged = attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1)
+        if key_padding_mask is not None:
+            padding = key_padding_mask.view(batch, 1, 1, length)
+            merged = merged + padding.expand(-1, self.num_heads, -1, -1)
+        return merged, 2
+
     def forward(
         self,
         query,

@@ -16,12 +16,12 @@ from rushlight.nn.module import Module
 
 # PyTorch's file: where its names are found here.
 _FILES = {
-    "activation": "activation multihead",
+    "activation": "activation multihead private_names",
     "adaptive": "adaptive_softmax",
     "batchnorm": "normalization response_norm lazy",
     "channelshuffle": "resizing",
     "container": "containers parameter_containers",
-    "conv": "convolution lazy",
+    "conv": "convolution lazy tuples",
     "distance": "distance",
     "dropout": "dropout",
     "flatten": "linear",
@@ -33,12 +33,12 @@ _FILES = {
     "loss": "losses margin_losses",
     "module": "module state global_hooks",
     "normalization": "normalization response_norm",
-    "padding": "padding",
+    "padding": "padding tuples",
     "pixelshuffle": "resizing",
-    "pooling": "pooling unpooling",
-    "rnn": "recurrent",
+    "pooling": "pooling unpooling tuples",
+    "rnn": "recurrent private_names",
     "sparse": "embedding",
-    "transformer": "transformer",
+    "transformer": "transformer private_names",
     "upsampling": "resizing",
     "utils": "tuples",
 }
