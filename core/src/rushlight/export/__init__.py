@@ -37,6 +37,7 @@ from rushlight.export.graph_signature import ExportBackwardSignature, ExportGrap
 from rushlight.export.serialization import load, save
 from rushlight.export.tracing import _positional
 from rushlight.export.unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
+from rushlight.export.verifier import TrainingIRVerifier
 from rushlight.nn.module import Module
 from rushlight.utils import _pytree as pytree
 
@@ -142,6 +143,7 @@ def export(
     return ExportedProgram(
         made.graph_module, made.graph, made.signature, state_of(mod), ranges,
         [ModuleCallEntry("", call), *_entries(mod, made.calls)], (args, kwargs), made.constants,
+        verifiers=[TrainingIRVerifier],
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from rushlight.export.graph_signature import (
     TensorArgument,
     exchanged,
 )
-from rushlight.export.verifier import schema_of
+from rushlight.export.verifier import Verifier, schema_of
 from rushlight.fx.experimental.decompositions import by_values, implicit
 from rushlight.fx.experimental.inner_graphs import HigherOrder, holding
 from rushlight.fx.experimental.recorder import Recorder
@@ -64,6 +64,7 @@ def decomposed(program, table=None, shapes=None, draws=None):
     return type(program)(
         graph_module, graph_module.graph, signature, dict(program.state_dict),
         {}, calls, program.example_inputs, dict(program.constants),
+        verifiers=[Verifier],
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from rushlight.export.decomposing import decomposed
 from rushlight.export.dynamic.export import remade
 from rushlight.export.graph_signature import ExportGraphSignature, ModuleCallSignature
 from rushlight.export.unlifting import unlifted
-from rushlight.export.verifier import check, writes
+from rushlight.export.verifier import Verifier, writes
 from rushlight.fx.experimental.inner_graphs import graphs_within
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -56,6 +56,8 @@ class ExportedProgram:
         module_call_graph: list[ModuleCallEntry],
         example_inputs: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
         constants: dict[str, Any] | None = None,
+        *,
+        verifiers: list[type[Verifier]] | None = None,
     ):
         self._graph_module = GraphModule(root, graph)
         self._graph_signature = graph_signature
@@ -63,7 +65,22 @@ class ExportedProgram:
         self._module_call_graph = module_call_graph
         self._example_inputs, self._constants = example_inputs, constants or {}
         self._report: DraftExportReport | None = None  # of `draft_export`
+        self._verifiers = verifiers or [Verifier]
+        if not all(issubclass(each, Verifier) for each in self._verifiers):
+            raise AssertionError(
+                f"ExportedProgram(): verifiers must be subclasses of Verifier, got {verifiers}"
+            )
         self.validate()
+
+    def __setattr__(self, name, value):
+        """Set an attribute; parts of the program stay what they are."""
+        part = getattr(type(self), name, None)
+        if isinstance(part, property) and part.fset is None:
+            raise RuntimeError(
+                f"ExportedProgram.{name} cannot be set: change what it holds, or make another "
+                "program"
+            )
+        super().__setattr__(name, value)
 
     # ------------------------------------------------------------------------------------- parts
     @property
@@ -131,9 +148,20 @@ class ExportedProgram:
         return self._range_constraints
 
     @property
+    def verifiers(self) -> list[type[Verifier]]:
+        """The classes whose checks the program passes, see :meth:`validate`."""
+        return self._verifiers
+
+    @property
+    def verifier(self) -> type[Verifier]:
+        """The first of `verifiers`."""
+        return self._verifiers[0]
+
+    @property
     def dialect(self) -> str:
-        """The name of the set of ops."""
-        return "ATEN" if self.functional else "TRAINING"
+        """The name of what graphs of this kind may have: "TRAINING" as exported, "ATEN" after
+        :meth:`run_decompositions`."""
+        return self.verifier.dialect
 
     @property
     def functional(self) -> bool:
@@ -164,7 +192,14 @@ class ExportedProgram:
     # ------------------------------------------------------------------------------------- acting
     def module(self, check_guards: bool = True) -> GraphModule:
         """A module with the model's names of parameters and buffers that takes and gives what the
-        model does. Its calls check their inputs, unless `check_guards` is False."""
+        model does; its `train()` and `eval()` raise NotImplementedError, for the graph is that of
+        the mode that the model was in.
+
+        Its calls check their inputs: AssertionError for other dtypes, other fixed sizes and numbers
+        than those of the export, and for sizes that do not fit the others or their range. With
+        `check_guards` False dtypes may differ, the error is a RuntimeError, and a capture of the
+        module, such as another export, may have other sizes.
+        """
         return unlifted(self, check_guards)
 
     def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
@@ -176,8 +211,9 @@ class ExportedProgram:
 
     def validate(self) -> None:
         """Raise :class:`~rushlight.export.verifier.SpecViolationError` where graph, signature and
-        state do not fit together."""
-        check(self)
+        state do not fit together, or `verifiers` find what programs of their dialect have not."""
+        for each in self.verifiers:
+            each().check(self)
 
     def __call__(self, *args, **kwargs):
         """Refused: :meth:`module` gives what is called."""

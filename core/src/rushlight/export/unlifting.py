@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import types
 
 from rushlight.errors import shape_text
 from rushlight.export.dynamic.expressions import SymInt
@@ -12,6 +13,7 @@ from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph_module import GraphModule, _assign_attr
 from rushlight.library.operators import lookup
 from rushlight.nn.module import Module
+from rushlight.tensor.dispatch import innermost_capture
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 
@@ -32,10 +34,26 @@ def unlifted(program, check_guards=True) -> GraphModule:
     names = _argument_names(info)
     graph._codegen = _KeywordCodeGen(_PyTreeInfo(names, info.in_spec, info.out_spec))
     module = GraphModule(root, graph, type(program.graph_module).__name__)
-    if check_guards:
-        guard = InputGuard(program)
-        module.register_forward_pre_hook(guard, with_kwargs=True)
+    guard = InputGuard(program) if check_guards else InputGuard(program, False, RuntimeError)
+    module.register_forward_pre_hook(guard if check_guards else guard.outside, with_kwargs=True)
+    # attributes of this module alone: copies are modules like any other, as PyTorch's are
+    module.train = types.MethodType(_train, module)
+    module.eval = types.MethodType(_eval, module)
     return module
+
+
+def _train(self, mode=True):
+    raise NotImplementedError(
+        f"train({mode}): an exported program computes what the model did in the mode it was in, "
+        "and has no other; call train() or eval() of the model before export()"
+    )
+
+
+def _eval(self):
+    raise NotImplementedError(
+        "eval(): an exported program computes what the model did in the mode it was in, and has "
+        "no other; call eval() of the model before export()"
+    )
 
 
 def _tensor_of(program, spec):
@@ -94,10 +112,10 @@ class _KeywordCodeGen(_PyTreeCodeGen):
 
 class InputGuard:
     """Checks the arguments of a call against those of the export; not their dtypes where `dtypes`
-    is False."""
+    is False. `error` is raised for arguments of other numbers, sizes and dtypes."""
 
-    def __init__(self, program, dtypes=True):
-        self.dtypes = dtypes
+    def __init__(self, program, dtypes=True, error=AssertionError):
+        self.dtypes, self.error = dtypes, error
         info = program.module_call_graph[0].signature
         self.spec, self.names = info.in_spec, _argument_names(info)
         self.ranges = {str(key): limits for key, limits in program.range_constraints.items()}
@@ -111,6 +129,13 @@ class InputGuard:
     def __call__(self, module, args, kwargs):
         """Raise for arguments that the program does not take."""
         self.check(pytree.tree_leaves(self._arranged(args, kwargs)))
+
+    def outside(self, module, args, kwargs):
+        """The same for calls outside of captures, in which any sizes may stand."""
+        if innermost_capture() is None:
+            self(module, args, kwargs)
+        else:
+            self._arranged(args, kwargs)
 
     def check(self, leaves):
         """The same for the leaves of the arguments."""
@@ -131,7 +156,7 @@ class InputGuard:
         found, rest = divmod(size - offset, factor)
         other, where = known.setdefault(name, (found, place))
         if rest or other != found:
-            raise AssertionError(
+            raise self.error(
                 f"{place} is {size}, but must be {expression.value({name: other})}: it is "
                 f"{expression}, and {where} says that {name} is {other}"
                 if not rest
@@ -139,7 +164,7 @@ class InputGuard:
             )
         if name in self.ranges and found not in self.ranges[name]:
             limits = self.ranges[name]
-            raise AssertionError(
+            raise self.error(
                 f"{place} makes {name} {found}: expected at least {limits.lower}"
                 + (f" and at most {limits.upper}" if limits.upper != math.inf else "")
                 + ", as the module was exported"
@@ -167,10 +192,9 @@ class InputGuard:
             )
         return found
 
-    @staticmethod
-    def _check_constant(argument, value):
+    def _check_constant(self, argument, value):
         if type(value) is not type(argument.value) or value != argument.value:
-            raise AssertionError(
+            raise self.error(
                 f"input '{argument.name}' was {argument.value!r} when the module was exported, "
                 f"and is part of the program; got {value!r}. Export again with that value"
             )
@@ -180,7 +204,7 @@ class InputGuard:
         if not isinstance(value, Tensor):
             raise TypeError(f"input '{name}' must be a Tensor, not {type(value).__name__}")
         if self.dtypes and value.dtype is not dtype:
-            raise AssertionError(
+            raise self.error(
                 f"input '{name}' must be of dtype {dtype}, as exported, not {value.dtype}"
             )
         fixed = len(value.shape) == len(shape) and all(
@@ -188,7 +212,7 @@ class InputGuard:
             for wanted, size in zip(shape, value.shape, strict=True)
         )
         if not fixed:
-            raise AssertionError(
+            raise self.error(
                 f"input '{name}' must have the shape {shape_text(shape)}, with which the module "
                 f"was exported, not {shape_text(value.shape)}"
             )

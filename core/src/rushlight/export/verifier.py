@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rushlight.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from rushlight.fx.experimental.inner_graphs import graphs_within
+
+if TYPE_CHECKING:
+    from rushlight.export.exported_program import ExportedProgram
+    from rushlight.fx.graph_module import GraphModule
 
 _GRADIENTS = (
     OutputKind.LOSS_OUTPUT, OutputKind.GRADIENT_TO_PARAMETER, OutputKind.GRADIENT_TO_USER_INPUT,
@@ -14,6 +20,82 @@ _KINDS = ("placeholder", "call_function", "get_attr", "output")
 
 class SpecViolationError(Exception):
     """Parts of an exported program contradict each other."""
+
+
+class Verifier:
+    """Checks programs of the dialect "ATEN", whose graphs have no writes.
+
+    A subclass names another `dialect`, by which archives name it, and checks what its programs
+    must fulfil besides: `check_valid_op` each function that a graph calls, and `check_additional`
+    the graph as a module. Both do nothing here.
+
+    Example:
+        >>> import rushlight
+        >>> from rushlight.export.verifier import Verifier
+        >>> class WithoutRelu(Verifier):
+        ...     dialect = "WITHOUT_RELU"
+        ...
+        ...     def check_valid_op(self, op):
+        ...         if op is rushlight.ops.aten.relu.default:
+        ...             raise ValueError("relu")
+        >>> program = rushlight.export.export(rushlight.nn.ReLU(), (rushlight.ones(1),))
+        >>> WithoutRelu().check(program)
+        Traceback (most recent call last):
+        ValueError: relu
+    """
+
+    dialect: ClassVar[str] = "ATEN"
+    writes_allowed: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Take the class as the one of its dialect."""
+        super().__init_subclass__(**named)
+        if not isinstance(cls.__dict__.get("dialect"), str) or cls.dialect == Verifier.dialect:
+            raise AssertionError(
+                f"{cls.__name__}.dialect must be a string other than {Verifier.dialect!r}, got "
+                f"{cls.__dict__.get('dialect')!r}"
+            )
+        _DIALECTS[cls.dialect] = cls
+
+    def check(self, ep: ExportedProgram) -> None:
+        """Raise SpecViolationError for the first contradiction, and what the checks of a subclass
+        raise."""
+        check(ep)
+        for graph in graphs_within(ep.graph):
+            for node in graph.nodes:
+                if node.op == "call_function":
+                    self._check_call(node)
+        self.check_additional(ep.graph_module)
+
+    def _check_call(self, node):
+        if not self.writes_allowed and writes(node):
+            raise SpecViolationError(
+                f"'{node.name}' calls {node.target}, which writes to an argument: programs of the "
+                f"dialect {self.dialect} have no writes"
+            )
+        self.check_valid_op(node.target)
+
+    def check_valid_op(self, op: Any) -> None:
+        """Raise where a graph may not call this function."""
+
+    def check_additional(self, gm: GraphModule) -> None:
+        """Raise where the graph is none of this dialect."""
+
+
+_DIALECTS: dict[str, type[Verifier]] = {Verifier.dialect: Verifier}
+
+
+class TrainingIRVerifier(Verifier):
+    """Checks programs of the dialect "TRAINING", as :func:`rushlight.export.export` gives them:
+    their graphs may write."""
+
+    dialect = "TRAINING"
+    writes_allowed = True
+
+
+def verifier_of(dialect: str) -> type[Verifier]:
+    """The verifier of a dialect; KeyError where no class has that name."""
+    return _DIALECTS[dialect or Verifier.dialect]
 
 
 def writes(node) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import itertools
+import types
 import typing
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def _rebuilt(body: dict, imports: str):
     graph = tracer.trace(root)
     graph._tracer_cls = kept["_tracer_cls"]
     if kept["_kept_tree"] is not None:
-        graph._codegen = _PyTreeCodeGen(kept["_kept_tree"])
+        graph._codegen = body.pop("_kept_codegen", _PyTreeCodeGen)(kept["_kept_tree"])
     new = GraphModule(root, graph, class_name=kept["_kept_class"])
     new.__dict__.update((k, v) for k, v in body.items() if k not in new.__dict__)
     new.meta = body["meta"]
@@ -224,12 +225,18 @@ class GraphModule(NodeHooks, nn.Module):
 
     # ------------------------------------------------------------------------------------- copies
     def __reduce__(self):
-        body = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_node_hooks")}
+        body = {
+            k: v
+            for k, v in self.__dict__.items()
+            if k not in ("_graph", "_node_hooks") and not _is_own_method(self, v)
+        }
         codegen = self._graph._codegen
         flat = copy.copy(codegen) if type(codegen) is CodeGen else CodeGen()
         made = flat.generate(self._graph, "self")
         body["_code"], body["_kept_class"] = made.src, type(self).__name__
         body["_kept_tree"] = getattr(codegen, "pytree_info", None)
+        if body["_kept_tree"] is not None:
+            body["_kept_codegen"] = type(codegen)
         return _rebuilt, (body, _import_block(made.globals))
 
     def __deepcopy__(self, memo):
@@ -238,7 +245,7 @@ class GraphModule(NodeHooks, nn.Module):
         nn.Module.__init__(new)
         type(new).__name__ = type(new).__qualname__ = type(self).__name__
         for key, value in self.__dict__.items():
-            if key != "_graph":
+            if key != "_graph" and not _is_own_method(self, value):
                 new.__dict__[key] = copy.deepcopy(value, memo)
         new.graph = copy.deepcopy(self._graph, memo)
         return new
@@ -320,6 +327,11 @@ class GraphModule(NodeHooks, nn.Module):
                 rushlight.save(self.__dict__[name], folder / f"{name}.pt")
                 load = f"rushlight.load(HERE / '{name}.pt', weights_only=False)"
                 yield f"        self.{name} = {load}"
+
+
+def _is_own_method(module, value):
+    """Whether a value is a method that was set on a module itself; copies have none of these."""
+    return isinstance(value, types.MethodType) and value.__self__ is module
 
 
 _SIMPLE = (

@@ -5,6 +5,7 @@ from rushlight._words import _bool
 from rushlight._words import _str
 from rushlight.export.graph_signature import ExportGraphSignature
 from rushlight.export.graph_signature import ModuleCallSignature
+from rushlight.export.verifier import Verifier
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.nn.module import Module
@@ -16,7 +17,7 @@ class CallSpec:
     in_spec: TreeSpec
     out_spec: TreeSpec
 class ExportedProgram:
-    def __init__(self, root: Module | dict[_str, Any], graph: Graph, graph_signature: ExportGraphSignature, state_dict: dict[_str, Any], range_constraints: dict[Any, Any], module_call_graph: list[ModuleCallEntry], example_inputs: tuple[tuple[Any, ...], dict[_str, Any]] | None = ..., constants: dict[_str, Any] | None = ...) -> None: ...
+    def __init__(self, root: Module | dict[_str, Any], graph: Graph, graph_signature: ExportGraphSignature, state_dict: dict[_str, Any], range_constraints: dict[Any, Any], module_call_graph: list[ModuleCallEntry], example_inputs: tuple[tuple[Any, ...], dict[_str, Any]] | None = ..., constants: dict[_str, Any] | None = ..., *, verifiers: list[type[Verifier]] | None = ...) -> None: ...
     @property
     def graph_module(self) -> GraphModule: ...
     @property
@@ -39,6 +40,10 @@ class ExportedProgram:
     def call_spec(self) -> CallSpec: ...
     @property
     def range_constraints(self) -> dict[Any, Any]: ...
+    @property
+    def verifiers(self) -> list[type[Verifier]]: ...
+    @property
+    def verifier(self) -> type[Verifier]: ...
     @property
     def dialect(self) -> _str: ...
     @property

@@ -29,6 +29,7 @@ from rushlight.export.serialization.values import (
     read_leaf,
 )
 from rushlight.export.serialization.writing import MUTATIONS, SCHEMA_VERSION
+from rushlight.export.verifier import verifier_of
 from rushlight.fx.experimental.inner_graphs import holding
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -66,8 +67,18 @@ def program_from_json(found, state, constants, examples) -> ExportedProgram:
     entries = calls.read_entries(module["module_call_graph"], reader.nodes)
     return ExportedProgram(
         holding(reader.modules), reader.graph, signature, state, range_constraints, entries,
-        examples, constants,
+        examples, constants, verifiers=[_verifier(name) for name in found["verifiers"]],
     )  # fmt: skip
+
+
+def _verifier(dialect):
+    try:
+        return verifier_of(dialect)
+    except KeyError:
+        raise FormatError(
+            f"the archive has a program of the dialect {dialect!r}, for which no Verifier is "
+            "defined: import what defines it first"
+        ) from None
 
 
 # --------------------------------------------------------------------------------------- signature

@@ -35,7 +35,7 @@ def program_as_json(program) -> dict:
         "opset_version": OPSET,
         "range_constraints": sizes.ranges(program.range_constraints),
         "schema_version": SCHEMA_VERSION,
-        "verifiers": [program.dialect],
+        "verifiers": [each.dialect for each in program.verifiers],
         "torch_version": WRITTEN_FOR,
         "guards_code": [],
     }
