@@ -115,7 +115,7 @@ def agree(run, module, inputs):
 def calls(program):
     """What the graph calls, and of comparisons and choices the names of what they read."""
     return sorted(
-        str(node.target).removeprefix("higher_order.")
+        str(node.target)
         for node in program.graph.nodes
         if node.op == "call_function" and node.target is not operator.getitem
     )

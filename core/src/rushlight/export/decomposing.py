@@ -19,10 +19,11 @@ from rushlight.export.graph_signature import (
 from rushlight.export.verifier import Verifier, schema_of
 from rushlight.fx.experimental.decompositions import by_values, implicit
 from rushlight.fx.experimental.inner_graphs import HigherOrder, holding
-from rushlight.fx.experimental.recorder import Recorder
+from rushlight.fx.experimental.recorder import PASS, Recorder
 from rushlight.fx.experimental.tracked_sizes import TrackedSize, Tracking
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.interpreter import Interpreter
+from rushlight.fx.traceback import NodeSource, NodeSourceAction
 from rushlight.library.operators import Operator, lookup
 from rushlight.ops._transforms.wrappers import replace
 from rushlight.ops.creation.tensors import empty
@@ -209,11 +210,11 @@ def _input(recorder, level, node, shape):
     value = node.meta["val"]
     if shape is not None:
         value = empty(shape, dtype=value.dtype, device=value.device)
+    made = recorder.node("placeholder", node.target, (), {}, node.name)
+    made.meta["from_node"] = [NodeSource(node, PASS, NodeSourceAction.CREATE)]
     if not isinstance(value, Tensor):
-        made = recorder.node("placeholder", node.target, (), {}, node.name)
         made.meta["val"] = value
         return value
-    made = recorder.node("placeholder", node.target, (), {}, node.name)
     entered = recorder.entering(made, value, node.meta["device"])
     return level.lifted(entered)
 

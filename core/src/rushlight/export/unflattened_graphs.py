@@ -25,6 +25,7 @@ def write_model(root, program, names, graph, whole: Call) -> Graph:
         if spec.kind is InputKind.USER_INPUT:
             node = writer.nodes[spec.arg.name]
             writer.values[node] = writer.graph.placeholder(node.target)
+            writer.values[node].meta = dict(node.meta)
     writer.write()
     writer.graph.output(map_arg(tuple(graph.output_node().args[0]), writer.value))
     for module in root.modules():
@@ -63,9 +64,12 @@ class _Writer:
             if path or leaf not in self.module._modules:
                 graph = self.program.graph_module.get_submodule(node.target)
                 self.module.add_module(leaf, graph)
-            return self.graph.get_attr(leaf)
-        name = next(name for name in self.names[node.name] if self.call.has(name))
-        return self.graph.get_attr(self._below(name))
+            read = self.graph.get_attr(leaf)
+        else:
+            name = next(name for name in self.names[node.name] if self.call.has(name))
+            read = self.graph.get_attr(self._below(name))
+        read.meta = dict(node.meta)
+        return read
 
     def _below(self, path):
         return path[len(self.call.path) + 1 :] if self.call.path else path
@@ -149,6 +153,7 @@ class _Writer:
             return writer.graph
         for node in call.inputs:
             writer.values[node] = writer.graph.placeholder(node.name)
+            writer.values[node].meta = dict(node.meta)
         writer.write()
         results = list(map(writer.value, call.outputs))
         writer.graph.output(results[0] if len(results) == 1 else results)

@@ -11,17 +11,22 @@ from rushlight.export.dynamic.expressions import SymInt
 from rushlight.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph_module import GraphModule, _assign_attr
+from rushlight.fx.traceback import NodeSource, NodeSourceAction
 from rushlight.library.operators import lookup
 from rushlight.nn.module import Module
 from rushlight.tensor.dispatch import innermost_capture
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 
+PASS = "ExportedProgram.module()"  # as PyTorch names it in ``meta["from_node"]``
+
 
 def unlifted(program, check_guards=True) -> GraphModule:
     """The program as a module with the model's names; see :meth:`ExportedProgram.module`."""
     signature, root = program.graph_signature, Module()
     graph = copy.deepcopy(program.graph)
+    for node, before in zip(graph.nodes, program.graph.nodes, strict=True):
+        node.meta["from_node"] = [NodeSource(before, PASS, NodeSourceAction.CREATE)]
     for node in graph.find_nodes(op="get_attr"):  # graphs of choices and loops
         _assign_attr(program.graph_module.get_submodule(node.target), root, node.target)
     by_name = {node.name: node for node in graph.nodes if node.op == "placeholder"}
@@ -66,9 +71,14 @@ def _read_attribute(graph, node, target):
     with graph.inserting_before(node):
         name = target.replace(".", "_")
         read = graph.create_node("get_attr", target, (), {}, name)
-    read.meta = dict(node.meta)
+    read.meta = {**node.meta, "from_node": _replaced(node)}
     node.replace_all_uses_with(read)
     graph.erase_node(node)
+
+
+def _replaced(node):
+    actions = [NodeSourceAction.CREATE, NodeSourceAction.REPLACE]
+    return [NodeSource(node, f"{PASS}.unlift()", actions)]
 
 
 def _write_back(graph, signature, inputs):
@@ -85,7 +95,7 @@ def _write_back(graph, signature, inputs):
             else:
                 home = reads[spec.target] if spec.target in targets else inputs[spec.target]
                 graph.call_function(copy_, (home, value))
-    output.args = (tuple(kept),)
+    output.args, output.meta["from_node"] = (tuple(kept),), _replaced(output)
 
 
 def _argument_names(info):

@@ -67,11 +67,12 @@ def qualified_name(function) -> str:
     if module == "builtins" and getattr(builtins, name, None) is function:
         return name
     if (module or "rushlight").split(".")[0] == "rushlight":
-        return _public_name(function, name) or f"{module}.{name}"
+        return public_name(function, name) or f"{module}.{name}"
     return f"{module}.{name}"
 
 
-def _public_name(function, name):
+def public_name(function, name) -> str | None:
+    """The name by which users call a function; None for one that has none, such as a method."""
     aliases = getattr(getattr(function, "op", None), "aliases", None) or ()
     names = [each for each in (name, *aliases, name.rpartition("_")[2]) if each.isidentifier()]
     for home in _HOMES if names else ():  # ``aten.add.Tensor`` is no attribute of any

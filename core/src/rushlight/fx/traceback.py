@@ -3,7 +3,108 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import enum
 import threading
+from typing import Any
+
+
+class NodeSourceAction(enum.Enum):
+    """What a pass did with a node: made another of it, or replaced it."""
+
+    CREATE = "create"
+    REPLACE = "replace"
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeInfo:
+    """Which node of which graph: `graph_id` is the graph's identity while it exists."""
+
+    name: str
+    target: str
+    graph_id: int
+
+
+class NodeSource:
+    """What a node was made of, as ``meta["from_node"]`` keeps it in a list: a node of another
+    graph, and in `from_node` what that one was made of.
+
+    Args:
+        node: the node; None for one that no other was made of.
+        pass_name: what made a node of it.
+        action: a :class:`NodeSourceAction` or a list of them; none by default.
+
+    >>> import rushlight
+    >>> from rushlight.fx.traceback import NodeSource
+    >>> graph = rushlight.fx.Graph()
+    >>> source = NodeSource(graph.placeholder("x"), "my_pass")
+    >>> source.name, source.target, source.pass_name, source.from_node
+    ('x', 'x', 'my_pass', [])
+    """
+
+    NodeInfo = NodeInfo
+
+    def __init__(self, node, pass_name: str = "", action=None):
+        self.pass_name = pass_name
+        self.action = list(action) if isinstance(action, list) else [action] if action else []
+        self.node_info: NodeInfo | None = None
+        self.from_node: list[NodeSource] = []
+        if node is not None:
+            self.node_info = NodeInfo(node.name, str(node.target), id(node.graph))
+            self.from_node = list(node.meta.get("from_node", ()))
+
+    @property
+    def name(self) -> str:
+        """The node's name, or ``""``."""
+        return self.node_info.name if self.node_info else ""
+
+    @property
+    def target(self) -> str:
+        """The node's target as text, or ``""``."""
+        return self.node_info.target if self.node_info else ""
+
+    @property
+    def graph_id(self) -> int:
+        """The identity of the node's graph, or -1."""
+        return self.node_info.graph_id if self.node_info else -1
+
+    def print_readable(self, indent: int = 0) -> str:
+        """A line for the node, and one, further to the right, for each that it was made of."""
+        found = self.to_dict()
+        shown = ", ".join(f"{key}={found[key]}" for key in ("name", "pass_name", "action"))
+        line = f"{'    ' * indent}({shown}, graph_id={self.graph_id})\n"
+        return line + "".join(each.print_readable(indent + 1) for each in self.from_node)
+
+    __repr__ = print_readable
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as strings, numbers, and dicts in a list."""
+        return {
+            "name": self.name,
+            "target": self.target,
+            "graph_id": self.graph_id,
+            "pass_name": self.pass_name,
+            "action": "+".join(each.name.lower() for each in self.action),
+            "from_node": [each.to_dict() for each in self.from_node],
+        }
+
+    @classmethod
+    def _from_dict(cls, d: dict[str, Any] | None) -> NodeSource | None:
+        """The source that `to_dict` wrote down."""
+        if d is None:
+            return None
+        words = [word for word in str(d.get("action", "")).split("+") if word]
+        made = cls(None, str(d.get("pass_name", "")), [NodeSourceAction(word) for word in words])
+        if {"name", "target", "graph_id"} <= d.keys():
+            made.node_info = NodeInfo(str(d["name"]), str(d["target"]), int(d["graph_id"]))
+        made.from_node = [each for each in map(cls._from_dict, d.get("from_node") or ()) if each]
+        return made
+
+    def __eq__(self, other):
+        return isinstance(other, NodeSource) and self.to_dict() == other.to_dict()
+
+    def __hash__(self):
+        return hash((self.node_info, self.pass_name, tuple(self.action), tuple(self.from_node)))
 
 
 class _Current(threading.local):
@@ -43,7 +144,8 @@ def set_current_meta(node, pass_name: str = ""):
         yield
         return
     before = _current.meta
-    _current.meta = {**node.meta, "from_node": [(node.name, node.target)]}
+    made_of = NodeSource(node, pass_name, NodeSourceAction.CREATE)
+    _current.meta = {**node.meta, "from_node": [made_of]}
     try:
         yield
     finally:
@@ -78,6 +180,8 @@ def format_stack() -> list[str]:
 
 
 __all__ = [
+    "NodeSource",
+    "NodeSourceAction",
     "annotate",
     "format_stack",
     "get_current_meta",

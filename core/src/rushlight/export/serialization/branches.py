@@ -21,7 +21,7 @@ _FORMS = {
 
 def operator_of(target) -> HigherOrder | None:
     """What a target of an archive calls; None for others than these operators."""
-    return next((op for op in _FORMS if f"torch.ops.{op}" == target), None)
+    return next((op for op in _FORMS if f"torch.ops.{op.__qualname__}" == target), None)
 
 
 def call(node, model, written, results) -> dict:
@@ -32,7 +32,7 @@ def call(node, model, written, results) -> dict:
         # the condition gives its one tensor as such
         given[0]["as_graph"]["graph"]["is_single_tensor_return"] = True
     return {
-        "target": f"torch.ops.{node.target}",
+        "target": f"torch.ops.{node.target.__qualname__}",
         "inputs": [{"name": "", "arg": argument, "kind": 1} for argument in given],
         "outputs": [{"as_tensor": name} for name in results],
         "metadata": calls.metadata_as_json(node.meta, model),

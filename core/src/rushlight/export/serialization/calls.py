@@ -3,6 +3,7 @@ known signature take and give."""
 
 from __future__ import annotations
 
+import json
 import re
 
 from rushlight.export.exported_program import ModuleCallEntry
@@ -22,6 +23,7 @@ from rushlight.export.serialization.values import (
     tree_of,
     tree_text,
 )
+from rushlight.fx.traceback import NodeSource
 
 # Arguments and results that are numbers.
 NUMBERS = {SymIntArgument: "as_sym_int", SymFloatArgument: "as_sym_float"}
@@ -48,9 +50,27 @@ def _stack_as_json(meta, model) -> dict:
 
 
 def metadata_as_json(meta, model) -> dict:
-    """What is kept of where a node was made: calls of modules, and the line of the program."""
-    line = meta.get("stack_trace")
-    return _stack_as_json(meta, model) | ({"stack_trace": line} if line else {})
+    """What is kept of where a node was made: calls of modules and of a function, the line of the
+    program, the nodes it was made of; and what users noted in ``meta["custom"]``."""
+    found = _stack_as_json(meta, model)
+    if meta.get("stack_trace"):
+        found["stack_trace"] = meta["stack_trace"]
+    if meta.get("torch_fn"):
+        found["torch_fn"] = ";".join(meta["torch_fn"])
+    if meta.get("custom"):
+        found["custom"] = _custom_as_json(meta["custom"])
+    if "from_node" in meta:
+        found["from_node"] = json.dumps([each.to_dict() for each in meta["from_node"]])
+    return found
+
+
+def _custom_as_json(custom):
+    try:
+        return json.dumps(custom)
+    except (TypeError, ValueError) as error:
+        raise FormatError(
+            f"meta['custom'] of a node is {custom!r}, which JSON cannot write: {error}"
+        ) from error
 
 
 def read_metadata(metadata) -> dict:
@@ -58,7 +78,27 @@ def read_metadata(metadata) -> dict:
     found: dict = _read_stack(metadata)
     if "stack_trace" in metadata:
         found["stack_trace"] = str(metadata["stack_trace"])
+    if "torch_fn" in metadata:
+        found["torch_fn"] = tuple(str(metadata["torch_fn"]).split(";"))
+    if "custom" in metadata:
+        found["custom"] = _of_json("custom", metadata["custom"])
+    if "from_node" in metadata:
+        found["from_node"] = _sources(_of_json("from_node", metadata["from_node"]))
     return found
+
+
+def _of_json(key, text):
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FormatError(f"'{key}' of a node is no JSON: {error}") from error
+
+
+def _sources(found):
+    try:
+        return [source for source in map(NodeSource._from_dict, found or ()) if source]
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FormatError(f"'from_node' of a node describes no nodes: {error}") from error
 
 
 def _read_stack(metadata):

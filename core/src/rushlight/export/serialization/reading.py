@@ -234,6 +234,7 @@ class _Reader:
             item = self.graph.create_node(
                 "call_function", operator.getitem, (node, i), {}, identifier(name, "result")
             )
+            item.meta |= {key: value for key, value in node.meta.items() if key != "val"}
             self.nodes[name] = item
             self._note(item, name)
         node.meta["val"] = tuple(self.nodes[name].meta["val"] for name in names)

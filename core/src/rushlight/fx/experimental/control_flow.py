@@ -7,6 +7,7 @@ from rushlight.fx.experimental.inner_graphs import (
     HigherOrder,
     form,
     key_of,
+    name_inputs,
     record,
     traced,
     with_same_inputs,
@@ -47,6 +48,9 @@ def record_cond(recorder, pred, true_fn, false_fn, operands):
         recorder, cond, dict(zip(("true_graph", "false_graph"), parts, strict=True)),
         lambda *graphs: (pred, *graphs, inputs), parts[0].results,
     )  # fmt: skip
+    node = next(reversed(recorder.graph.find_nodes(op="call_function", target=cond)))
+    for graph in node.args[1:3]:
+        name_inputs(recorder.modules[graph.target], node.args[3])
     return pytree.tree_unflatten(found, parts[0].spec)
 
 

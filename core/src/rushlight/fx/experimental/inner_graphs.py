@@ -10,6 +10,7 @@ from rushlight.errors import shape_text
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.names import Namespace
 from rushlight.fx.node import Node
 from rushlight.inspection import TransformedError, check_plain
 from rushlight.nn.module import Module
@@ -46,7 +47,7 @@ class HigherOrder:
         return f"<HigherOrderOperator {self.__name__}>"
 
     def __str__(self):
-        return f"higher_order.{self.__name__}"
+        return self.__name__
 
 
 def graphs_within(graph):
@@ -185,6 +186,20 @@ def record(recorder, target, named, arguments, results):
         recorder.modules[name] = GraphModule(holding(part.modules), part.graph, name)
         attributes.append(recorder.node("get_attr", name, (), {}))
     return recorder.several(target, arguments(*attributes), results)
+
+
+def name_inputs(module, named):
+    """Let the inputs of a graph have the names of the nodes outside that are given for them; nodes
+    inside that have one of these get another."""
+    graph, names = module.graph, Namespace()
+    inputs = [node for node in graph.nodes if node.op == "placeholder"]
+    for node, outer in zip(inputs, named, strict=True):
+        node.name = node.target = names.create_name(outer.name)
+    for node in graph.nodes:
+        if node.op != "placeholder":
+            node.name = names.create_name(node.name)
+    graph._names = graph._graph_namespace = names
+    module.recompile()
 
 
 def form(values):

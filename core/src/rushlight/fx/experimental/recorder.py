@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import operator
+import types
 from typing import NamedTuple
 
 from rushlight import devices
@@ -11,13 +14,19 @@ from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNod
 from rushlight.fx.experimental.value_sizes import ValueSizes
 from rushlight.fx.graph import Graph
 from rushlight.fx.locations import at_user_line, user_stack
+from rushlight.fx.names import public_name
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.fx.passes.shape_prop import _extract_tensor_metadata
+from rushlight.fx.traceback import NodeSource, NodeSourceAction
 from rushlight.library.aten_calls import aten_call, is_default
 from rushlight.library.kinds import OpOverload
 from rushlight.ops._transforms.capturing import Captured, CaptureLevel
 from rushlight.ops.indexing import captured_items  # noqa: F401 - binds items of Captured
 from rushlight.tensor.tensor import Tensor
+
+# What nodes keep of those that they are made of, and what makes them so.
+KEPT = ("stack_trace", "nn_module_stack", "torch_fn", "custom")
+PASS = "ExportedProgram.run_decompositions()"
 
 
 class Step(NamedTuple):
@@ -51,8 +60,34 @@ class Recorder(ValueSizes):
         self.modules: dict = {}  # graphs that nodes name, by attribute
         self.origin = None  # the node of another graph whose parts are recorded
         self.scope = None  # the modules that are being called, for ``meta["nn_module_stack"]``
+        self.called: tuple[str, str] | None = None  # for ``meta["torch_fn"]``
+        self._function = None  # that is being called
+        self._calls: collections.Counter = collections.Counter()
 
     # -------------------------------------------------------------------------------- the level's
+    @contextlib.contextmanager
+    def calling(self, function):
+        """Inside, nodes are parts of a call of a function; of nested calls the outermost counts."""
+        outermost = self._function is None
+        if outermost:
+            self._function = function
+        try:
+            yield
+        finally:
+            if outermost:
+                self._function = self.called = None
+
+    def _call(self, node):
+        """The call that a node is part of: its name, with a number, and the function's."""
+        if self.called is None and self._function is not None:
+            function = self._function
+            name = function.__name__
+            if type(function) is types.FunctionType and public_name(function, name) is None:
+                name = getattr(node.target, "overloadpacket", node.target).__name__
+            self._calls[name] += 1
+            self.called = f"{name}_{self._calls[name]}", f"{type(function).__name__}.{name}"
+        return self.called
+
     def step(self, function, args, kwargs):
         """The step that a call is; None where it is one of several others."""
         call = aten_call(function, args, kwargs)
@@ -99,12 +134,10 @@ class Recorder(ValueSizes):
 
     def several(self, target, args, results):
         """The tensors of the program that a call of `target` gives, whose forms are `results`."""
-        node = self.node("call_function", target, args, {})
-        node.meta["val"] = tuple(results)
-        return [
-            self.made(self.node("call_function", operator.getitem, (node, i), {}), result)
-            for i, result in enumerate(results)
-        ]
+        with self.calling(target):
+            node = self.node("call_function", target, args, {})
+            node.meta["val"] = tuple(results)
+            return [self.made(self._part(node, i), result) for i, result in enumerate(results)]
 
     def written(self, target, step):
         """A step that wrote to its first argument: whoever reads that now reads the step."""
@@ -176,21 +209,23 @@ class Recorder(ValueSizes):
         node = self.graph.create_node(
             kind, target, self.argument(args), self.argument(kwargs), name
         )
-        if kind == "call_function":
+        if kind in ("call_function", "get_attr"):
             self._locate(node)
         return node
 
     def _locate(self, node):
         """Note where in the program a node is made."""
         if self.origin is not None:
-            for key in ("stack_trace", "nn_module_stack"):
-                if key in self.origin.meta:
-                    node.meta[key] = self.origin.meta[key]
+            node.meta |= {key: self.origin.meta[key] for key in KEPT if key in self.origin.meta}
+            node.meta["from_node"] = [NodeSource(self.origin, PASS, NodeSourceAction.CREATE)]
             return
         if self.stacks:
             node.stack_trace = user_stack()
         if self.scope:
             node.meta["nn_module_stack"] = dict(self.scope)
+        called = self._call(node)
+        if called:
+            node.meta["torch_fn"] = called
 
     def argument(self, value):
         """A value as an argument of a node."""

@@ -185,6 +185,11 @@ class CaptureLevel(Level):
 
 def process(level, function, args, kwargs):
     """Write down a call, or open it."""
+    with level.recorder.calling(function):
+        return _process(level, function, args, kwargs)
+
+
+def _process(level, function, args, kwargs):
     op, variant = getattr(function, "op", None), getattr(function, "variant", None)
     out = take_out(op, kwargs)
     step = level.recorder.step(function, args, kwargs)
@@ -255,7 +260,8 @@ def captured_operator(operator, values):
     assumed = getattr(getattr(level.recorder, "draws", None), "assumed", None)
     if assumed is not None and operator._custom:
         kernel = assumed.operator(operator, kernel)
-    return run(level, step, kernel, step.args, step.kwargs)
+    with level.recorder.calling(operator):
+        return run(level, step, kernel, step.args, step.kwargs)
 
 
 def _without_values(value):

@@ -35,8 +35,9 @@ def get_source_partitions(
         graph: a graph whose nodes say where they come from: those of modules that a tracer goes
             into, of :func:`rushlight.export.export` and of `make_fx`. Their ``meta`` has the
             modules around a call as ``"nn_module_stack"``, of which the innermost counts, or pairs
-            of a name and a source as ``"source_fn_stack"``, of which the last counts.
-        wanted_sources: classes of layers, or functions.
+            of a name and a source as ``"source_fn_stack"``, of which the last counts. Programs of
+            export have the name of the function that was called in ``"torch_fn"``.
+        wanted_sources: classes of layers, functions, or names of functions, such as ``"relu"``.
         filter_fn: a part is dropped where this is false for one of its nodes.
 
     >>> import rushlight
@@ -68,7 +69,14 @@ def _origin(node, wanted):
     if node.meta.get("source_fn_stack") is not None:
         name, source = node.meta["source_fn_stack"][-1]
         return (source, name) if source in wanted else None
-    if node.op != "call_function" or not node.meta.get("nn_module_stack"):
+    if node.op != "call_function":
+        return None
+    if node.meta.get("torch_fn") is not None:
+        call, function = node.meta["torch_fn"]
+        name = function.partition(".")[2]
+        if name in wanted:
+            return name, call
+    if not node.meta.get("nn_module_stack"):
         return None
     path, kind = list(node.meta["nn_module_stack"].values())[-1]
     for source in wanted:
