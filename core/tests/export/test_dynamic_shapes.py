@@ -304,3 +304,77 @@ class Linear3(nn.Module):
 
     def forward(self, x):
         return (x * x.shape[0]).sum(1).reshape(x.shape[0], 1), x.shape[0] * 3
+
+
+class Nested:
+    """Made a module of either library."""
+
+    def forward(self, named, listed, *, last):
+        first = named["a"].sum(0) + named["b"][0].sum(0)
+        return first + listed[0].sum(0) + listed[1].sum(0) + last.sum(0)
+
+
+def nested(library, shapes):
+    """The sizes that may differ, by input."""
+    model = type("Nested", (Nested, library.nn.Module), {})()
+    named = {"a": library.ones(2, 3), "b": (library.ones(3, 3),)}
+    args = (named, [library.ones(4, 3), library.ones(5, 3)])
+    program = library.export.export(
+        model, args, {"last": library.ones(6, 3)}, dynamic_shapes=shapes(library.export.Dim)
+    )
+    found = {}
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            sizes = node.meta.get("sizes") or node.meta["val"].shape
+            found[node.name] = [i for i, size in enumerate(sizes) if type(size) is not int]
+    return {name: dims for name, dims in found.items() if dims}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "free"),
+    [
+        (
+            lambda dim: {
+                "named": {"a": {0: dim.AUTO}, "b": ({0: dim.DYNAMIC},)},
+                "listed": [{0: dim.STATIC}, {0: dim.AUTO(max=9)}], "last": None,
+            },
+            ["named_a", "named_b_0", "listed_1"],
+        ),
+        (
+            lambda dim: (
+                {"a": [dim.AUTO, dim.STATIC], "b": (None,)}, [(dim.DYNAMIC, None), None],
+                {0: dim.DYNAMIC(min=2)},
+            ),
+            ["named_a", "listed_0", "last"],
+        ),
+        (lambda dim: {}, []),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("library", ["rushlight", "torch"])
+def test_hints_in_structures(library, shapes, free):
+    library = pytest.importorskip(library)
+    assert nested(library, shapes) == {name: [0] for name in free}
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        lambda dim: {"named": {"a": None, "b": (None,)}, "listed": [None, None]},
+        lambda dim: {"last": {0: dim.AUTO}},
+        lambda dim: {
+            "named": {"a": None, "b": (None,)}, "listed": [None, None], "last": None, "x": None,
+        },
+        lambda dim: {"named": {"a": {0: dim.AUTO}}, "listed": [None, None], "last": None},
+        lambda dim: {
+            "named": {"a": None, "b": (None,), "c": None}, "listed": [None, None], "last": None,
+        },
+        lambda dim: {"named": {"a": None, "b": (None,)}, "listed": [{0: dim.AUTO}], "last": None},
+        lambda dim: {"named": dim.AUTO, "listed": [None, None], "last": None},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("library", ["rushlight", "torch"])
+def test_every_part_of_the_arguments_is_named(library, shapes):
+    library = pytest.importorskip(library)
+    error = pytest.importorskip(f"{library.__name__}._dynamo.exc").UserError
+    with pytest.raises(error):
+        nested(library, shapes)

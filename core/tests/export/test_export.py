@@ -189,23 +189,6 @@ def test_parts_that_contradict_each_other():
         found.validate()
 
 
-def test_tied_parameters_are_one_input():
-    class Tied(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.a = nn.Linear(3, 3)
-            self.b = nn.Linear(3, 3)
-            self.b.weight = self.a.weight
-
-        def forward(self, x):
-            return self.b(self.a(x))
-
-    model, x = Tied(), rushlight.ones(1, 3)
-    found = export(model, (x,))
-    assert found.graph_signature.parameters == ("a.weight", "a.bias", "b.bias")
-    assert found.module()(x).tolist() == model(x).tolist()
-
-
 def test_the_call_is_described():
     found = program()
     assert found.call_spec.in_spec.num_leaves == 5

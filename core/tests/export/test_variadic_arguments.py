@@ -22,7 +22,7 @@ FREE, FIXED = {0: Dim.AUTO}, None
         (FREE, [FIXED, FREE], {"y": FREE}),
         {"first": FREE, "rest": (FIXED, FREE), "named": {"y": FREE}},
         (FREE, FIXED, FREE, FREE),
-        {"first": FREE, "rest_1": FREE, "y": FREE},
+        {"first": FREE, "rest_0": FIXED, "rest_1": FREE, "y": FREE},
     ],
 )
 def test_sizes_of_variadic_arguments(shapes):

@@ -87,8 +87,8 @@ def export(
         mod: the module; its ``training`` counts.
         args: positional arguments: tensors, numbers, strings, None or structures of them.
         kwargs: keyword arguments.
-        dynamic_shapes: sizes that may differ: a dict by argument, or a list or tuple in their
-            order; for a tensor a dict of dimensions, or a list or tuple of one entry each, with
+        dynamic_shapes: sizes that may differ: a dict with every argument, or a list or tuple in
+            their order; for a tensor a dict of dimensions, or a list or tuple of one entry each, with
             :class:`Dim`, ``Dim.AUTO``, ``Dim.DYNAMIC``, ``Dim.STATIC`` or None; for structures of
             tensors a structure of these. Or a :class:`ShapesCollection`.
         strict: accepted; both values do the same.

@@ -44,6 +44,7 @@ class Tracing:
         self.user: list = []
         self.constants: dict = {}
         self._by_identity: dict = {}
+        self._state: dict = {}  # tensors of the program by the identity of the model's
         self._calls = Calls(module, kept, self._described)
 
     # ------------------------------------------------------------------------------------- inputs
@@ -59,16 +60,24 @@ class Tracing:
         return entered
 
     def state(self):
-        """Parameters and buffers of the model as tensors of the program, by name."""
+        """Parameters and buffers of the model as tensors of the program, by all of their names."""
         found = {}
-        for name, value in self.module.named_parameters():
-            found[name] = self.lift(InputKind.PARAMETER, name, value)
+        for name, value in self.module.named_parameters(remove_duplicate=False):
+            found[name] = self._tied(InputKind.PARAMETER, name, value)
         kept = self.module.state_dict().keys()
-        for name, value in self.module.named_buffers():
-            found[name] = self.lift(InputKind.BUFFER, name, value, name in kept)
+        for name, value in self.module.named_buffers(remove_duplicate=False):
+            found[name] = self._tied(InputKind.BUFFER, name, value, name in kept)
             if name not in kept:
                 self.constants[name] = value
         return found
+
+    def _tied(self, kind, name, tensor, persistent=None):
+        """:meth:`lift` of a tensor that may have several names: one tensor of the program, and a
+        placeholder for each name, of which the last is read, as in PyTorch's programs."""
+        entered = self.lift(kind, name, tensor, persistent)
+        first, _ = self._state.setdefault(id(tensor), (entered, tensor))
+        first._fx_node = entered._fx_node
+        return first
 
     def _constant(self, tensor):
         """The node of a tensor that is neither the model's state nor an input."""
@@ -118,8 +127,7 @@ class Tracing:
             devices = devices or [None] * len(leaves)
             given = [self.user_input(*each) for each in zip(names, leaves, devices, strict=True)]
             given_args, given_kwargs = pytree.tree_unflatten(given, in_spec)
-            # tied parameters are one input under the first of their names
-            tied = _reparametrize_module(self.module, state, tie_weights=True)
+            tied = _reparametrize_module(self.module, state)
             with tied, self._calls.apart(), self._calls.described():
                 result = self.module(*given_args, **given_kwargs)
                 self._write_assigned(state)

@@ -39,12 +39,21 @@ def unlifted(program, check_guards=True) -> GraphModule:
     names = _argument_names(info)
     graph._codegen = _KeywordCodeGen(_PyTreeInfo(names, info.in_spec, info.out_spec))
     module = GraphModule(root, graph, type(program.graph_module).__name__)
+    _note_persistence(module, program)
     guard = InputGuard(program) if check_guards else InputGuard(program, False, RuntimeError)
     module.register_forward_pre_hook(guard if check_guards else guard.outside, with_kwargs=True)
     # attributes of this module alone: copies are modules like any other, as PyTorch's are
     module.train = types.MethodType(_train, module)
     module.eval = types.MethodType(_eval, module)
     return module
+
+
+def _note_persistence(module, program):
+    """Leave what is not in the program's state out of the module's, which is the model's."""
+    for spec in program.graph_signature.input_specs:
+        if spec.target is not None and spec.target not in program.state_dict:
+            path, _, name = spec.target.rpartition(".")
+            module.get_submodule(path)._non_persistent_buffers_set.add(name)
 
 
 def _train(self, mode=True):

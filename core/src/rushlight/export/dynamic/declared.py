@@ -85,8 +85,7 @@ def declared(shapes, names, args, kwargs, module) -> Declaration:
 def _by_argument(shapes, names, args, kwargs):
     """What is said of each argument, by name."""
     if isinstance(shapes, dict):
-        unknown = [name for name in shapes if name not in names]
-        if unknown:
+        if shapes and set(shapes) != set(names):
             raise UserError(
                 "When `dynamic_shapes` is specified as a dict, its top-level keys must be the arg "
                 f"names {names} of `inputs`, but here they are {list(shapes)}. Alternatively, "
@@ -111,7 +110,12 @@ def _argument(found, name, said, value, leaf):
     if said is None:
         return leaf + count
     if isinstance(value, dict) and isinstance(said, dict):
-        parts = [(f"{name}[{key!r}]", said.get(key), item) for key, item in value.items()]
+        if set(said) != set(value):
+            raise UserError(
+                f"export(): dynamic_shapes of '{name}' has the keys {list(said)}, the argument "
+                f"{list(value)}: give every key, with None where no size may differ"
+            )
+        parts = [(f"{name}[{key!r}]", said[key], item) for key, item in value.items()]
     elif isinstance(said, tuple | list) and (pairs := _keyed(value)) is not None:
         if len(said) != len(pairs):
             raise UserError(
