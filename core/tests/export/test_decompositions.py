@@ -63,6 +63,29 @@ class Writing(nn.Module):
         return y + self.kept
 
 
+INPLACE = {
+    "dropout": (0.5, True), "alpha_dropout": (0.5, True), "feature_alpha_dropout": (0.5, True),
+    "relu": (), "relu6": (), "elu": (), "selu": (), "celu": (),
+    "silu": (), "mish": (), "leaky_relu": (), "hardtanh": (), "hardswish": (), "hardsigmoid": (),
+    "threshold": (0.1, 2.0), "rrelu": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INPLACE)
+@pytest.mark.parametrize("table", [None, {}])
+def test_functions_that_write_in_place(name, table):
+    class Model(nn.Module):
+        def forward(self, x):
+            y = x * 2
+            getattr(nn.functional, name)(y[:, 1:], *INPLACE[name], inplace=True)
+            return y
+
+    model, x = Model(), rushlight.linspace(-3, 3, 24).reshape(2, 3, 4)
+    program = export(model, (x,)).run_decompositions(table)
+    assert program.functional
+    same_run(model, program, x)
+
+
 def test_writes_through_views_become_values():
     rushlight.manual_seed(0)
     x = rushlight.randn(2, 3)

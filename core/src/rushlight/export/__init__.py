@@ -88,9 +88,9 @@ def export(
         args: positional arguments: tensors, numbers, strings, None or structures of them.
         kwargs: keyword arguments.
         dynamic_shapes: sizes that may differ: a dict with every argument, or a list or tuple in
-            their order; for a tensor a dict of dimensions, or a list or tuple of one entry each, with
-            :class:`Dim`, ``Dim.AUTO``, ``Dim.DYNAMIC``, ``Dim.STATIC`` or None; for structures of
-            tensors a structure of these. Or a :class:`ShapesCollection`.
+            their order; for a tensor a dict of dimensions, or a list or tuple of one entry each,
+            with :class:`Dim`, ``Dim.AUTO``, ``Dim.DYNAMIC``, ``Dim.STATIC`` or None; for structures
+            of tensors a structure of these. Or a :class:`ShapesCollection`.
         strict: accepted; both values do the same.
         preserve_module_call_signature: names of submodules that are called with the arguments and
             results of the original in what :func:`unflatten` makes of the program, so that others

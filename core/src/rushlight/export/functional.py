@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 from rushlight.library.aten_calls import aten_call
 from rushlight.ops._transforms import wrapped_writes as writes
 from rushlight.ops._transforms.tracking import Tracked, TrackingLevel
@@ -77,6 +79,14 @@ def _function(level, function, args, kwargs):
     return writes.special(level, function, args, kwargs)
 
 
+def _by_value(function, args, kwargs):
+    """A call with ``inplace=True``: the input gets the value that the same call gives without."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.arguments["inplace"] = False
+    target = next(iter(bound.arguments.values()))
+    return target.copy_(function(*bound.args, **bound.kwargs))
+
+
 def _gives_views(function, args, kwargs):
     """Whether a composite is to be opened: its results are views, or ATen has no such op."""
     call = aten_call(function, args, kwargs)
@@ -87,6 +97,9 @@ def _gives_views(function, args, kwargs):
 
 def _whole(level, function, args, kwargs):
     """A call below, whose results are new tensors."""
+    call = aten_call(function, args, kwargs)
+    if call is not None and call.target._schema.is_mutable:
+        return _by_value(function, args, kwargs)
     below = [replace(a, lambda t: shed(t, level)) for a in args]
     named = {k: replace(v, lambda t: shed(t, level)) for k, v in kwargs.items()}
     return replace(function(*below, **named), level.lifted)

@@ -44,14 +44,17 @@ def record_cond(recorder, pred, true_fn, false_fn, operands):
             f"{ours} and {theirs}"
         )
     inputs = (*tensors.values(), *with_same_inputs(parts))
-    found = record(
-        recorder, cond, dict(zip(("true_graph", "false_graph"), parts, strict=True)),
-        lambda *graphs: (pred, *graphs, inputs), parts[0].results,
-    )  # fmt: skip
-    node = next(reversed(recorder.graph.find_nodes(op="call_function", target=cond)))
+    named = dict(zip(("true_graph", "false_graph"), parts, strict=True))
+    found = record(recorder, cond, named, lambda *graphs: (pred, *graphs, inputs), parts[0].results)
+    _name_inputs(recorder)
+    return pytree.tree_unflatten(found, parts[0].spec)
+
+
+def _name_inputs(recorder):
+    """Name the inputs of the graphs of the last choice as PyTorch does."""
+    node = recorder.graph.find_nodes(op="call_function", target=cond)[-1]
     for graph in node.args[1:3]:
         name_inputs(recorder.modules[graph.target], node.args[3])
-    return pytree.tree_unflatten(found, parts[0].spec)
 
 
 def _condition(recorder, pred):

@@ -131,7 +131,14 @@ def _drawn_slopes(input, lower, upper, generator):
     return slopes
 
 
-@composite(method=False, samples=[(), (0.1, 0.4)], domain=nonzero)
+@composite(
+    method=False, samples=[(), (0.1, 0.4)], domain=nonzero,
+    aten_call=lambda input, lower, upper, training, inplace: (
+        "rrelu_" if inplace is True else "rrelu",
+        {"self": input, "lower": lower, "upper": upper, "training": training}
+        | ({"generator": inplace} if isinstance(inplace, Generator) else {}),
+    ),
+)  # fmt: skip
 def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """:func:`leaky_relu` with a random slope per element in training, their mean otherwise.
 
