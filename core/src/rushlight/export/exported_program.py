@@ -205,8 +205,8 @@ class ExportedProgram:
     def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
         """The same program without ops that write: buffers that change are outputs, which
         `graph_signature` names. `decomp_table` maps overloads to functions called instead;
-        by default, which is :func:`default_decompositions`, composites such as ``linear`` and
-        ``conv2d`` become their parts."""
+        by default, which is :func:`default_decompositions`, layers such as ``linear``, ``conv2d``
+        and ``batch_norm`` become calls of core ATen."""
         return remade(self, lambda *given: decomposed(self, decomp_table, *given))
 
     def validate(self) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
+from rushlight.fx.experimental.core_forms import forms
 from rushlight.library.operators import lookup
 from rushlight.nn.native_calls import convolution
-from rushlight.ops.linalg.products import addmm, mm
+from rushlight.ops.linalg.products import addmm, bmm, mm
 from rushlight.ops.neural.embedding import _bag_results
 from rushlight.ops.neural.grid_sampling import grid_sampler_2d, grid_sampler_3d
+from rushlight.ops.shape.joining import cat
+from rushlight.ops.shape.views import broadcast_shapes
+from rushlight.tensor.shape import wrap_dim
 
 _BAG_OPTIONS = 6  # of embedding_bag, the padding last
 
@@ -16,7 +22,70 @@ def _linear(input, weight, bias=None):
         product = weight.t()
         return mm(input, product) if bias is None else addmm(bias, input, product)
     rows = input.reshape(-1, input.shape[-1])
-    return _linear(rows, weight, bias).reshape(*input.shape[:-1], weight.shape[0])
+    return _linear(rows, weight, bias).view(*input.shape[:-1], weight.shape[0])
+
+
+def _matmul(self, other):
+    if self.dim() < 2 or other.dim() < 2:
+        return NotImplemented
+    if self.dim() == other.dim() == 2:
+        return mm(self, other)
+    shape = *self.shape[:-2], self.shape[-2], other.shape[-1]
+    if other.dim() == 2:
+        return mm(self.reshape(-1, self.shape[-1]), other).view(*shape)
+    if self.dim() == other.dim() == 3 and self.shape[0] == other.shape[0]:
+        return bmm(self, other)
+    batch = broadcast_shapes(self.shape[:-2], other.shape[:-2])
+    left, right = (
+        each.expand(*batch, *each.shape[-2:]).reshape(-1, *each.shape[-2:])
+        for each in (self, other)
+    )
+    return bmm(left, right).view(*batch, *shape[-2:])
+
+
+def _baddbmm(self, batch1, batch2, *, beta=1, alpha=1):
+    return (self if beta == 1 else self * beta) + _scaled(bmm(batch1, batch2), alpha)
+
+
+def _scaled(value, factor):
+    return value if factor == 1 else value * factor
+
+
+def _silu(self):
+    return self * self.sigmoid()
+
+
+def _stack(tensors, dim=0):
+    shape = list(tensors[0].shape)
+    dim = wrap_dim(dim, len(shape) + 1)
+    if dim == len(shape):
+        return cat([tensor.unsqueeze(dim) for tensor in tensors], dim)
+    return cat(tensors, dim).view(*shape[:dim], len(tensors), *shape[dim:])
+
+
+def _layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
+    native = lookup("aten").native_layer_norm.default
+    return native(input, normalized_shape, weight, bias, eps)[0]
+
+
+def _group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    native = lookup("aten").native_group_norm.default
+    batch, channels, *sizes = input.shape
+    return native(
+        input, weight, bias, batch, channels, math.prod(sizes), num_groups, eps
+    )[0]  # fmt: skip
+
+
+def _batch_norm(input, weight, bias, running_mean, running_var, training, *factors):
+    if training or running_mean is None:
+        return NotImplemented
+    native = lookup("aten")._native_batch_norm_legit_no_training.default
+    momentum, eps, _ = factors
+    return native(input, weight, bias, running_mean, running_var, momentum, eps)[0]
+
+
+def _max_pool2d(self, kernel_size, *rest, **named):
+    return lookup("aten").max_pool2d_with_indices.default(self, kernel_size, *rest, **named)[0]
 
 
 def _convolution(n):
@@ -66,6 +135,15 @@ def implicit() -> dict:
         aten.conv2d.default: _convolution(2),
         aten.conv3d.default: _convolution(3),
         aten.dropout.default: _dropout,
+        aten.matmul.default: _matmul,
+        aten.baddbmm.default: _baddbmm,
+        aten.silu.default: _silu,
+        aten.stack.default: _stack,
+        aten.layer_norm.default: _layer_norm,
+        aten.group_norm.default: _group_norm,
+        aten.batch_norm.default: _batch_norm,
+        aten.max_pool2d.default: _max_pool2d,
+        **forms(),
         aten.grid_sampler.default: _grid_sampler,
         aten.embedding_bag.default: _embedding_bag,
         aten.embedding_bag.padding_idx: _embedding_bag,

@@ -281,20 +281,32 @@ def convolved(g, x, weight, bias, stride, pads, dilation, groups):
     return g.squeeze(found, 0) if single else found
 
 
+_TRANSPOSED = {"stride": 1, "padding": 0, "output_padding": 0, "groups": 1, "dilation": 1}
+
+
 @aten("conv_transpose1d", "conv_transpose2d.input", "conv_transpose3d.input")
-def conv_transpose(
-    g, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
-):
+def conv_transpose(g, input, weight, bias=None, *numbers, **named):
+    given = _TRANSPOSED | dict(zip(_TRANSPOSED, numbers, strict=False)) | named
+    groups = given.pop("groups")
     count = weight.rank - 2
-    pads = spread(padding, count)
+    stride, pads, output_padding, dilation = (spread(each, count) for each in given.values())
     single = input.rank == count + 1
     x = g.unsqueeze(input, 0) if single else input
     found = g.op(
         "ConvTranspose", x, weight, bias, kernel_shape=list(weight.shape[2:]),
-        strides=spread(stride, count), pads=pads + pads, dilations=spread(dilation, count),
-        output_padding=spread(output_padding, count), group=groups,
+        strides=stride, pads=pads + pads, dilations=dilation, output_padding=output_padding,
+        group=groups,
     )  # fmt: skip
     return g.squeeze(found, 0) if single else found
+
+
+@aten("convolution")
+def convolution(g, input, weight, bias, stride, padding, *rest):
+    dilation, transposed, output_padding, groups = rest
+    if transposed:
+        given = stride, padding, output_padding, groups, dilation
+        return conv_transpose(g, input, weight, bias, *given)
+    return conv(g, input, weight, bias, stride, padding, dilation, groups)
 
 
 # ---------------------------------------------------------------------------------------- attention

@@ -212,9 +212,12 @@ def opened(level, function, op, variant, args, kwargs):
 def run(level, step, function, args, kwargs):
     """Run a call below the level, and write it down with its result."""
     if step.decomposed is not None:
-        found = step.decomposed(*step.args, **step.kwargs)
+        form = getattr(step.decomposed, "form", None)  # the same call by other words
+        found = (form or step.decomposed)(*step.args, **step.kwargs)
         if found is not NotImplemented:
-            return found
+            if form is None:
+                return found
+            step = step._replace(target=found[0], args=found[1], kwargs=found[2])
     lowered = [_lowered(level, value) for value in args]
     named = {k: _lowered(level, v) for k, v in kwargs.items()}
     # what makes a tensor of no other is told where; the rest follows its inputs

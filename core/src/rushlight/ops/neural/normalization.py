@@ -190,6 +190,21 @@ def _native_batch_norm_legit_functional(
     return out, center, spread, mean, var
 
 
+@in_aten(
+    "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, "
+    "Tensor running_mean, Tensor running_var, float momentum, float eps) -> "
+    "(Tensor, Tensor, Tensor)"
+)
+@overridable(as_given=True)
+def _native_batch_norm_legit_no_training(
+    input, weight, bias, running_mean, running_var, momentum, eps
+):
+    """:func:`batch_norm` by the running statistics, and two tensors without elements in place of
+    those of a batch."""
+    out = batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    return out, input.new_empty(0), input.new_empty(0)
+
+
 def _functional(input, running_mean, running_var, weight=None, bias=None, training=False,
                 momentum=0.1, eps=1e-05):  # fmt: skip
     """In a program without writes the new statistics are values that the buffers get."""

@@ -1,0 +1,35 @@
+"""Programs of core ATen as ONNX: what ONNX Runtime computes is what the model does."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+
+pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+MODELS = {
+    "pictures": nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU6(), nn.MaxPool2d(2),
+        nn.GroupNorm(2, 4), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2), nn.Softmax(1),
+    ),
+    "transposed": nn.ConvTranspose2d(3, 4, 3, 2, 1, 1),
+    "same": nn.Conv2d(3, 6, 3, padding="same", dilation=2, groups=3),
+    "rows": nn.Sequential(nn.LayerNorm(6), nn.Linear(6, 2), nn.SiLU()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_decomposed_programs(name):
+    torch.manual_seed(0)
+    model, x = MODELS[name].eval(), torch.randn(2, 3, 6, 6)
+    program = torch.export.export(model, (x,)).run_decompositions()
+    file = io.BytesIO()
+    torch.onnx.export(program, (x,), file)
+    session = runtime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    torch.testing.assert_close(torch.tensor(found), model(x).detach(), rtol=1e-4, atol=1e-5)
