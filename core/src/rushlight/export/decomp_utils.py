@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rushlight.fx.experimental.decompositions import implicit
+from rushlight.fx.experimental.decompositions import core
 from rushlight.library.operators import COMPOSITE, Operator
 
 __all__ = ["CustomDecompTable", "default_decompositions"]
@@ -35,7 +35,7 @@ class CustomDecompTable(dict):
     """
 
     def __init__(self):
-        super().__init__(implicit())
+        super().__init__(core())
         self._deleted: set = set()
 
     def __setitem__(self, key, value):

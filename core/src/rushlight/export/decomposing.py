@@ -17,7 +17,7 @@ from rushlight.export.graph_signature import (
     exchanged,
 )
 from rushlight.export.verifier import Verifier, schema_of
-from rushlight.fx.experimental.decompositions import by_values, implicit
+from rushlight.fx.experimental.decompositions import by_values, core
 from rushlight.fx.experimental.inner_graphs import HigherOrder, holding
 from rushlight.fx.experimental.recorder import PASS, Recorder
 from rushlight.fx.experimental.tracked_sizes import TrackedSize, Tracking
@@ -40,7 +40,7 @@ _MUTATIONS = {
 def decomposed(program, table=None, shapes=None, draws=None):
     """See :meth:`ExportedProgram.run_decompositions`; with fixed sizes, of some placeholders by
     number those of `shapes`; `draws` gives numbers for what depends on values."""
-    table = _without_copies(program) | (implicit() if table is None else dict(table))
+    table = _without_copies(program) | (core() if table is None else dict(table))
     recorder = Recorder(True, table, _no_constant, draws=draws)
     _track(recorder, shapes)
     with recorder.level, no_grad(), FunctionalLevel() as level:

@@ -71,6 +71,16 @@ class Captures:
         """The program that the captures at these samples are; more samples where they are needed
         to tell expressions apart."""
         samples = self._with_longer(declaration, samples)
+        found = self._told(declaration, samples, MOST_SAMPLES)
+        if found.guessed:
+            further = self._further(declaration, samples)
+            with contextlib.suppress(DifferentProgramsError):  # `bounded` sees to these
+                most = MOST_SAMPLES + len(further)
+                found = self._told(declaration, [*samples, *further], most)
+        return found
+
+    def _told(self, declaration, samples, most):
+        """The program; `most` samples are taken to tell expressions apart."""
         while True:
             found = self._at_all(declaration, samples)
             several = (apart(doubt, declaration, found.samples) for doubt in found.doubts)
@@ -78,12 +88,23 @@ class Captures:
             more = next(filter(None, taken), None)
             if more is None:
                 return found
-            if len(samples) >= MOST_SAMPLES:
+            if len(samples) >= most:
                 raise DifferentProgramsError(
-                    f"{MOST_SAMPLES} captures do not tell what a size of the program is: "
+                    f"{len(samples)} captures do not tell what a size of the program is: "
                     f"{' or '.join(map(str, found.doubts[0]))}"
                 )
             samples = [*samples, more]
+
+    def _further(self, declaration, samples):
+        """Samples between these, those that the program takes."""
+        found = []
+        for name, one in declaration.free.items():
+            most = min(one.range.upper, max(sample[name] for sample in samples))
+            low = max(one.range.lower, sampling.LEAST)
+            for size in sampling.between(low, most, one.example):
+                sample = self._first_taken(declaration, [{**samples[0], name: size}])
+                found += [sample] if sample is not None and sample not in samples else []
+        return found
 
     def _with_longer(self, declaration, samples):
         """The samples, and those beyond lengths of the program that it takes and that are the same
@@ -224,9 +245,24 @@ class Captures:
                     high = self._limited(declaration, found, name, size, "max")
                     low = self._beside(declaration, found, name, one.example, low)
                     break
+            if found.guessed:
+                low, high = self._between(declaration, found, name, (low, high))
             if (low, high) != (max(one.range.lower, sampling.LEAST), one.range.upper):
                 declaration.free[name] = replace(one, range=ValueRanges(low, high))
         return declaration
+
+    def _between(self, declaration, found, name, limits):
+        """The limits of a size within which the program is the same at sizes between those that it
+        was captured at, too: round() and sqrt() are like divisions at some."""
+        example, (low, high) = declaration.free[name].example, limits
+        most = max(sample[name] for sample in found.samples)
+        for size in sampling.between(low, min(high, most), example):
+            if low <= size <= high and not self._same(declaration, found, name, size):
+                if size < example:
+                    low = self._limited(declaration, found, name, size, "min")
+                else:
+                    high = self._limited(declaration, found, name, size, "max")
+        return low, high
 
     def _large(self, declaration, found, name):
         """Sizes at which a length of the program or a branch on the size may tell; among them

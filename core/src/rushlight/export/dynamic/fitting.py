@@ -44,6 +44,7 @@ class Quantities:
         self.samples, self.lengths = samples, sorted(lengths)
         self.known: dict[tuple, Expression] = {}
         self.doubts: list[tuple[Expression, Expression]] = []
+        self.guessed = False  # whether a division was found that programs seldom have
         for name in samples[0]:
             self.known.setdefault(tuple(sample[name] for sample in samples), symbol(name))
 
@@ -79,10 +80,11 @@ class Quantities:
             for way in (_linear, self._divided, _products, _of_two):
                 found = way(row, self.known)
                 if found:
-                    best = min(found, key=lambda pair: pair[0].length())
-                    if best[1] is not None:
-                        self.doubts.append(best)
-                    self.known[row] = best[0]
+                    best, doubt, *usual = min(found, key=lambda each: each[0].length())
+                    if doubt is not None:
+                        self.doubts.append((best, doubt))
+                    self.guessed |= usual == [False]
+                    self.known[row] = best
                     break
         return self.known.get(row)
 
@@ -109,7 +111,8 @@ _BACK = {
 }
 
 
-# Each gives pairs: an expression, and another that gives the same row if there is one.
+# Each gives pairs: an expression, and another that gives the same row if there is one; of divisions
+# also whether programs often have them.
 def _linear(row, known):
     """``a * known + b``."""
     found = []
@@ -150,7 +153,8 @@ def _rounded(row, known, lengths):
                 whole = times(factor, expression)
                 rest = first - 1 if first > low else high
                 doubt = None if low == high else over(add(whole, rest), divisor)
-                found.append((over(add(whole, first), divisor), doubt))
+                usual = first in _usual(divisor, lengths)
+                found.append((over(add(whole, first), divisor), doubt, usual))
         if found:
             return found
     return _fractions(row, known) or _rounded_more(row, known)
@@ -175,15 +179,18 @@ def _fractions(row, known):
                     offsets = dict.fromkeys((likely, low, high))
                     found += [over(add(whole, b), divisor) for b in offsets]
         if found:
-            return [(found[0], found[-1] if len(found) > 1 else None)]
+            return [(found[0], found[-1] if len(found) > 1 else None, False)]
     return []
 
 
 def _likely(low, high, divisor, lengths):
     """Of the numbers from `low` to `high` the one of a division rounded down or up, or of windows
     of a length that are `divisor` apart; else the least."""
-    usual = (0, divisor - 1, *(divisor - n for n in lengths), *(-n for n in lengths))
-    return next((b for b in usual if low <= b <= high), low)
+    return next((b for b in _usual(divisor, lengths) if low <= b <= high), low)
+
+
+def _usual(divisor, lengths):
+    return (0, divisor - 1, *(divisor - n for n in lengths), *(-n for n in lengths))
 
 
 def _rounded_more(row, known):
@@ -201,7 +208,7 @@ def _rounded_more(row, known):
             low, high = max(bounds), min(bounds) + divisor - 1
             found += [over(add(expression, b), divisor) for b in {low, high} if low <= high]
         if found:
-            return [(found[0], found[-1] if len(found) > 1 else None)]
+            return [(found[0], found[-1] if len(found) > 1 else None, False)]
     return []
 
 

@@ -12,6 +12,7 @@ from rushlight.utils import _pytree as pytree
 # programs may compute index tables of it while they are captured.
 ROUND = 64 * 3
 _STEPS = (1, 4, 2, 7, 5, 11, 3)  # by which sizes grow that keep their order
+RUN, FURTHER = 6, 12  # sizes that follow each other, and others, that are tried in doubt
 LEAST = 2  # of sizes 0 and 1 programs often do something else: they are not looked at
 
 
@@ -43,6 +44,14 @@ def ordered(free) -> list[dict[str, int]]:
 def multiples(free) -> list[dict[str, int]]:
     """The same with multiples of the example's sizes: for programs that divide them."""
     return _rows(free, lambda one, turn: [one.example * k for k in (2, 3, 4, 5, 7)])
+
+
+def between(low, high, example) -> list[int]:
+    """Sizes of a range from the example's on outwards: the least that follow each other, and others
+    as far apart as `FURTHER` of them are."""
+    step = max(1, int(high - low) // FURTHER)
+    sizes = {*range(low, int(min(low + RUN, high + 1))), *range(low, int(high) + 1, step)}
+    return sorted(sizes - {example}, key=lambda size: abs(size - example))
 
 
 def _around(one, large):

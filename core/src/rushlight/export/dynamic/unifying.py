@@ -24,7 +24,8 @@ from rushlight.tensor.tensor import Tensor
 class Unified:
     """The one program that several graphs are, each captured at one of `samples`.
 
-    `doubts` are pairs of expressions that these samples do not tell apart.
+    `doubts` are pairs of expressions that these samples do not tell apart; `guessed` says that an
+    expression is one that programs seldom have, and may stand for another function of the sizes.
     """
 
     def __init__(self, graphs, samples, draws=(), lengths=()):
@@ -33,7 +34,7 @@ class Unified:
         self.quantities = quantities = Quantities(samples, lengths)
         self.nodes = _Nodes(graphs, quantities)
         self.conditions = conditions_of(draws, quantities)
-        self.doubts = quantities.doubts
+        self.doubts, self.guessed = quantities.doubts, quantities.guessed
 
     def holds(self, more) -> bool:
         """Whether the numbers of `more`, the same program at one further sample, are what the

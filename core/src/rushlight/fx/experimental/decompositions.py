@@ -135,6 +135,16 @@ def implicit() -> dict:
         aten.conv2d.default: _convolution(2),
         aten.conv3d.default: _convolution(3),
         aten.dropout.default: _dropout,
+        aten.grid_sampler.default: _grid_sampler,
+        aten.embedding_bag.default: _embedding_bag,
+        aten.embedding_bag.padding_idx: _embedding_bag,
+    }
+
+
+def core() -> dict:
+    """The same, and what PyTorch's core ATen graphs have as other calls."""
+    aten = lookup("aten")
+    parts = {
         aten.matmul.default: _matmul,
         aten.baddbmm.default: _baddbmm,
         aten.silu.default: _silu,
@@ -143,8 +153,5 @@ def implicit() -> dict:
         aten.group_norm.default: _group_norm,
         aten.batch_norm.default: _batch_norm,
         aten.max_pool2d.default: _max_pool2d,
-        **forms(),
-        aten.grid_sampler.default: _grid_sampler,
-        aten.embedding_bag.default: _embedding_bag,
-        aten.embedding_bag.padding_idx: _embedding_bag,
     }
+    return implicit() | parts | forms()
