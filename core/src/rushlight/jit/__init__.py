@@ -30,6 +30,8 @@ _LAZY = {
     "RecursiveScriptModule": "modules",
     "ScriptFunction": "callables",
     "ScriptModule": "modules",
+    "TopLevelTracedModule": "modules",
+    "TracedModule": "modules",
     "TracerWarning": "tracer.trace_state",
     "TracingCheckError": "tracer.trace_state",
     "fork": "futures",
@@ -47,7 +49,7 @@ _LAZY = {
 }
 _REFUSED = frozenset(
     "CompilationUnit Iterator ONNXTracedModule RecursiveScriptClass ScriptWarning "
-    "TopLevelTracedModule TracedModule enable_onednn_fusion  export_opnames "
+    "enable_onednn_fusion  export_opnames "
     "fuser jit_module_from_flatbuffer last_executed_optimized_graph "
     "onednn_fusion_enabled optimized_execution run_frozen_optimizations "
     "save_jit_module_to_flatbuffer script_method set_fusion_strategy  strict_fusion ".split()

@@ -100,6 +100,17 @@ class RecursiveScriptModule(ScriptModule):
         return self._modules.items()
 
 
+class TracedModule(RecursiveScriptModule):
+    """A part of a module that was traced."""
+
+    def _get_name(self):
+        return self.original_name
+
+
+class TopLevelTracedModule(TracedModule):
+    """What :func:`trace` and :func:`trace_module` make of a module."""
+
+
 def fill(module, state, part):
     """Give a new module its attributes; `part` turns a value of a file into one of the program."""
     kind = type(module)._script_type
@@ -120,4 +131,10 @@ def fill(module, state, part):
     return module
 
 
-__all__ = ["RecursiveScriptModule", "ScriptModule", "fill"]
+__all__ = [
+    "RecursiveScriptModule",
+    "ScriptModule",
+    "TopLevelTracedModule",
+    "TracedModule",
+    "fill",
+]

@@ -46,8 +46,9 @@ class CodeOf(MethodOf):
         return self.function.code.__get__(owner)
 
 
-def python_class(kind, methods):
-    """The Python class of the objects of a :class:`ClassType`."""
+def python_class(kind, methods, base=None):
+    """The Python class of the objects of a :class:`ClassType`; of modules a subclass of `base`, by
+    default of RecursiveScriptModule."""
     name = kind.text.rpartition(".")[2]
     if kind.kind == "tuple":
         fields = list(kind.attributes)
@@ -63,7 +64,7 @@ def python_class(kind, methods):
         return made
     if kind.kind == "interface":
         return None
-    return _with_methods(kind, name, methods)
+    return _with_methods(kind, name, methods, base)
 
 
 def _value_type(value):
@@ -72,7 +73,7 @@ def _value_type(value):
     return of_value(value)
 
 
-def _with_methods(kind, name, methods):
+def _with_methods(kind, name, methods, base):
     hidden = ("__parameters__", "__buffers__", "__weights__")
     space: dict = {n: v for n, v in kind.constants.items() if n not in hidden}
     space |= {"_script_type": kind, "__module__": "rushlight.jit"}
@@ -83,7 +84,8 @@ def _with_methods(kind, name, methods):
         from rushlight.jit.modules import RecursiveScriptModule
 
         space["original_name"] = name
-        return type("RecursiveScriptModule", (RecursiveScriptModule,), space)
+        base = RecursiveScriptModule if base is None else base
+        return type(base.__name__, (base,), space)
     if "__init__" in space:
         space["__init__"] = _initialize
     return type(name, (ScriptObject,), space)

@@ -10,18 +10,21 @@ from rushlight.jit import module_types
 from rushlight.jit.callables import ScriptFunction
 from rushlight.jit.dataclass_methods import is_written
 from rushlight.jit.modules import ScriptModule
+from rushlight.jit.shared_containers import ScriptDict, ScriptList
 from rushlight.jit.units import UNIT
 from rushlight.nn.module import Module
 
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
-    """Compile a function, a module or a class.
+    """Compile a function, a module or a class; make a list or dict one that compiled functions
+    change where it is.
 
     A function becomes a :class:`ScriptFunction`, a module a :class:`ScriptModule` over the same
     parameters and buffers: its ``forward``, what that calls, and methods marked with
     :func:`export` are compiled. A class is compiled where it is used. With ``PYTORCH_JIT=0`` in the
-    environment everything is returned as it is. A program that is not TorchScript is a RuntimeError
-    that shows the line.
+    environment everything is returned as it is. Of a list or dict, whose values must be of one
+    type, it gives a copy that checks what is added. A program that is not TorchScript is a
+    RuntimeError that shows the line.
 
     >>> @rushlight.jit.script
     ... def scaled(x, times: int = 2):
@@ -40,11 +43,10 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     if inspect.isfunction(obj) or inspect.ismethod(obj):
         function = ScriptFunction(UNIT.function(inspect.unwrap(obj)), obj.__doc__)
         return functools.update_wrapper(function, obj, updated=())
+    if isinstance(obj, ScriptList | ScriptDict):
+        return obj
     if isinstance(obj, list | dict):
-        raise NotImplementedError(
-            f"jit.script: objects of type {type(obj).__name__} are not compiled here; pass them as "
-            "arguments"
-        )
+        return ScriptList(obj) if isinstance(obj, list) else ScriptDict(obj)
     raise TypeError(
         f"jit.script: expected a function, a module or a class, got {type(obj).__name__}"
     )

@@ -23,6 +23,8 @@ from rushlight.jit.futures import Future as Future
 from rushlight.jit.modules import RecursiveScriptModule as RecursiveScriptModule
 from rushlight.jit.callables import ScriptFunction as ScriptFunction
 from rushlight.jit.modules import ScriptModule as ScriptModule
+from rushlight.jit.modules import TopLevelTracedModule as TopLevelTracedModule
+from rushlight.jit.modules import TracedModule as TracedModule
 from rushlight.jit.tracer.trace_state import TracerWarning as TracerWarning
 from rushlight.jit.tracer.trace_state import TracingCheckError as TracingCheckError
 def annotate(the_type: object, the_value: object) -> Any: ...

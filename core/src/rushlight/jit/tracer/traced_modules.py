@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.jit import module_types, objects, tree
 from rushlight.jit.forms.layers import form_of
 from rushlight.jit.kinds import BOOL, NONE, TENSOR, ClassType
-from rushlight.jit.modules import ScriptModule
+from rushlight.jit.modules import ScriptModule, TopLevelTracedModule, TracedModule
 from rushlight.jit.python_names import is_public
 from rushlight.jit.tracer.trace_state import ACTIVE
 from rushlight.jit.tracer.traced_values import Traced
@@ -52,7 +52,8 @@ def _traced_type(module, methods):
     for name, value in (*module._parameters.items(), *module._buffers.items()):
         kind.attributes[name] = NONE if value is None else TENSOR
     kind.attributes["training"] = BOOL
-    kind.python = objects.python_class(kind, methods)
+    base = TopLevelTracedModule if methods else TracedModule
+    kind.python = objects.python_class(kind, methods, base)
     return kind
 
 
