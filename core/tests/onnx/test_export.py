@@ -112,9 +112,9 @@ def test_weights_have_the_models_names_and_can_be_changed():
         program.apply_weights({"none": torch.ones(1)})
     with pytest.raises(ValueError, match=r"must have the shape \(8,\), got \(3,\)"):
         program.apply_weights({"conv.bias": torch.ones(3)})
-    with pytest.raises(ValueError, match="input_names: the model has no input for 'second'"):
+    with pytest.raises(OnnxExporterError, match="input_names: the model has no input for 'second'"):
         torch.onnx.export(model, args, input_names=["picture", "second"])
-    with pytest.raises(ValueError, match="output_names: the model has no output for 'c'"):
+    with pytest.raises(OnnxExporterError, match="output_names: the model has no output for 'c'"):
         torch.onnx.export(model, args, output_names=["a", "b", "c"])
 
 
@@ -216,8 +216,15 @@ class Bits(nn.Module):
 
 def test_arguments_that_are_wrong():
     layer, args = nn.Linear(2, 2).eval(), (torch.ones(1, 2),)
-    with pytest.raises(ValueError, match="opset_version must be 13 to 23, got 12"):
-        torch.onnx.export(layer, args, opset_version=12)
+    for opset in (0, 12, 99):
+        with pytest.raises(OnnxExporterError, match=f"opset_version must be 13 to 23, got {opset}"):
+            torch.onnx.export(layer, args, opset_version=opset)
+    for wrong in ("18", 18.0, True):
+        with pytest.raises(TypeError, match="opset_version must be an int, not"):
+            torch.onnx.export(layer, args, opset_version=wrong)
+    for named in ({"input_names": "x"}, {"output_names": [1]}):
+        with pytest.raises(TypeError, match="must be a list of strings, got"):
+            torch.onnx.export(layer, args, **named)
     with pytest.raises(NotImplementedError, match="report=True is not available"):
         torch.onnx.export(layer, args, report=True)
     with pytest.warns(UserWarning, match="the model is in training mode"):

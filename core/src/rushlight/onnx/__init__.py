@@ -122,6 +122,8 @@ def export(
 
     Raises:
         UnsupportedOperatorError: an op has no translation; the text names op and line.
+        OnnxExporterError: there is no such `opset_version`, or more names than inputs or outputs.
+        TypeError: `opset_version` is no int, or names are no list of strings.
         ImportError: onnx is not installed.
 
     Example:
@@ -137,10 +139,7 @@ def export(
     opset = DEFAULT_OPSET if opset_version is None else opset_version
     from rushlight.onnx._sizes import OPSETS, exporter_of
 
-    if opset not in OPSETS:
-        raise ValueError(
-            f"opset_version must be {OPSETS[0]} to {OPSETS[-1]}, got {opset_version!r}"
-        )
+    _check_given(opset, OPSETS, {"input_names": input_names, "output_names": output_names})
     _exporting = True
     try:
         axes = {k: v for k, v in (dynamic_axes or {}).items() if k not in (output_names or ())}
@@ -183,6 +182,17 @@ def _refuse(**options):
                 f"onnx.export(): {name}={value!r} is not available; leave it out and look at "
                 "ONNXProgram.model_proto and exported_program"
             )
+
+
+def _check_given(opset, known, named):
+    """Raise for an opset that there is not, and for names that are none."""
+    if isinstance(opset, bool) or not isinstance(opset, int):
+        raise TypeError(f"opset_version must be an int, not {type(opset).__name__}")
+    if opset not in known:
+        raise OnnxExporterError(f"opset_version must be {known[0]} to {known[-1]}, got {opset}")
+    for label, names in named.items():
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names or ()):
+            raise TypeError(f"{label} must be a list of strings, got {names!r}")
 
 
 def _captured(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names):

@@ -18,7 +18,7 @@ from rushlight.onnx._numbers import compared, computed, is_check, is_float, read
 from rushlight.onnx._opening import opened
 from rushlight.onnx._registry import called, translation
 from rushlight.onnx._weights import Weights
-from rushlight.onnx.errors import UnsupportedOperatorError
+from rushlight.onnx.errors import OnnxExporterError, UnsupportedOperatorError
 
 PRODUCER = "rushlight"
 # The version of the file format that came with an opset, for readers of that time.
@@ -71,7 +71,7 @@ class Exporter:
                 self.values[node] = self._stored(spec, node)
         rest = list(names)
         if rest:
-            raise ValueError(f"input_names: the model has no input for {rest[0]!r}")
+            raise OnnxExporterError(f"input_names: the model has no input for {rest[0]!r}")
 
     def _enter_input(self, node, name):
         sample = node.meta["val"]
@@ -305,7 +305,7 @@ class Exporter:
             seen.add(value.name)
             results.append(value)
         if rest := list(names):
-            raise ValueError(f"output_names: the model has no output for {rest[0]!r}")
+            raise OnnxExporterError(f"output_names: the model has no output for {rest[0]!r}")
         return results
 
     def _renamed(self, value, name):
