@@ -148,3 +148,21 @@ def test_pattern_with_dead_code_is_refused():
 
     with pytest.raises(AssertionError, match="dead code"):
         fx.replace_pattern(fx.symbolic_trace(lambda x: x), dead, lambda x: x)
+
+
+def chained(library):
+    """A pattern that matches what another match gives: which nodes each match replaced."""
+    relu, sigmoid = library.relu, library.sigmoid
+    module = library.fx.symbolic_trace(lambda x: relu(relu(relu(relu(x)))))
+    found = library.fx.replace_pattern(module, lambda x: relu(relu(x)), lambda x: sigmoid(x))
+    return module, [
+        sorted((pattern.name, node.name) for pattern, node in match.nodes_map.items())
+        for match in found
+    ]
+
+
+def test_matches_of_what_was_replaced():
+    (ours, names), (theirs, wanted) = chained(rushlight), chained(torch)
+    same_graphs(theirs.graph, ours.graph)
+    assert names == wanted
+    assert names[1] == [("relu", "relu_2"), ("relu_1", "relu_3"), ("x", "sigmoid")]

@@ -293,20 +293,24 @@ class Graph:
     def python_code(
         self, root_module: str, *, verbose=False, include_stride=False, include_device=False,
         colored=False, expanded_def=False, record_func=False,
+        additional_meta: list[str] | None = None,
     ) -> PythonCode:  # fmt: skip
         """The graph as Python source: ``src`` defines ``forward``, ``globals`` holds what it
         names. `root_module` is the name of ``self`` in it.
 
         `verbose` adds types of values, with strides and devices where `include_stride` and
         `include_device` say so, and the lines of the program. `colored` adds the escape sequences
-        of terminals; `expanded_def` gives each argument a line. Raises NotImplementedError for
-        `record_func`."""
+        of terminals; `expanded_def` gives each argument a line; `additional_meta` names keys of
+        ``node.meta`` whose values `verbose` shows. Raises NotImplementedError for `record_func`."""
         if record_func:
             raise NotImplementedError(
                 "python_code(): record_func is not available; run the module in "
                 "rushlight.profiler.profile, which records the calls of ops"
             )
-        options = Reading(verbose, include_stride, include_device, colored, expanded_def)
+        options = Reading(
+            verbose, include_stride, include_device, colored, expanded_def,
+            tuple(additional_meta or ()),
+        )  # fmt: skip
         return self._codegen.generate(self, root_module, options)
 
     def process_inputs(self, *args):

@@ -90,7 +90,7 @@ def _replace(gm, pattern, replacement, filters=(), ignore_literals=False, callba
 
 def _put_in(gm, match: InternalMatch, replacement, replaced):
     """Copy the replacement into the graph in the place of a match."""
-    placeholders = [n for n in replacement.nodes if n.op == "placeholder"]
+    placeholders, named = replacement.find_nodes(op="placeholder"), _as_now(match, replaced)
     inputs = [replaced.get(n, n) if isinstance(n, Node) else n for n in match.placeholder_nodes]
     if len(placeholders) != len(inputs):
         raise AssertionError(
@@ -113,7 +113,13 @@ def _put_in(gm, match: InternalMatch, replacement, replaced):
         replaced[old] = new
     for node in sorted(_inner(match), reverse=True):
         gm.graph.erase_node(node)
-    return ReplacedPatterns(match.anchors[0], match.nodes_map, copies)
+    return ReplacedPatterns(match.anchors[0], named, copies)
+
+
+def _as_now(match, replaced):
+    """The nodes of a match by those of the pattern; what an earlier match computed is what stands
+    for it now."""
+    return {p: replaced.get(n, n) if isinstance(n, Node) else n for p, n in match.nodes_map.items()}
 
 
 def _inner(match):
