@@ -166,3 +166,30 @@ def test_matches_of_what_was_replaced():
     same_graphs(theirs.graph, ours.graph)
     assert names == wanted
     assert names[1] == [("relu", "relu_2"), ("relu_1", "relu_3"), ("x", "sigmoid")]
+
+
+def clamped(library):
+    """A program of export in which a pattern of overloads is replaced."""
+    aten = library.ops.aten
+    model = library.nn.Sequential(library.nn.Linear(2, 2), library.nn.ReLU())
+    module = library.export.export(model, (library.ones(1, 2),)).module(check_guards=False)
+    found = library.fx.replace_pattern(
+        module, lambda x: aten.relu.default(x), lambda x: aten.clamp.default(x, 0, 0.5)
+    )
+    x = library.tensor([[3.0, -8.0]])
+    assert module(x).tolist() == model(x).clamp(max=0.5).tolist()
+    return len(found), [str(n.target) for n in module.graph.nodes if n.op == "call_function"]
+
+
+def test_patterns_of_overloads():
+    found = clamped(rushlight)
+    assert found == clamped(torch) == (1, ["aten.linear.default", "aten.clamp.default"])
+
+
+def test_overloads_are_targets_of_traced_graphs():
+    def traced(library):
+        aten = library.ops.aten
+        graph = library.fx.symbolic_trace(lambda x: aten.add.Tensor(aten.relu.default(x), x)).graph
+        return [(n.name, str(n.target)) for n in graph.nodes if n.op == "call_function"]
+
+    assert traced(rushlight) == traced(torch)

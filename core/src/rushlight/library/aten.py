@@ -13,6 +13,7 @@ from rushlight import refusals
 from rushlight.library.kinds import OpOverload, OpOverloadPacket
 from rushlight.ops._table.aten import HOMES, RUNS, name_in
 from rushlight.ops._table.op import TABLE
+from rushlight.tensor.dispatch import call_overrides, overriding, stack
 from rushlight.tensor.tensor import Tensor
 
 # Overload names of functions that are no ops of the table, whose declarations say theirs.
@@ -231,8 +232,13 @@ class AtenOverload(OpOverload):
         return f"aten::{self.__name__}{suffix}"
 
     def __call__(*args, **kwargs):  # noqa: N805 - an argument of ATen's ops is called self
-        """Call the public function."""
+        """Call the public function; classes that override functions are asked about the overload,
+        so that a traced graph has it as the node's target."""
         overload, *args = args
+        if stack.overrides:
+            found = [v for v in overriding(args, kwargs) if getattr(v, "_level", None) is None]
+            if found:
+                return call_overrides(overload, found, tuple(args), kwargs)
         return overload.overloadpacket(*args, **kwargs)
 
     def __deepcopy__(self, memo):
