@@ -8,8 +8,6 @@ it is, and writes down the form.
 
 from __future__ import annotations
 
-import functools
-
 from rushlight.dtypes import get_default_dtype
 from rushlight.library.operators import lookup
 from rushlight.tensor.shape import wrap_dim
@@ -17,19 +15,19 @@ from rushlight.tensor.shape import wrap_dim
 _POOLED_DIMS = [-1, -2]
 
 
-def written_as(form):
+class WrittenAs:
     """What a table of decompositions has for a form: called, it runs what the form gives."""
 
-    @functools.wraps(form)
-    def run(*args, **kwargs):
-        found = form(*args, **kwargs)
+    def __init__(self, form):
+        self.form = form
+
+    def __call__(self, *args, **kwargs):
+        """The result of the call that the form is; NotImplemented where there is none."""
+        found = self.form(*args, **kwargs)
         if found is NotImplemented:
             return found
         target, args, kwargs = found
         return target(*args, **kwargs)
-
-    run.form = form
-    return run
 
 
 def _permuted(input, dims):
@@ -222,4 +220,4 @@ def forms() -> dict:
     """Overloads -> functions that run their forms."""
     aten = lookup("aten")
     kinds = _of_views(aten), _of_makers(aten), _of_values(aten), _of_convolutions(aten)
-    return {overload: written_as(form) for kind in kinds for overload, form in kind.items()}
+    return {overload: WrittenAs(form) for kind in kinds for overload, form in kind.items()}
