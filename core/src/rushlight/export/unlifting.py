@@ -43,8 +43,8 @@ def unlifted(program, check_guards=True) -> GraphModule:
     guard = InputGuard(program) if check_guards else InputGuard(program, False, RuntimeError)
     module.register_forward_pre_hook(guard if check_guards else guard.outside, with_kwargs=True)
     # attributes of this module alone: copies are modules like any other, as PyTorch's are
-    module.train = types.MethodType(_train, module)
-    module.eval = types.MethodType(_eval, module)
+    for name, refusal in (("train", _train), ("eval", _eval)):
+        setattr(module, name, types.MethodType(refusal, module))
     return module
 
 

@@ -110,12 +110,7 @@ def _argument(found, name, said, value, leaf):
     if said is None:
         return leaf + count
     if isinstance(value, dict) and isinstance(said, dict):
-        if set(said) != set(value):
-            raise UserError(
-                f"export(): dynamic_shapes of '{name}' has the keys {list(said)}, the argument "
-                f"{list(value)}: give every key, with None where no size may differ"
-            )
-        parts = [(f"{name}[{key!r}]", said[key], item) for key, item in value.items()]
+        parts = _items(name, said, value)
     elif isinstance(said, tuple | list) and (pairs := _keyed(value)) is not None:
         if len(said) != len(pairs):
             raise UserError(
@@ -131,6 +126,16 @@ def _argument(found, name, said, value, leaf):
     for part in parts:
         leaf = _argument(found, *part, leaf)
     return leaf
+
+
+def _items(name, said, value):
+    """What is said of each value of a dict."""
+    if set(said) != set(value):
+        raise UserError(
+            f"export(): dynamic_shapes of '{name}' has the keys {list(said)}, the argument "
+            f"{list(value)}: give every key, with None where no size may differ"
+        )
+    return [(f"{name}[{key!r}]", said[key], item) for key, item in value.items()]
 
 
 def _keyed(value):

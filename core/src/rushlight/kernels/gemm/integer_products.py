@@ -170,6 +170,13 @@ def pack_panel(g, panel, target, lines):
 
 
 @function
+def pack_panels(g, first, last, packed, lines):
+    """The panels that an item multiplies."""
+    for j in range(first, last):
+        pack_panel(g, j, packed + (j - first) * g[A_ROW] * PANEL, lines)
+
+
+@function
 def put_sums(g, sums, row, rows, column):
     """Sums of a tile as they are."""
     columns = min(i64(PANEL), g[N] - column)
@@ -196,11 +203,26 @@ def finish(g, sums, row, rows, column):
                 y[j] = f32(x[j]) * (own * s[j])
 
 
+@function
+def multiply_rows(g, block, row, size, first, last, packed):
+    """Up to MAX_ROWS rows with packed panels."""
+    p = array(i64, block)
+    row_bytes, sums = g[A_ROW], p[mk.C]
+    p[mk.A], p[mk.BIAS] = g[A] + row * row_bytes, g[A_START] + 4 * row
+    for j in range(first, last):
+        p[mk.B] = packed + (j - first) * row_bytes * PANEL
+        call_tile(g[TILE], size, block)
+        if g[A_SCALE] != 0:
+            finish(g, sums, row, size, j * PANEL)
+        else:
+            put_sums(g, sums, row, size, j * PANEL)
+
+
 @range_kernel
 def product_kernel(args, lo, hi, tid):
     """Items: groups of panels times parts of the rows."""
     g = array(i64, args)
-    m, group_size, parts, row_bytes = g[M], g[GROUP], g[ROW_PARTS], g[A_ROW]
+    group_size, parts, row_bytes = g[GROUP], g[ROW_PARTS], g[A_ROW]
     panels, panel_bytes = (g[N] + PANEL - 1) // PANEL, row_bytes * PANEL
     packed = scratch(tid, (group_size + 1) * panel_bytes)
     lines = packed + group_size * panel_bytes
@@ -216,22 +238,13 @@ def product_kernel(args, lo, hi, tid):
         group, part = item // parts, item % parts
         first, last = group * group_size, min((group + 1) * group_size, panels)
         if at != group:
-            for j in range(first, last):
-                pack_panel(g, j, packed + (j - first) * panel_bytes, lines)
+            pack_panels(g, first, last, packed, lines)
             at = group
-        first_row, last_row = m * part // parts, m * (part + 1) // parts
-        rows = last_row - first_row
+        first_row = g[M] * part // parts
+        rows = g[M] * (part + 1) // parts - first_row
         for t in range((rows + MAX_ROWS - 1) // MAX_ROWS):
             row, size = split(rows, i64(MAX_ROWS), t)
-            row += first_row
-            p[mk.A], p[mk.BIAS] = g[A] + row * row_bytes, g[A_START] + 4 * row
-            for j in range(first, last):
-                p[mk.B] = packed + (j - first) * panel_bytes
-                call_tile(g[TILE], size, block)
-                if g[A_SCALE] != 0:
-                    finish(g, sums, row, size, j * PANEL)
-                else:
-                    put_sums(g, sums, row, size, j * PANEL)
+            multiply_rows(g, block, first_row + row, size, first, last, packed)
 
 
 @range_kernel

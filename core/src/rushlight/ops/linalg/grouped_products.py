@@ -88,6 +88,10 @@ def _check_grouped(input, mat2, offs, bias, out_dtype):
     _check_offsets(input, mat2, offs)
     _check_lines(input)
     _check_lines(mat2)
+    _check_result(input, bias, out_dtype)
+
+
+def _check_result(input, bias, out_dtype):
     if bias is not None:
         raise RuntimeError("Bias not supported yet")
     if out_dtype is not None and out_dtype is not input.dtype:
