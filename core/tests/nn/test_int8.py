@@ -138,3 +138,19 @@ def test_models_with_dynamic_layers():
         assert 0 < (model(x) - plain).abs().max() < 0.05
     program = rl.export.export(model, (x,)).module()
     assert rl.allclose(program(x), model(x), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.load. is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_archives_have_pytorchs_ops(dynamic, tmp_path):
+    torch = pytest.importorskip("torch")
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 4)).eval()
+    quantize_int8(model, dynamic=dynamic)
+    x = rl.randn(3, 8)
+    given = torch.tensor(x.tolist())
+    rl.jit.trace(model, (x,)).save(tmp_path / "traced.pt")
+    traced = torch.jit.load(str(tmp_path / "traced.pt"))(given)
+    rl.export.save(rl.export.export(model, (x,)), tmp_path / "exported.pt2")
+    exported = torch.export.load(str(tmp_path / "exported.pt2")).module()(given)
+    for found in (traced, exported):
+        assert rl.allclose(rl.tensor(found.tolist()), model(x), atol=1e-5)

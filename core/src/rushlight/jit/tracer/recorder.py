@@ -133,8 +133,13 @@ class Recorder(Scopes):
         """Record a call of a public function, and run it."""
         if getattr(function, "__name__", "") == "put" and not hasattr(function, "op"):
             return self.written_at(function, args)
-        if self.kind is Traced and not _has_form(function):
-            return self.inside(function, args, kwargs)
+        if not _has_form(function):
+            op = getattr(function, "op", None)
+            by = None if op is None else op.options.get("captured")
+            if by is not None:  # the same by ops that archives have
+                return by(*op.bind(args, kwargs))
+            if self.kind is Traced:
+                return self.inside(function, args, kwargs)
         made = self.call(function, args, kwargs)
         if self.writes and _writes_outside(function, args, self.known):
             raise OutsideWriteError(_OUTSIDE)

@@ -12,6 +12,7 @@ from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
 from rushlight.ops._calls.direct import arrays_of, tensor_of, unrecorded
 from rushlight.ops._table.op import op
+from rushlight.ops.creation.tensors import full_like
 from rushlight.ops.linalg.products import linear
 from rushlight.tensor.tensor import Tensor
 
@@ -42,7 +43,7 @@ def rounded_rows(input: Tensor) -> Tensor:
     if not input.shape[-1]:
         return input
     largest = wide.abs().amax(-1, keepdim=True).clamp(min=LEAST)
-    most = largest.new_tensor(127.0)
+    most = full_like(largest, 127.0)
     found = ((wide * (most / largest)).round() * (largest / most)).to(input.dtype)
     return found + (input - input.detach()) if input.requires_grad else found
 
