@@ -75,6 +75,24 @@ def test_one_class_for_one_name():
     assert repr(first.next_functions[0][0]).startswith("<AccumulateGrad object at 0x")
 
 
+def test_functions_of_users_have_classes_of_their_own():
+    class MulBackward0(rushlight.autograd.Function):
+        name = "MulBackward0"
+
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * grad
+
+    x = _leaf(rushlight)
+    of_user, of_op = type(MulBackward0.apply(x).grad_fn), type((x * 2).grad_fn)
+    assert of_user.__module__ == "rushlight.autograd.function"
+    assert of_op.__module__ == "builtins" and of_op is not of_user
+
+
 def test_all_are_nodes():
     for lib in LIBRARIES:
         for program in PROGRAMS.values():

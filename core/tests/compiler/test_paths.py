@@ -17,8 +17,8 @@ deferred.load_all()
 SAMPLED = [op for op in TABLE.values() if samples_of(op)]
 # What an op has beside its slots: facts of the declaration, nothing that calls leave behind.
 FACTS = {
-    "aliases", "attributes", "cuda_kernel", "fits", "inplace", "keywords", "label", "method",
-    "run", "spread_position", "strict", "variadic", "writes", "can_join",
+    "aliases", "arranged", "attributes", "cuda_kernel", "fits", "inplace", "keywords", "label",
+    "method", "run", "spread_position", "strict", "variadic", "writes", "can_join",
 }  # fmt: skip
 
 

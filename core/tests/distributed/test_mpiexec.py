@@ -104,7 +104,8 @@ def test_the_launcher_starts_again(tmp_path):
         "dist.init_process_group('gloo')\nx = torch.ones(2)\ndist.all_reduce(x)\n"
         f"if dist.get_rank() == 0 and not os.path.exists({str(mark)!r}):\n"
         f"    open({str(mark)!r}, 'w').close()\n    raise RuntimeError('once')\n"
-        "dist.barrier()\nprint('sum', x[0].item(), 'RUSHLIGHT_JOB_SERVER' in os.environ)\n"
+        "dist.barrier()\nknows = 'RUSHLIGHT_JOB_SERVER' in os.environ\n"
+        "sys.stdout.write(f'sum {x[0].item()} {knows}\\n')\n"
     )
     ended = jobs.launched_by_mpiexec([program], 2, "--max-restarts", "1")
     assert ended.returncode == 0, ended.stderr

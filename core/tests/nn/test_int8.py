@@ -112,6 +112,20 @@ def test_dynamic_layers_round_their_inputs(rows):
         assert not layer(x).equal(kernel)
 
 
+@pytest.mark.parametrize("shape", [(70,), (3, 4, 70)])
+def test_scales_and_biases_can_learn(shape):
+    rl.manual_seed(0)
+    layer = Int8Linear.from_linear(nn.Linear(70, 6))
+    x, given = rl.randn(*shape, requires_grad=True), rl.randn(*shape[:-1], 6)
+    scale, bias = layer.scale.clone().requires_grad_(), layer.bias.clone().requires_grad_()
+    layer.scale, layer.bias = scale, bias
+    found = rl.autograd.grad((layer(x) * given).sum(), (x, scale, bias))
+    steps = x @ (layer.weight * scale[:, None]).t() + bias
+    wanted = rl.autograd.grad((steps * given).sum(), (x, scale, bias))
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype is rl.float32 and rl.allclose(one, other, atol=1e-4)
+
+
 def test_rounded_rows_of_every_kind():
     x = rl.tensor([[0.0, 0.0], [1.0, -3.0], [float("nan"), 1.0], [float("inf"), 1.0]])
     found = rounded_rows(x)

@@ -146,7 +146,7 @@ def _saving():
 # Nodes are recorded as plain ones; the first look of a program at one gives it the class of its
 # name. ``type(edge) in NODES`` tells nodes from leaves; machine code asks for the same by the base.
 NODES: set[type] = {Node}
-_named: dict[str, type] = {}
+_named: dict[tuple[str, str], type] = {}  # by name and module
 
 
 def class_name(node: Node) -> str:
@@ -155,9 +155,9 @@ def class_name(node: Node) -> str:
 
 
 def _named_class(name: str, module: str) -> type:
-    found = _named.get(name)
+    found = _named.get((name, module))
     if found is None:
-        found = _named[name] = type(name, (Node,), {"__slots__": (), "__module__": module})
+        found = _named[name, module] = type(name, (Node,), {"__slots__": (), "__module__": module})
         NODES.add(found)
     return found
 

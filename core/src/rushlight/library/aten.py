@@ -233,10 +233,15 @@ class AtenOverload(OpOverload):
 
     def __call__(*args, **kwargs):  # noqa: N805 - an argument of ATen's ops is called self
         """Call the public function; classes that override functions are asked about the overload,
-        so that a traced graph has it as the node's target."""
+        so that a traced graph has it as the node's target. Those of ours that know ops alone, such
+        as sparse tensors, are asked by these."""
         overload, *args = args
         if stack.overrides:
-            found = [v for v in overriding(args, kwargs) if getattr(v, "_level", None) is None]
+            found = [
+                value for value in overriding(args, kwargs)
+                if getattr(value, "_level", None) is None
+                and not (isinstance(value, Tensor) and getattr(value, "_asked_by_ops", False))
+            ]  # fmt: skip
             if found:
                 return call_overrides(overload, found, tuple(args), kwargs)
         return overload.overloadpacket(*args, **kwargs)

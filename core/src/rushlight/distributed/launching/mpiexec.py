@@ -72,7 +72,7 @@ class Mpiexec:
 
     def _attempt(self):
         """Why the job failed, or None."""
-        token = secrets.token_hex(16)
+        token, others = secrets.token_hex(16), _children()
         server = JobServer(0, "", token)
         server.start()
         told = "@".join([token, host_name(), str(server.port), ",".join(self.addresses)])
@@ -84,7 +84,7 @@ class Mpiexec:
             code = self._watched(process, server)
         finally:
             self._end(process)
-            _end_orphans()
+            _end_orphans(others)
             server.listener.close()
         return _reason(code, server)
 
@@ -112,9 +112,10 @@ class Mpiexec:
                     process.wait(timeout=self.patience)
 
 
-def _end_orphans():
-    """Kill what ``mpiexec`` has left behind: the ssh of a host that is cut off, say."""
-    while left := _children():
+def _end_orphans(others):
+    """Kill what ``mpiexec`` has left behind: the ssh of a host that is cut off, say. `others` are
+    children that were there before."""
+    while left := _children() - others:
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -125,9 +126,9 @@ def _end_orphans():
 def _children():
     try:
         with open(f"/proc/{os.getpid()}/task/{os.getpid()}/children") as file:
-            return [int(word) for word in file.read().split()]
+            return {int(word) for word in file.read().split()}
     except FileNotFoundError:  # a kernel that does not tell
-        return []
+        return set()
 
 
 def _reason(code, server):

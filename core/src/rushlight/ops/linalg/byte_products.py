@@ -126,6 +126,9 @@ _by_kernels.general = _general
 
 _int8_linear.gradient(
     input=lambda grad, weight, scale: grad.matmul(dequantized(weight, scale, grad.dtype)),
+    scale=lambda grad, input, weight, scale_shape: (
+        (grad * input.matmul(weight.to(grad.dtype).t())).to(float32).sum_to_size(scale_shape)
+    ),
     bias=lambda grad, bias_shape: grad.to(float32).sum_to_size(bias_shape),
 )
 
