@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -70,7 +71,8 @@ def test_the_launchers_of_the_scripts_are_understood():
     commands = [
         line.partition("rushlight launch ")[2] for line in lines if "rushlight launch" in line
     ]
-    found = [parser("p").parse_args(command.replace('"', "").split()) for command in commands]
-    assert len(found) == 2
+    found = [parser("p").parse_args(shlex.split(command)) for command in commands]
+    assert len(found) == 3
     assert found[0].max_restarts == 3 and found[0].rdzv_endpoint == "$first:29500"
-    assert found[1].ray and found[1].nnodes == "4"
+    assert found[1].max_restarts == 3 and found[1].mpiexec == "mpiexec -n 8 --hostfile hosts"
+    assert found[2].ray and found[2].nnodes == "4"
