@@ -7,6 +7,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels.copying.conversion import cast
 from rushlight.kernels.gemm import bytes as kernels
 from rushlight.kernels.gemm import products
+from rushlight.kernels.gemm.integer_products import LEAST
 from rushlight.kernels.launch.execution import FLOAT32
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
@@ -17,8 +18,6 @@ from rushlight.ops.linalg.products import linear
 from rushlight.tensor.tensor import Tensor
 
 __all__ = ["_int8_linear", "byte_matmul", "dequantized", "rounded_rows"]
-
-LEAST = 1e-30  # the largest magnitude of a row at least: rows of zeros have a scale, too
 
 
 def dequantized(weight: Tensor, scale: Tensor, dtype) -> Tensor:
