@@ -71,12 +71,8 @@ def _controller(options):
 
 
 def _by_mpiexec(options):
-    for name, default in hosts.NOT_BESIDE.items() | {("nproc_per_node", "1")}:
-        if getattr(options, name) != default:
-            raise ValueError(
-                f"--mpiexec and --{name.replace('_', '-')} both say which processes there are; "
-                "expected one of them"
-            )
+    others = {**hosts.NOT_BESIDE, "nproc_per_node": "1"}
+    hosts.refuse_beside(options, "--mpiexec", others, "processes")
     return Mpiexec(
         shlex.split(options.mpiexec), _command(options), options.master_addr,
         options.shutdown_timeout, options.max_restarts,

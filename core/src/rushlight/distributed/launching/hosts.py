@@ -81,12 +81,8 @@ def commands(options, hosts: list[Host]) -> list[str]:
     Raises:
         ValueError: an option says otherwise how many hosts there are.
     """
-    for name, default in NOT_BESIDE.items():
-        if getattr(options, name) != default and not (options.ray and name == "nnodes"):
-            raise ValueError(
-                f"{'--ray' if options.ray else '--hosts'} and --{name.replace('_', '-')} both say "
-                "which hosts there are; expected one of them"
-            )
+    others = {name: NOT_BESIDE[name] for name in NOT_BESIDE if not options.ray or name != "nnodes"}
+    refuse_beside(options, "--ray" if options.ray else "--hosts", others, "hosts")
     _check_names(options)
     port = options.master_port or FIRST_PORT + secrets.randbelow(PORTS)
     address = options.master_addr or hosts[0].address
@@ -95,6 +91,17 @@ def commands(options, hosts: list[Host]) -> list[str]:
                                  "--master-addr", address, "--master-port", port])
         for number, host in enumerate(hosts)
     ]  # fmt: skip
+
+
+def refuse_beside(options, option: str, others: dict, what: str) -> None:
+    """ValueError where one of `others`, by name with its default, says as `option` does which of
+    `what` there are."""
+    for name, default in others.items():
+        if getattr(options, name) != default:
+            raise ValueError(
+                f"{option} and --{name.replace('_', '-')} both say which {what} there are; "
+                "expected one of them"
+            )
 
 
 def _check_names(options):

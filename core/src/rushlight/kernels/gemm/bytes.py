@@ -51,7 +51,9 @@ def rounded_product(input, weight, scale, bias):
 
 
 def whole_product(a, b):
-    """``a @ b`` of matrices of signed bytes: int32 sums, which wrap around."""
+    """``a @ b`` of matrices of bytes, those of `b` with a sign: int32 sums, which wrap around."""
+    if a.dtype == np.uint8:  # as signed ones that are 128 smaller
+        return whole_product((a ^ 128).view(_INT8), b) + 128 * b.sum(0, dtype=np.int32)
     turned = b.flags.f_contiguous and not b.flags.c_contiguous
     key = a.shape[0], b.shape[1], a.shape[1], 0 if turned else b.shape[1]
     if REFERENCE or not b.size or not a.size or a.shape[1] > DEPTH_LIMIT:

@@ -7,7 +7,6 @@ import math
 
 from rushlight import dtypes
 from rushlight.errors import shape_text
-from rushlight.ops._calls.direct import unrecorded
 from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.domains import positive
 from rushlight.ops._table.op import TensorList, composite
@@ -169,13 +168,9 @@ def _int_mm(input: Tensor, mat2: Tensor):
                 [   102,    -96]], dtype=rushlight.int32)
     """
     _check_integers(input, mat2)
-    if input.dtype is dtypes.int8:
-        found = byte_matmul(input, mat2)
-        if found is not None:
-            return found
-    elif unrecorded(input, mat2):  # bytes without a sign as signed ones that are 128 smaller
-        found = byte_matmul(input.bitwise_xor(128).view(dtypes.int8), mat2)
-        return found + 128 * mat2.sum(0, dtype=dtypes.int32)
+    found = byte_matmul(input, mat2)
+    if found is not None:
+        return found
     # Products have 15 bits and a sign: sums in float64 are exact for every size that memory holds.
     return (input.double() @ mat2.double()).long().int()
 

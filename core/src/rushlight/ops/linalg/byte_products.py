@@ -133,8 +133,8 @@ _int8_linear.gradient(
 
 
 def byte_matmul(input: Tensor, mat2: Tensor) -> Tensor | None:
-    """``input @ mat2`` of matrices of int8 in int32 by a kernel; None where the call is recorded or
-    a mode is active, and on other devices."""
+    """``input @ mat2`` in int32 by a kernel, of int8 or uint8 with int8; None where the call is
+    recorded or a mode is active, and on other devices."""
     if not unrecorded(input, mat2):
         return None
     return tensor_of(kernels.whole_product(*arrays_of(input, mat2)))
