@@ -3,7 +3,8 @@
 Models have their published sizes and drawn weights. Both run in processes of their own, in turn,
 on one thread or on several; what counts is the shortest of a few calls in each round (time of the
 processor on one thread). Weights of bytes, and inputs of bytes with them ("dynamic"), stand against
-PyTorch's float32. Prints a table in Markdown.
+PyTorch's float32, and so does float32 with ids guessed by layers of bytes. Prints a table in
+Markdown.
 
 Usage: python ci/text_speed.py PYTHON [--threads N] [--rounds N]
        PYTHON: of an environment with torch and transformers
@@ -25,13 +26,14 @@ CALLS = 4  # of each kind in a round
 LENGTHS = {"BERT-base, 1 x 128": (1, 128), "BERT-base, 8 x 64": (8, 64)}
 PROMPT, NEW = 32, 64  # tokens of a decoding
 BYTES, DYNAMIC = ", int8", ", int8 dynamic"
+GUESSED = ", int8 guesses"  # float32 decides, the layers of bytes guess
 
 
 def ours(threads: int) -> dict[str, Callable[[], Any]]:
     """Calls of rushlight_text; those of bytes end in BYTES or DYNAMIC."""
     import rushlight as rl
     from rushlight_text.generation import generate
-    from rushlight_text.models.pretrained import build_model, quantize_int8
+    from rushlight_text.models.pretrained import build_model, int8_copy, quantize_int8
 
     rl.set_num_threads(threads)
     rl.manual_seed(0)
@@ -49,6 +51,11 @@ def ours(threads: int) -> dict[str, Callable[[], Any]]:
         found[f"GPT-2, {NEW} tokens{end}"] = lambda m=gpt, p=prompt: generate(
             m, p, max_new_tokens=NEW, min_new_tokens=NEW, do_sample=False
         )
+    gpt = build_model("gpt2", "causal-lm").eval()
+    helper = int8_copy(gpt)
+    found[f"GPT-2, {NEW} tokens{GUESSED}"] = lambda: generate(
+        gpt, prompt, max_new_tokens=NEW, min_new_tokens=NEW, do_sample=False, assistant_model=helper
+    )
     return found
 
 

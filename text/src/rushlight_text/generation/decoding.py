@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import rushlight as rl
 from rushlight_text.generation import beams
+from rushlight_text.generation.assisted import steps_of
 from rushlight_text.generation.options import Options
 from rushlight_text.generation.processors import processors_of
-from rushlight_text.generation.steps import Steps
+from rushlight_text.generation.steps import Steps, choose
 
 __all__ = ["generate", "stream_ids"]
 
@@ -43,7 +44,7 @@ def generate(
     chosen = Options.of(model, options)
     if chosen.num_beams > 1:
         return beams.search(model, input_ids, attention_mask, chosen)
-    steps = Steps(model, input_ids, attention_mask, chosen, chosen.num_return_sequences)
+    steps = steps_of(model, input_ids, attention_mask, chosen)
     for _ in _walk(steps):
         pass
     return steps.ids
@@ -60,7 +61,7 @@ def stream_ids(
     if chosen.num_beams > 1:
         raise NotImplementedError("stream_ids(): beams end together; use generate()")
     with rl.no_grad():
-        steps = Steps(model, input_ids, attention_mask, chosen, chosen.num_return_sequences)
+        steps = steps_of(model, input_ids, attention_mask, chosen)
     walk = _walk(steps)
     while True:
         with rl.no_grad():  # not while the caller has the turn
@@ -80,7 +81,7 @@ def _walk(steps: Steps) -> Iterator[rl.Tensor]:
         scores = steps.logits()
         for process in change:
             scores = process(steps.ids, scores)
-        chosen = _chosen(scores, options)
+        chosen = choose(scores, options, options.generator)
         chosen = rl.where(going, chosen, pad)
         steps.append(chosen)
         if ends is not None:
@@ -90,9 +91,3 @@ def _walk(steps: Steps) -> Iterator[rl.Tensor]:
         yield chosen
         if not bool(going.any()):
             return
-
-
-def _chosen(scores: rl.Tensor, options: Options) -> rl.Tensor:
-    if not options.do_sample:
-        return scores.argmax(-1)
-    return rl.multinomial(scores.softmax(-1), 1, generator=options.generator)[:, 0]

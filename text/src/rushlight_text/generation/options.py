@@ -41,6 +41,16 @@ class Options:
         decoder_start_token_id: the first id of an encoder-decoder's target.
         forced_bos_token_id, forced_eos_token_id: the id after the start, and the last one if there
             are `max_new_tokens`; default: the configuration's.
+        assistant_model: guesses how a sequence goes on, for the model to check several ids in one
+            call; a smaller one with the same vocabulary, or `int8_copy` of the model. The answer is
+            the model's own, but for the rounding of sums. One sequence, no beams.
+        num_assistant_tokens: ids it guesses at first before they are checked.
+        num_assistant_tokens_schedule: ``"constant"``, or ``"heuristic"`` (default): two more after
+            guesses that were all right, one less after others.
+        assistant_confidence_threshold: guess no further behind an id of lower probability.
+        prompt_lookup_num_tokens: guess so many ids from an earlier place of the sequence, prompt
+            included, that ends with the same ids; quick where answers repeat their prompt.
+        max_matching_ngram_size: how many last ids are looked for there at most.
         processors: functions of the ids ``[B, T]`` and the scores ``[B, V]`` that give new scores.
         stop: function of the ids ``[B, T]`` of which rows have ended, bool ``[B]``.
         generator: of random numbers.
@@ -69,6 +79,12 @@ class Options:
     decoder_start_token_id: int | None = None
     forced_bos_token_id: int | None = None
     forced_eos_token_id: int | None = None
+    assistant_model: Any = None
+    num_assistant_tokens: int = 5
+    num_assistant_tokens_schedule: str = "heuristic"
+    assistant_confidence_threshold: float = 0.0
+    prompt_lookup_num_tokens: int | None = None
+    max_matching_ngram_size: int = 2
     processors: Sequence[Processor] = ()
     stop: Callable[[rl.Tensor], rl.Tensor] | None = None
     generator: rl.Generator | None = None
@@ -81,6 +97,8 @@ class Options:
             ("num_beams", 1),
             ("num_beam_groups", 1),
             ("num_return_sequences", 1),
+            ("num_assistant_tokens", 1),
+            ("max_matching_ngram_size", 1),
         ):
             if getattr(self, name) < low:
                 raise ValueError(
@@ -98,6 +116,7 @@ class Options:
         if self.num_beams > 1 and self.do_sample:
             raise NotImplementedError("generate(): beams are searched, not drawn: do_sample=False")
         self._check_groups()
+        self._check_guesses()
         most = self.num_beams if not self.do_sample else self.num_return_sequences
         if self.num_return_sequences > most:
             raise ValueError(
@@ -119,6 +138,28 @@ class Options:
             raise ValueError(
                 "generate(): diversity_penalty acts between groups of beams; pass num_beam_groups"
             )
+
+    def _check_guesses(self) -> None:
+        if self.num_assistant_tokens_schedule not in ("constant", "heuristic"):
+            raise ValueError(
+                "generate(): num_assistant_tokens_schedule must be 'constant' or 'heuristic': "
+                f"{self.num_assistant_tokens_schedule!r}"
+            )
+        if not 0 <= self.assistant_confidence_threshold <= 1:
+            raise ValueError(
+                "generate(): assistant_confidence_threshold must be from 0 to 1: "
+                f"{self.assistant_confidence_threshold}"
+            )
+        looked = self.prompt_lookup_num_tokens
+        if looked is not None and looked < 1:
+            raise ValueError(f"generate(): prompt_lookup_num_tokens must be at least 1: {looked}")
+        if looked is not None and self.assistant_model is not None:
+            raise ValueError(
+                "generate(): guesses come from assistant_model or from prompt_lookup_num_tokens, "
+                "not from both"
+            )
+        if self.num_beams > 1 and (looked is not None or self.assistant_model is not None):
+            raise ValueError("generate(): guesses are for one sequence, not for beams: num_beams=1")
 
     @classmethod
     def of(cls, model: Any, options: dict[str, Any]) -> Options:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import rushlight as rl
 from rushlight_text.generation.options import Options
 
-__all__ = ["Steps"]
+__all__ = ["Steps", "choose"]
 
 
 class Steps:
@@ -58,6 +60,7 @@ class Steps:
         self.prompt = self.ids.shape[1]
         length = self.prompt + options.max_new_tokens
         self.cache = model.make_cache(len(self.ids), length)
+        self.spares = "logits_to_keep" in inspect.signature(model.forward).parameters
 
     def _start(self) -> int:
         start = self.options.decoder_start_token_id
@@ -67,12 +70,27 @@ class Steps:
 
     def logits(self) -> rl.Tensor:
         """Logits ``[B, V]`` float32 of the id after those that are there."""
+        return self.logits_after(())[:, -1]
+
+    def logits_after(self, guessed: Sequence[int]) -> rl.Tensor:
+        """Logits ``[B, n + 1, V]`` float32 of the ids that follow none, one ... all n of some ids,
+        were these put behind each sequence. The cache holds them all then."""
         new = self.ids[:, self.cache.used :]
+        mask = self.mask
+        if guessed:
+            more = rl.tensor([list(guessed)], device=new.device).expand(len(new), -1)
+            new = rl.cat([new, more], dim=1)
+            mask = None if mask is None else rl.cat([mask, rl.ones_like(more)], dim=1)
+        wanted = len(guessed) + 1
         if self.model.is_encoder_decoder:
             found = self.model(decoder_input_ids=new, cache=self.cache, **self.fixed)
         else:
-            found = self.model(new, self.mask, cache=self.cache)
-        return found.logits[:, -1].float()
+            found = self.model(new, mask, cache=self.cache, **self._kept(wanted))
+        return found.logits[:, -wanted:].float()
+
+    def _kept(self, wanted: int) -> dict[str, int]:
+        """The option that spares logits within the prompt, of models that have it."""
+        return {"logits_to_keep": wanted} if self.spares else {}
 
     def append(self, chosen: rl.Tensor) -> None:
         """Put one id behind each sequence, ``[B]``."""
@@ -80,12 +98,30 @@ class Steps:
         if self.mask is not None:
             self.mask = rl.cat([self.mask, rl.ones_like(self.mask[:, :1])], dim=1)
 
+    def take(self, ids: rl.Tensor) -> None:
+        """Go on from other ids ``[B, T]``, which begin with the prompt; what was read of them stays
+        in the cache."""
+        shared = min(ids.shape[1], self.ids.shape[1])
+        same = (ids[:, :shared] == self.ids[:, :shared]).all(0)
+        self.cache.crop(min(int(same.long().cumprod(0).sum()), ids.shape[1] - 1))
+        if self.mask is not None:
+            prompt = self.mask[:, : self.prompt]
+            self.mask = rl.cat([prompt, rl.ones_like(ids[:, self.prompt :])], dim=1)
+        self.ids = ids
+
     def reorder(self, rows: rl.Tensor) -> None:
         """Let other sequences go on, ``[B]``."""
         self.ids = self.ids.index_select(0, rows)
         self.cache.reorder(rows)
         if self.mask is not None:
             self.mask = self.mask.index_select(0, rows)
+
+
+def choose(scores: rl.Tensor, options: Options, generator: rl.Generator | None = None) -> rl.Tensor:
+    """Ids ``[B]`` for scores ``[B, V]``: the most likely ones, or drawn."""
+    if not options.do_sample:
+        return scores.argmax(-1)
+    return rl.multinomial(scores.softmax(-1), 1, generator=generator)[:, 0]
 
 
 def _check(input_ids: rl.Tensor, attention_mask: rl.Tensor | None) -> None:

@@ -29,7 +29,7 @@ from rushlight_text.models.pretrained.loading import (
     load_weights,
     save_model,
 )
-from rushlight_text.models.pretrained.quantization import quantize_int8
+from rushlight_text.models.pretrained.quantization import int8_copy, quantize_int8
 from rushlight_text.models.pretrained.sentence import SentenceEncoder
 from rushlight_text.models.pretrained.t5 import T5EncoderModel, T5ForConditionalGeneration
 
@@ -58,6 +58,7 @@ __all__ = [
     "T5ForConditionalGeneration",
     "build_model",
     "config",
+    "int8_copy",
     "load_model",
     "load_weights",
     "quantize_int8",

@@ -17,6 +17,7 @@ __all__ = [
     "causal_mask",
     "initialize",
     "join_heads",
+    "last_positions",
     "masked_loss",
     "padding_mask",
     "positions",
@@ -155,6 +156,19 @@ def positions(length: int, past: int, attention_mask: rl.Tensor | None, device: 
         return rl.arange(past, past + length, device=device)[None]
     counted = (attention_mask.long().cumsum(-1) - 1).clamp(min=0)
     return counted[:, -length:]
+
+
+def last_positions(x: rl.Tensor, count: int, labels: rl.Tensor | None) -> rl.Tensor:
+    """The last `count` positions of states ``[B, T, E]``, all for 0; ValueError with labels, whose
+    loss needs all."""
+    if not count:
+        return x
+    if labels is not None or count < 0:
+        raise ValueError(
+            f"logits_to_keep must be 0 with labels, and never negative: it is {count}, and labels "
+            f"are {'not ' if labels is None else ''}given"
+        )
+    return x[:, -count:]
 
 
 def masked_loss(logits: rl.Tensor, labels: rl.Tensor | None) -> rl.Tensor | None:

@@ -52,6 +52,10 @@ class KeyValueCache:
         """Count new positions as filled."""
         self.used += count
 
+    def crop(self, length: int) -> None:
+        """Forget all positions but the first `length`, where more are filled."""
+        self.used = min(self.used, length)
+
     def reorder(self, rows: rl.Tensor) -> None:
         """Take other rows of the batch, as beams do."""
         for buffers in (self.keys, self.values):

@@ -12,6 +12,7 @@ from rushlight_text.models.pretrained._parts import (
     causal_mask,
     initialize,
     join_heads,
+    last_positions,
     masked_loss,
     positions,
     split_heads,
@@ -170,10 +171,12 @@ class GPT2LMHeadModel(nn.Module):
         attention_mask: rl.Tensor | None = None,
         labels: rl.Tensor | None = None,
         cache: KeyValueCache | None = None,
+        logits_to_keep: int = 0,
     ) -> ModelOutput:
         """``logits`` ``[B, T, V]``, and ``loss`` with labels ``[B, T]``, which are the ids
-        themselves: the shift is done here; -100 does not count."""
+        themselves: the shift is done here; -100 does not count. Without labels `logits_to_keep`
+        asks for the logits of so many last positions alone; 0 stands for all."""
         x = self.transformer(input_ids, attention_mask, cache).last_hidden_state
-        logits = self.lm_head(x)
+        logits = self.lm_head(last_positions(x, logits_to_keep, labels))
         loss = None if labels is None else masked_loss(logits[:, :-1], labels[:, 1:])
         return ModelOutput(logits=logits, loss=loss)

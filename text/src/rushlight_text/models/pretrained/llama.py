@@ -16,6 +16,7 @@ from rushlight_text.models.pretrained._parts import (
     causal_mask,
     initialize,
     join_heads,
+    last_positions,
     masked_loss,
     positions,
 )
@@ -235,8 +236,10 @@ class LlamaForCausalLM(nn.Module):
         attention_mask: rl.Tensor | None = None,
         labels: rl.Tensor | None = None,
         cache: KeyValueCache | None = None,
+        logits_to_keep: int = 0,
     ) -> ModelOutput:
         """``logits`` and ``loss`` as of :class:`GPT2LMHeadModel`."""
-        logits = self.lm_head(self.model(input_ids, attention_mask, cache).last_hidden_state)
+        x = self.model(input_ids, attention_mask, cache).last_hidden_state
+        logits = self.lm_head(last_positions(x, logits_to_keep, labels))
         loss = None if labels is None else masked_loss(logits[:, :-1], labels[:, 1:])
         return ModelOutput(logits=logits, loss=loss)
