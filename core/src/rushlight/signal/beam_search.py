@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from rushlight.kernels.signal import lexicon_search as kernels
 from rushlight.machine import np
 
-__all__ = ["Followers", "PrefixTree", "best_rows"]
+__all__ = ["Followers", "PrefixTree", "best_rows", "summed_rows"]
 
 
 class Followers(NamedTuple):
@@ -124,15 +124,33 @@ def best_rows(score: Any, key: Any, most: int, threshold=-float("inf")):
     >>> rushlight.signal.best_rows(np.array([1.0, 3.0, 2.0]), np.array([5, 5, 6]), 2).tolist()
     [1, 2]
     """
+    return kernels.best_rows(*_scored("best_rows", score, key, most), most, threshold)
+
+
+def summed_rows(score: Any, key: Any, most: int, threshold=-float("inf")):
+    """Up to `most` rows with different keys and scores above `threshold`, the best first, and their
+    scores: those of rows with one key are added as logarithms of probabilities.
+
+    Arguments as of :func:`best_rows`; returns int64 and float64.
+
+    >>> import numpy as np
+    >>> rows, totals = rushlight.signal.summed_rows(np.log([0.5, 0.4, 0.3]), np.array([5, 6, 5]), 2)
+    >>> rows.tolist(), np.exp(totals).round(3).tolist()
+    ([0, 1], [0.8, 0.4])
+    """
+    return kernels.summed_rows(*_scored("summed_rows", score, key, most), most, threshold)
+
+
+def _scored(name, score, key, most):
     score, key = _dense(score, np.float64), _dense(key, np.int64)
     if score.ndim != 1 or score.shape != key.shape:
         raise ValueError(
-            f"best_rows: score and key must be arrays of one length, got shapes "
+            f"{name}: score and key must be arrays of one length, got shapes "
             f"{list(score.shape)} and {list(key.shape)}"
         )
     if most < 0:
-        raise ValueError(f"best_rows: most must be at least 0, got {most}")
-    return kernels.best_rows(score, key, most, threshold)
+        raise ValueError(f"{name}: most must be at least 0, got {most}")
+    return score, key
 
 
 def _dense(array, dtype):

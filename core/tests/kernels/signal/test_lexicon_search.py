@@ -121,3 +121,127 @@ def test_arguments_that_do_not_fit():
         rl.signal.best_rows(np.zeros(3), np.zeros(2, np.int64), 1)
     with pytest.raises(ValueError, match="most must be at least 0"):
         rl.signal.best_rows(np.zeros(1), np.zeros(1, np.int64), -1)
+
+
+def said(states, words):
+    """A language model whose states repeat."""
+    after = [(state * 31 + word * 7 + 3) % 1009 for state, word in zip(states, words, strict=True)]
+    return after, [-(state % 17) / 3 for state in after]
+
+
+def drawn_search(seed, **more):
+    """A beam and frames for it."""
+    draw = np.random.default_rng(seed)
+    tokens, frames = int(draw.integers(3, 30)), int(draw.integers(1, 30))
+    tree = rl.signal.PrefixTree(*random_tree(draw, tokens, int(draw.integers(1, 200))))
+    options = {
+        "tokens": tokens,
+        "silence": 1,
+        "blank": 0,
+        "unknown": -1 if seed % 3 else 1000,
+        "beam_size": int(draw.integers(1, 60)),
+        "threshold": float(draw.integers(2, 50)),
+        "weight": float(draw.normal()),
+        "word_score": 0.3,
+        "unknown_score": -2.0,
+        **more,
+    }
+    heard, tried = draw.normal(size=(frames, tokens)) * 3, draw.random((frames, tokens)) < 0.8
+    return rl.signal.LexiconBeam(tree, **options), heard, tried
+
+
+def by_frames(beam, heard, tried):
+    """The same frames one by one, by the two kernels above."""
+    beam._compiled = None
+    beam.begin()
+    beam.advance(heard, tried)
+    return beam.frames
+
+
+@pytest.mark.parametrize("ask", [None, said], ids=["no model", "a model"])
+@pytest.mark.parametrize("seed", range(40))
+def test_a_beam_goes_on_as_frame_by_frame(seed, ask):
+    beam, heard, tried = drawn_search(seed, ask=ask)
+    cut = len(heard) // 2
+    beam.advance(heard[:cut], tried[:cut])
+    beam.advance(heard[cut:], tried[cut:])
+    found = beam.frames
+    expected = by_frames(beam, heard, tried)
+    assert len(found) == len(expected) == len(heard) + 1
+    for ours, theirs in zip(found, expected, strict=True):
+        for name in ours._fields:
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), name)
+
+
+def test_what_the_model_said_is_kept_and_buffers_grow():
+    asked = []
+
+    def ask(states, words):
+        asked.extend(zip(states, words, strict=True))
+        return said(states, words)
+
+    tree = random_tree(np.random.default_rng(1), 40, 3000)
+    beam = rl.signal.LexiconBeam(
+        rl.signal.PrefixTree(*tree), tokens=40, silence=1, blank=0, ask=ask, beam_size=400
+    )
+    heard = np.random.default_rng(2).normal(size=(25, 40))
+    beam.advance(heard)
+    first = beam.frames[-1]
+    assert len(asked) == len(set(asked)) > 2000
+    count = len(asked)
+    beam.begin()
+    beam.advance(heard)
+    assert len(asked) == count
+    np.testing.assert_array_equal(beam.frames[-1].score, first.score)
+    np.testing.assert_array_equal(beam.frames[-1].score, by_frames(beam, heard, None)[-1].score)
+
+
+def test_probabilities_of_one_hypothesis_are_added():
+    """A word said in three ways: with a blank behind it, twice, or behind a blank."""
+    tree = rl.signal.PrefixTree([0, 1, 1], [2], [1], [0.0, 0.0], [0, 0, 1], [0])
+    options = {"tokens": 3, "silence": 1, "blank": 0, "beam_size": 9}
+    heard = np.log([[0.3, 0.1, 0.6], [0.2, 0.5, 0.3]])
+    scores = {}
+    for log_add in (False, True):
+        beam = rl.signal.LexiconBeam(tree, log_add=log_add, **options)
+        beam.advance(heard)
+        last = beam.frames[-1]
+        scores[log_add] = {
+            (int(state), int(token), bool(blank)): score
+            for score, state, token, blank in zip(
+                last.score, last.state, last.token, last.blank, strict=True
+            )
+        }
+    silent = (0, 1, False)  # behind silence, or behind a blank
+    np.testing.assert_allclose(scores[False][silent], np.log(0.3 * 0.5))
+    np.testing.assert_allclose(scores[True][silent], np.log(0.3 * 0.5 + 0.1 * 0.5))
+    assert scores[False].keys() == scores[True].keys()
+
+
+def test_a_frame_that_leaves_nothing():
+    beam, heard, tried = drawn_search(4)
+    heard = np.concatenate([heard, np.full((1, heard.shape[1]), np.nan)])
+    tried = np.concatenate([tried, tried[:1]])
+    with pytest.raises(ValueError, match=f"frame {len(heard) - 1} of emissions leaves no hypothes"):
+        beam.advance(heard, tried)
+    assert len(beam.frames) == len(heard)
+    beam.begin()
+    with pytest.raises(ValueError, match="frame 0 of emissions leaves no hypothesis"):
+        beam.advance(np.full_like(heard, -np.inf))
+
+
+def test_arguments_of_a_beam_that_do_not_fit():
+    options = {"tokens": 4, "silence": 1, "blank": 0}
+    with pytest.raises(ValueError, match="tokens must be at least the tree's 4 and beam_size"):
+        rl.signal.LexiconBeam(small_tree(), **{**options, "tokens": 3})
+    with pytest.raises(ValueError, match="got 4 and 0"):
+        rl.signal.LexiconBeam(small_tree(), beam_size=0, **options)
+    with pytest.raises(IndexError, match="blank must be one of 4 tokens, got 4"):
+        rl.signal.LexiconBeam(small_tree(), **{**options, "blank": 4})
+    beam = rl.signal.LexiconBeam(small_tree(), **options)
+    with pytest.raises(ValueError, match=r"shape \[T, 4\], got \[2, 3\]"):
+        beam.advance(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match=r"got \[2, 4\] and \[1, 4\]"):
+        beam.advance(np.zeros((2, 4)), np.ones((1, 4)))
+    with pytest.raises(ValueError, match="summed_rows: most must be at least 0, got -1"):
+        rl.signal.summed_rows(np.zeros(1), np.zeros(1), -1)

@@ -95,7 +95,7 @@ class CTCDecoder:
                 f"decode_step: emissions must be of shape [frames, tokens], got "
                 f"{list(emissions.shape)}"
             )
-        self._run(self._checked(emissions).numpy())
+        self._search.run(self._checked(emissions).numpy())
 
     def decode_end(self) -> None:
         """End a stream."""
@@ -136,14 +136,10 @@ class CTCDecoder:
         found = []
         for row, size in zip(rows, sizes, strict=True):
             self.decode_begin()
-            self._run(row[:size])
+            self._search.run(row[:size])
             self.decode_end()
             found.append(self.get_final_hypothesis())
         return found
-
-    def _run(self, frames: np.ndarray) -> None:
-        for frame in frames:
-            self._search.step(frame)
 
     def _checked(self, emissions: rl.Tensor) -> rl.Tensor:
         """Emissions that the search can read."""

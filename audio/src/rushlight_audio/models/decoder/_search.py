@@ -1,14 +1,17 @@
-"""One frame of a beam search over CTC's outputs, as flashlight's decoders do it (Collobert et al.,
-Wav2Letter, 2016; Kahn et al., Flashlight, 2022): free, or over the words of a lexicon. All that may
-follow the hypotheses of a beam is computed as arrays."""
+"""Beam searches over CTC's outputs, as flashlight's decoders do it (Collobert et al., Wav2Letter,
+2016; Kahn et al., Flashlight, 2022): free, where all that may follow the hypotheses of a beam is
+computed as arrays, or over the words of a lexicon, which core does for many frames at once."""
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Callable
 
 import numpy as np
 
 import rushlight as rl
-from rushlight_audio.models.decoder._beam import Beam, Candidates, Options
-from rushlight_audio.models.decoder._language_model import Scorer
+from rushlight_audio.models.decoder._beam import Beam, Candidates, Options, at
+from rushlight_audio.models.decoder._language_model import Scorer, ZeroScorer
 
 __all__ = ["FreeSearch", "LexiconSearch", "Search"]
 
@@ -35,22 +38,22 @@ class Search:
         self.beam = Beam(self.options, self.scorer.start(), self.sil, self.sizes)
         return self.beam
 
-    def step(self, emission: np.ndarray) -> None:
-        """Go on by a frame with the scores `emission` of all tokens."""
-        self.beam.add(self._following(self.beam.last, emission, self._tokens(emission)))
+    def run(self, emissions: np.ndarray) -> None:
+        """Go on by frames with the scores ``[T, N]`` of all tokens."""
+        raise NotImplementedError("a subclass says what may follow")
 
-    def _tokens(self, emission: np.ndarray) -> np.ndarray:
-        """The best tokens of a frame."""
-        size = self.options.beam_size_token
-        if size >= len(emission):
-            return np.arange(len(emission))
-        return np.sort(np.argpartition(-emission, size - 1)[:size])
+    def _tried(self, emissions: np.ndarray) -> np.ndarray:
+        """The best tokens of each frame, ``[T, K]`` with their numbers rising."""
+        size, tokens = self.options.beam_size_token, emissions.shape[1]
+        if size >= tokens:
+            return np.broadcast_to(np.arange(tokens), emissions.shape)
+        return np.sort(np.argpartition(-emissions, size - 1, axis=1)[:, :size], axis=1)
 
     def finish(self) -> None:
         """Let the sentence end."""
         last = self.beam.last
         rows = self._complete(last)
-        chosen = last.at(rows)
+        chosen = at(last, rows)
         ends = [self.scorer.finish(state) for state in chosen.state.tolist()]
         score = chosen.score + self.options.lm_weight * np.array([each for _, each in ends])
         ended = Candidates(
@@ -68,28 +71,22 @@ class Search:
         """The hypotheses that may end here."""
         return np.arange(len(last.score))
 
-    def _following(self, last: Candidates, emission: np.ndarray, tokens: np.ndarray) -> Candidates:
-        raise NotImplementedError("a subclass says what may follow")
-
-    def _scored(self, states: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The language model's next states and scores."""
-        score = self.scorer.score
-        found = [score(*pair) for pair in zip(states.tolist(), labels.tolist(), strict=True)]
-        after, scores = zip(*found, strict=True) if found else ((), ())
-        return np.array(after, np.int64), np.array(scores, float)
-
-    def _heard(self, emission: np.ndarray) -> np.ndarray:
+    def _heard(self, emissions: np.ndarray) -> np.ndarray:
         """Scores of tokens, silence with its own."""
-        heard = emission.astype(float)
-        heard[self.sil] += self.options.sil_score
+        heard = emissions.astype(float)
+        heard[:, self.sil] += self.options.sil_score
         return heard
 
 
 class FreeSearch(Search):
     """Any tokens may follow each other; the language model is of tokens."""
 
-    def _following(self, last: Candidates, emission: np.ndarray, tokens: np.ndarray) -> Candidates:
-        heard = self._heard(emission)
+    def run(self, emissions: np.ndarray) -> None:
+        """Go on by frames with the scores ``[T, N]`` of all tokens."""
+        for heard, tokens in zip(self._heard(emissions), self._tried(emissions), strict=True):
+            self.beam.add(self._following(self.beam.last, heard, tokens))
+
+    def _following(self, last: Candidates, heard: np.ndarray, tokens: np.ndarray) -> Candidates:
         blank = tokens == self.blank
         held = (tokens == last.token[:, None]) & ~last.blank[:, None]
         new = ~(blank | held)  # the pairs of a hypothesis and a token that the model has a word in
@@ -107,6 +104,13 @@ class FreeSearch(Search):
             score[new] += self.options.lm_weight * scores
         zeros = np.zeros(len(parent), np.int64)
         return Candidates(score, state, zeros, token, blank[column], parent, zeros - 1)
+
+    def _scored(self, states: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The language model's next states and scores."""
+        score = self.scorer.score
+        found = [score(*pair) for pair in zip(states.tolist(), labels.tolist(), strict=True)]
+        after, scores = zip(*found, strict=True) if found else ((), ())
+        return np.array(after, np.int64), np.array(scores, float)
 
     def _reaching(self, score: np.ndarray, final: bool) -> tuple[np.ndarray, np.ndarray]:
         """The pairs that can reach the next beam: all until their scores are `final`.
@@ -136,35 +140,46 @@ class LexiconSearch(Search):
         tree: rl.signal.PrefixTree,
         unknown: int,
     ):
+        zero = isinstance(scorer, ZeroScorer)
+        self.words = rl.signal.LexiconBeam(
+            tree,
+            tokens=sizes[1],
+            silence=sil,
+            blank=blank,
+            ask=None if zero else functools.partial(_said, scorer.score),
+            unknown=unknown if options.unk_score > -np.inf else -1,
+            beam_size=options.beam_size,
+            threshold=options.beam_threshold,
+            weight=options.lm_weight,
+            word_score=options.word_score,
+            unknown_score=options.unk_score,
+            log_add=options.log_add,
+        )
         super().__init__(options, scorer, sil, blank, sizes)
-        self.tree = tree
-        self.unknown = unknown
+
+    def begun(self) -> Beam:
+        """A beam before the first frame."""
+        beam = super().begun()
+        self.words.begin(int(beam.last.state[0]))
+        beam.frames = self.words.frames
+        return beam
+
+    def run(self, emissions: np.ndarray) -> None:
+        """Go on by frames with the scores ``[T, N]`` of all tokens."""
+        tried = np.zeros(emissions.shape, bool)
+        np.put_along_axis(tried, self._tried(emissions), True, axis=1)
+        self.words.advance(self._heard(emissions), tried)
 
     def _complete(self, last: Candidates) -> np.ndarray:
         """Those between two words, if there are any."""
         between = np.flatnonzero(last.node == 0)
         return between if len(between) else np.arange(len(last.score))
 
-    def _following(self, last: Candidates, emission: np.ndarray, tokens: np.ndarray) -> Candidates:
-        heard, tried = self._heard(emission), np.zeros(len(emission), bool)
-        tried[tokens] = True
-        unknown = self.unknown if self.options.unk_score > -np.inf else -1
-        found = self.tree.followers(
-            last[:5], heard, tried, self.sil, self.blank, unknown, self.options.lm_weight
-        )
-        first, middle, end = found.words
-        self._word(found, slice(first, middle), self.options.word_score)
-        self._word(found, slice(middle, end), self.options.unk_score)
-        return Candidates(*(getattr(found, name) for name in Candidates._fields))
 
-    def _word(self, found: rl.signal.Followers, rows: slice, extra: float) -> None:
-        """Add the language model's scores and `extra` to hypotheses in which a word ended."""
-        if rows.start == rows.stop:
-            return
-        state, scores = self._scored(found.state[rows], found.word[rows])
-        weighted = self.options.lm_weight * (scores - found.before[rows])
-        found.score[rows] = found.score[rows] + weighted + extra
-        found.state[rows] = state
+def _said(score: Callable[[int, int], tuple[int, float]], states: list[int], words: list[int]):
+    """The next states and the scores of some words."""
+    found = [score(*pair) for pair in zip(states, words, strict=True)]
+    return tuple(zip(*found, strict=True))
 
 
 def _positions(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

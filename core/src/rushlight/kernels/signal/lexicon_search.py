@@ -17,7 +17,15 @@ from rushlight.kernels.signal import lexicon_search_kernels as native
 from rushlight.machine import np
 from rushlight.machine.memory import address
 
-__all__ = ["Tree", "best_rows", "best_rows_reference", "followers", "followers_reference"]
+__all__ = [
+    "Tree",
+    "best_rows",
+    "best_rows_reference",
+    "call",
+    "followers",
+    "followers_reference",
+    "summed_rows",
+]
 
 _COLUMNS = 8  # of what follows
 
@@ -56,11 +64,16 @@ def _block(size):
     return ctypes.c_int64 * size
 
 
-def _run(code, words, results):
-    """The results of the kernel at `code`, words behind those that it is given."""
+def call(kernel, block):
+    """Run a kernel on its block of words."""
+    _called(kernel.address())(ctypes.addressof(block), 0, 1, 0)
+
+
+def _run(kernel, words, results):
+    """The results of a kernel, words behind those that it is given."""
     count = len(words)
     block = _block(count + results)(*words)
-    _called(code)(ctypes.addressof(block), 0, 1, 0)
+    call(kernel, block)
     return block[count:]
 
 
@@ -144,7 +157,7 @@ def followers(hypotheses, heard, tried, tree, specials, weight):
         *tree.words, *specials, word_of(weight),
         *range(first, first + 8 * room * _COLUMNS, 8 * room),
     ]  # fmt: skip
-    *ends, count = _run(native.followers.address(), words, 4)
+    *ends, count = _run(native.followers, words, 4)
     if count < 0:
         raise IndexError("followers: a node or a token of the hypotheses is out of range")
     blank = space[-1].view(bool)[:count]
@@ -174,5 +187,17 @@ def best_rows(score, key, most, threshold):
         address(score), address(key), count, most, word_of(threshold), table, slots - 1,
         table + 8 * slots, table + 8 * (slots + chosen),
     ]  # fmt: skip
-    (found,) = _run(native.best_rows.address(), words, 1)
+    (found,) = _run(native.best_rows, words, 1)
     return space[slots : slots + found]
+
+
+def summed_rows(score, key, most, threshold):
+    """Up to `most` rows with different keys and scores above `threshold`, the best first, and their
+    scores: those of the rows with one key added as logarithms of probabilities."""
+    rows = np.flatnonzero(score > threshold)
+    key, score = key[rows], score[rows]
+    order = np.lexsort((-score, key))
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    totals = np.logaddexp.reduceat(score[order], first) if len(first) else score
+    best = np.argsort(-totals, kind="stable")[:most]
+    return rows[order[first[best]]], totals[best]

@@ -133,14 +133,9 @@ def outside(g):
     return found
 
 
-@range_kernel
-def followers(args, lo, hi, tid):
-    """All hypotheses that may follow those of a beam, kind by kind; -1 of them where one of those
-    is not within range."""
-    g = array(i64, args)
-    if outside(g) > 0:
-        g[END] = -1
-        return
+@function
+def all_followers(g):
+    """All hypotheses that may follow those of a beam, kind by kind."""
     at = spelled(g, 0, INNER)
     g[INNER_END] = at
     at = spelled(g, at, KNOWN)
@@ -150,6 +145,16 @@ def followers(args, lo, hi, tid):
     g[OTHER_END] = at
     at = held(g, at)
     g[END] = silent(g, at)
+
+
+@range_kernel
+def followers(args, lo, hi, tid):
+    """All hypotheses that may follow; -1 of them where one of the beam's is not within range."""
+    g = array(i64, args)
+    if outside(g) > 0:
+        g[END] = -1
+        return
+    all_followers(g)
 
 
 @function
@@ -217,10 +222,9 @@ def merged(g, score, keys, table):
     return count
 
 
-@range_kernel
-def best_rows(args, lo, hi, tid):
-    """The best rows with different keys, the best first: a heap of them, then sorted."""
-    g = array(i64, args)
+@function
+def best_of_keys(g):
+    """The best rows with different keys, the best first: a heap of them, then sorted; how many."""
     score, keys = array(f64, g[SCORE]), array(i64, g[KEY])
     table, heap, used = array(i64, g[TABLE]), array(i64, g[CHOSEN]), array(i64, g[USED])
     count = 0
@@ -241,4 +245,11 @@ def best_rows(args, lo, hi, tid):
         heap[0] = heap[end]
         heap[end] = worst
         sunk(score, heap, 0, end)
-    g[FOUND] = count
+    return count
+
+
+@range_kernel
+def best_rows(args, lo, hi, tid):
+    """The best rows with different keys, the best first."""
+    g = array(i64, args)
+    g[FOUND] = best_of_keys(g)
