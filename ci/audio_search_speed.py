@@ -1,7 +1,7 @@
-"""How long searches over a lexicon take beside flashlight's (through torchaudio's `ctc_decoder`).
+"""How long searches over CTC's outputs take beside flashlight's (torchaudio's `ctc_decoder`).
 
 Both run in processes of their own, in turn, one thread; what counts is the time of the processor,
-the least of several rounds. The best words of both must be the same. Writes a table:
+the least of several rounds. The best words and tokens of both must be the same. Writes a table:
 bench/results/audio_search.md.
 
 Usage: python ci/audio_search_speed.py PYTHON [ROUNDS]   PYTHON: where torchaudio 2.9.1 is
@@ -30,11 +30,11 @@ from ngrams import write_arpa  # noqa: E402
 LETTERS = "abcdefghijklmnopqrstuvwxyz'"
 WORDS, FRAMES, UTTERANCES = 5000, 200, 12
 RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results" / "audio_search.md"
-HEADING = f"""# Lexicon search beside flashlight-text 0.0.7
+HEADING = f"""# Searches over CTC's outputs beside flashlight-text 0.0.7
 
 An utterance of {FRAMES} frames of drawn scores, {WORDS:,} drawn words, one thread, the mean of
 {UTTERANCES - 2} utterances that are searched once each, the least of several rounds in turn
-(`python ci/audio_search_speed.py PYTHON`). Both find the same words.
+(`python ci/audio_search_speed.py PYTHON`). Both find the same words and tokens.
 
 | search | flashlight, ms | Rushlight, ms | ratio |
 | --- | --- | --- | --- |
@@ -53,7 +53,7 @@ def files(folder: Path) -> tuple[str, str]:
 
 
 def measure(theirs: bool) -> int:
-    """Print the seconds of each search, and a digest of the words found."""
+    """Print the seconds of each search, and a digest of what was found."""
     warnings.simplefilter("ignore")
     if theirs:
         import torch
@@ -68,18 +68,28 @@ def measure(theirs: bool) -> int:
     tokens, found = ["-", *LETTERS, "|"], {}
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
         lexicon, model = files(Path(folder))
-        for title, lm in (("", None), (", trigrams", model)):
+        for title, options in _searches(lexicon, model).items():
             for beams in (50, 200):
-                decoder = ctc_decoder(lexicon, tokens, lm, beam_size=beams, lm_weight=1.0)
+                decoder = ctc_decoder(tokens=tokens, beam_size=beams, lm_weight=1.0, **options)
                 digest = _digest(decoder(scores))
                 found[f"{beams} beams{title} [{digest}]"] = _seconds(decoder, others)
     print(json.dumps(found))
     return 0
 
 
+def _searches(lexicon: str, model: str) -> dict[str, dict[str, Any]]:
+    return {
+        "": {"lexicon": lexicon},
+        ", trigrams": {"lexicon": lexicon, "lm": model},
+        ", no lexicon": {"lexicon": None},
+        ", no lexicon, 5 tokens a frame": {"lexicon": None, "beam_size_token": 5},
+    }
+
+
 def _digest(hypotheses: Any) -> str:
-    words = " ".join(hypotheses[0][0].words)
-    return hashlib.sha256(words.encode()).hexdigest()[:6]
+    best = hypotheses[0][0]
+    said = " ".join([*best.words, *map(str, best.tokens.tolist())])
+    return hashlib.sha256(said.encode()).hexdigest()[:6]
 
 
 def _seconds(decoder: Any, others: list[Any]) -> float:
@@ -97,7 +107,7 @@ def main() -> int:
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     best = least_seconds(sys.argv[1], lambda which: [__file__, which], rounds)
     if best["ours"].keys() != best["theirs"].keys():
-        print(f"other words: {sorted(best['ours'])}, flashlight {sorted(best['theirs'])}")
+        print(f"other results: {sorted(best['ours'])}, flashlight {sorted(best['theirs'])}")
         return 1
     text = HEADING
     for name, ours in best["ours"].items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+from typing import Any
 
 from rushlight.tensor.results import NAMED
 from stub_writer import attributes, by_hand, functions, hints, tensors
@@ -74,6 +75,8 @@ def lines_of(cls, written, name=None) -> list[str]:
     if cls in NAMED.values():
         fields = [f"    {field}: Tensor" for field in cls._fields]
         return [f"class {name or cls.__name__}(NamedTuple):", *fields]
+    if tuple in cls.__bases__ and hasattr(cls, "_fields"):
+        return _named_tuple(cls, written, name or cls.__name__)
     written.variables.update({v.__name__: v for v in hints.variables_of(cls)})
     given = _BASES.get(cls.__name__, vars(cls).get("__orig_bases__", cls.__bases__))
     bases = [b for b in (_base(b, written, name or cls.__name__) for b in given) if b]
@@ -89,6 +92,20 @@ def lines_of(cls, written, name=None) -> list[str]:
     more = [] if _is_of_tensors(cls) else attributes.lines_of(cls, written)
     body += told + [line for line in more if line.partition(":")[0] not in given_by_hand]
     return [head, *("    " + line for line in body or ["..."])]
+
+
+def _named_tuple(cls, written, name) -> list[str]:
+    """The stub of a tuple with names: its fields with their types, and its methods."""
+    told = functions.hints_of(cls)
+    fields = [
+        f"{field}: {written.text(told.get(field, Any))}{' = ...' * (field in cls._field_defaults)}"
+        for field in cls._fields
+    ]
+    for member, value in public_members(cls).items():
+        if member not in cls._fields and member not in ("__new__", "__getnewargs__"):
+            fields += _member(cls, member, value, written)
+    written.imports.add(("typing", "NamedTuple"))
+    return [f"class {name}(NamedTuple):", *("    " + line for line in fields)]
 
 
 def _enumeration(cls, written, name) -> list[str]:

@@ -124,7 +124,8 @@ def best_rows(score: Any, key: Any, most: int, threshold=-float("inf")):
     >>> rushlight.signal.best_rows(np.array([1.0, 3.0, 2.0]), np.array([5, 5, 6]), 2).tolist()
     [1, 2]
     """
-    return kernels.best_rows(*_scored("best_rows", score, key, most), most, threshold)
+    score, key = _scored("best_rows", score, key, most)
+    return kernels.best_rows(score, key, most, threshold)
 
 
 def summed_rows(score: Any, key: Any, most: int, threshold=-float("inf")):
@@ -138,7 +139,8 @@ def summed_rows(score: Any, key: Any, most: int, threshold=-float("inf")):
     >>> rows.tolist(), np.exp(totals).round(3).tolist()
     ([0, 1], [0.8, 0.4])
     """
-    return kernels.summed_rows(*_scored("summed_rows", score, key, most), most, threshold)
+    score, key = _scored("summed_rows", score, key, most)
+    return kernels.summed_rows(score, key, most, threshold)
 
 
 def _scored(name, score, key, most):

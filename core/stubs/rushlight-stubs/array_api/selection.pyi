@@ -6,20 +6,17 @@ from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
+from typing import NamedTuple
 
-class UniqueAll:
-    def __new__(cls, values: Any, indices: Tensor, inverse_indices: Any, counts: Any) -> Self: ...
+class UniqueAll(NamedTuple):
     values: Any
     indices: Any
     inverse_indices: Any
     counts: Any
-class UniqueCounts:
-    def __new__(cls, values: Any, counts: Any) -> Self: ...
+class UniqueCounts(NamedTuple):
     values: Any
     counts: Any
-class UniqueInverse:
-    def __new__(cls, values: Any, inverse_indices: Any) -> Self: ...
+class UniqueInverse(NamedTuple):
     values: Any
     inverse_indices: Any
 def argmax(x: Any, /, *, axis: Any = ..., keepdims: _bool = ...) -> Any: ...

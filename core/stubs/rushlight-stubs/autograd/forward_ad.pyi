@@ -5,12 +5,11 @@ from rushlight._words import _int
 from rushlight.autograd.mode import _Decorator
 from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
+from typing import NamedTuple
 
-class UnpackedDualTensor:
-    def __new__(cls, primal: Any, tangent: Any) -> Self: ...
-    primal: Any
-    tangent: Any
+class UnpackedDualTensor(NamedTuple):
+    primal: Tensor
+    tangent: Tensor | None
 class dual_level(_Decorator):
     def __enter__(self) -> Any: ...
     def __exit__(self, *exc: Any) -> Any: ...

@@ -9,13 +9,12 @@ from rushlight._words import _str
 from rushlight.autograd.handle import RemovableHandle
 from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
+from typing import NamedTuple
 
-class _Edge:
-    def __new__(cls, node: Any, output_nr: Any, ownership_token: Any = ...) -> Self: ...
-    node: Any
-    output_nr: Any
-    ownership_token: Any
+class _Edge(NamedTuple):
+    node: Node | AccumulateGrad
+    output_nr: _int
+    ownership_token: object = ...
 class AccumulateGrad(Node):
     op: Any
     saved: Any

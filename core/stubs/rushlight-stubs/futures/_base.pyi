@@ -5,7 +5,7 @@ from rushlight._words import _bool
 from rushlight._words import _int
 from rushlight._words import _str
 from typing import Any
-from typing import Self
+from typing import NamedTuple
 
 class _Waiter:
     def __init__(self) -> None: ...
@@ -16,8 +16,7 @@ class BrokenExecutor(RuntimeError):
     ...
 class CancelledError:
     ...
-class DoneAndNotDoneFutures(tuple[Any, ...]):
-    def __new__(cls, done: Any, not_done: Any) -> Self: ...
+class DoneAndNotDoneFutures(NamedTuple):
     done: Any
     not_done: Any
 class Error(Exception):

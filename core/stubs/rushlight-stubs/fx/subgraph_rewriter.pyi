@@ -6,14 +6,12 @@ from rushlight._words import _bool
 from rushlight._words import _str
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
-from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
+from typing import NamedTuple
 
-class Match:
-    def __new__(cls, anchor: Tensor, nodes_map: Any) -> Self: ...
-    anchor: Any
-    nodes_map: Any
+class Match(NamedTuple):
+    anchor: Node
+    nodes_map: dict[Node, Node]
 class ReplacedPatterns:
     def __init__(self, anchor: Node, nodes_map: dict[Node, Node], replacements: list[Node]) -> None: ...
     anchor: Node

@@ -4,15 +4,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from rushlight._words import _F
 from rushlight._words import _bool
-from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
+from typing import NamedTuple
 from typing import overload
 
-class Attribute:
-    def __new__(cls, value: Tensor, type: Any) -> Self: ...
-    value: Any
-    type: Any
+class Attribute(NamedTuple):
+    value: object
+    type: object
 def annotate(the_type: object, the_value: object) -> Any: ...
 def export(fn: _F) -> _F: ...
 @overload

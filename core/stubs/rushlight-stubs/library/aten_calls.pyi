@@ -4,13 +4,12 @@ from __future__ import annotations
 from rushlight._words import _bool
 from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
+from typing import NamedTuple
 
-class AtenCall:
-    def __new__(cls, target: Tensor, args: Any, kwargs: Any, writes: _bool = ...) -> Self: ...
-    target: Any
-    args: Any
-    kwargs: Any
-    writes: Any
+class AtenCall(NamedTuple):
+    target: object
+    args: tuple[Any, ...]
+    kwargs: dict[Any, Any]
+    writes: _bool = ...
 def aten_call(function: Any, args: Any, kwargs: Any) -> Any: ...
 def is_default(value: Tensor, default: Any) -> Any: ...

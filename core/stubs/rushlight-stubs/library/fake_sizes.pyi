@@ -3,12 +3,11 @@ from __future__ import annotations
 
 from rushlight._words import _int
 from typing import Any
-from typing import Self
+from typing import NamedTuple
 
-class Asked:
-    def __new__(cls, least: Any, most: Any) -> Self: ...
-    least: Any
-    most: Any
+class Asked(NamedTuple):
+    least: _int
+    most: _int | None
 class FakeImplCtx:
     def __init__(self, sizes: Any = ...) -> None: ...
     def new_dynamic_size(self, *, min: _int = ..., max: _int | None = ...) -> _int: ...

@@ -2,12 +2,10 @@
 from __future__ import annotations
 
 from rushlight._words import _str
-from rushlight.tensor.tensor import Tensor
 from typing import Any
-from typing import Self
+from typing import NamedTuple
 
-class SystemEnv(tuple[Any, ...]):
-    def __new__(cls, rushlight_version: Any, python_version: Any, python_platform: Any, os: Any, libc_version: Any, cpu_model: Any, cpu_count: Any, cpu_features: Any, memory: Tensor, threads: Any, is_cuda_available: Any, packages: Any, environment: Any) -> Self: ...
+class SystemEnv(NamedTuple):
     rushlight_version: Any
     python_version: Any
     python_platform: Any

@@ -79,7 +79,7 @@ class Options:
     decoder_start_token_id: int | None = None
     forced_bos_token_id: int | None = None
     forced_eos_token_id: int | None = None
-    assistant_model: Any = None
+    assistant_model: rl.nn.Module | None = None
     num_assistant_tokens: int = 5
     num_assistant_tokens_schedule: str = "heuristic"
     assistant_confidence_threshold: float = 0.0
@@ -140,25 +140,29 @@ class Options:
             )
 
     def _check_guesses(self) -> None:
-        if self.num_assistant_tokens_schedule not in ("constant", "heuristic"):
+        schedule, least = self.num_assistant_tokens_schedule, self.assistant_confidence_threshold
+        if schedule not in ("constant", "heuristic"):
             raise ValueError(
                 "generate(): num_assistant_tokens_schedule must be 'constant' or 'heuristic': "
-                f"{self.num_assistant_tokens_schedule!r}"
+                f"{schedule!r}"
             )
-        if not 0 <= self.assistant_confidence_threshold <= 1:
+        if not 0 <= least <= 1:
             raise ValueError(
-                "generate(): assistant_confidence_threshold must be from 0 to 1: "
-                f"{self.assistant_confidence_threshold}"
+                f"generate(): assistant_confidence_threshold must be from 0 to 1: {least}"
             )
         looked = self.prompt_lookup_num_tokens
         if looked is not None and looked < 1:
             raise ValueError(f"generate(): prompt_lookup_num_tokens must be at least 1: {looked}")
-        if looked is not None and self.assistant_model is not None:
+        self._check_guesser()
+
+    def _check_guesser(self) -> None:
+        guessers = [self.prompt_lookup_num_tokens, self.assistant_model]
+        if None not in guessers:
             raise ValueError(
                 "generate(): guesses come from assistant_model or from prompt_lookup_num_tokens, "
                 "not from both"
             )
-        if self.num_beams > 1 and (looked is not None or self.assistant_model is not None):
+        if self.num_beams > 1 and guessers != [None, None]:
             raise ValueError("generate(): guesses are for one sequence, not for beams: num_beams=1")
 
     @classmethod

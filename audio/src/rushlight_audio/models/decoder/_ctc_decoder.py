@@ -11,7 +11,6 @@ import numpy as np
 
 import rushlight as rl
 from rushlight_audio.models.decoder._arpa import NGramModel, NGramScorer
-from rushlight_audio.models.decoder._beam import Options
 from rushlight_audio.models.decoder._language_model import (
     CTCDecoderLM,
     Scorer,
@@ -24,7 +23,12 @@ from rushlight_audio.models.decoder._lexicon import (
     read_lexicon,
     read_tokens,
 )
-from rushlight_audio.models.decoder._search import FreeSearch, LexiconSearch, Search
+from rushlight_audio.models.decoder._search import (
+    Options,
+    free_search,
+    lexicon_search,
+    told_of,
+)
 
 __all__ = ["CTCDecoder", "CTCHypothesis", "ctc_decoder"]
 
@@ -74,19 +78,17 @@ class CTCDecoder:
         self.tokens_dict = tokens_dict
         self.blank = tokens_dict.index(blank_token)
         self.silence = tokens_dict.index(sil_token)
-        shared = (decoder_options, lm, self.silence, self.blank)
-        tokens = len(tokens_dict)
-        self._search: Search
+        specials = (len(tokens_dict), self.silence, self.blank)
         if lexicon is None or word_dict is None:
-            self._search = FreeSearch(*shared, (1, tokens))
+            self._search = free_search(decoder_options, lm, told_of(decoder_options, *specials))
         else:
+            told = told_of(decoder_options, *specials, word_dict.index(unk_word))
             tree = prefix_tree(lexicon, word_dict, tokens_dict, lm)
-            sizes = (tree.nodes, tokens)
-            self._search = LexiconSearch(*shared, sizes, tree, word_dict.index(unk_word))
+            self._search = lexicon_search(decoder_options, lm, told, tree)
 
     def decode_begin(self) -> None:
         """Begin a stream."""
-        self._search.begun()
+        self._search.begin()
 
     def decode_step(self, emissions: rl.Tensor) -> None:
         """Go on by the frames `emissions` ``[T, N]`` of a stream."""
@@ -103,13 +105,13 @@ class CTCDecoder:
 
     def get_final_hypothesis(self) -> list[CTCHypothesis]:
         """The `nbest` best hypotheses behind :meth:`decode_end`."""
-        last = self._search.beam.last
+        last = self._search.last
         order = np.argsort(-last.score, kind="stable")[: self.nbest].tolist()
         return [self._hypothesis(row) for row in order]
 
     def get_partial_hypothesis(self) -> CTCHypothesis:
         """The best hypothesis so far of a stream that has not ended; its last word may change."""
-        return self._hypothesis(int(self._search.beam.last.score.argmax()))
+        return self._hypothesis(int(self._search.last.score.argmax()))
 
     def __call__(
         self, emissions: rl.Tensor, lengths: rl.Tensor | None = None
@@ -156,8 +158,7 @@ class CTCDecoder:
 
     def _hypothesis(self, row: int) -> CTCHypothesis:
         """A hypothesis of the last frame, traced back."""
-        beam = self._search.beam
-        path, words = beam.path(row)
+        path, words = self._search.beam.path(row)
         changes = [
             (token, time)
             for time, token in enumerate(path)
@@ -166,7 +167,7 @@ class CTCDecoder:
         return CTCHypothesis(
             tokens=rl.tensor([token for token, _ in changes], dtype=rl.int64),
             words=[] if self.word_dict is None else [self.word_dict.entries[w] for w in words],
-            score=float(beam.last.score[row]),
+            score=float(self._search.last.score[row]),
             timesteps=rl.tensor([time for _, time in changes], dtype=rl.int32),
         )
 
@@ -279,7 +280,7 @@ def ctc_decoder(
     words = read_lexicon(lexicon) if lexicon else None
     word_dict = _words(words, lm, lm_dict, tokens_dict, unk_word)
     if lm is None:
-        scorer: Scorer = ZeroScorer(len(tokens_dict))
+        scorer: Scorer = ZeroScorer()
     elif isinstance(lm, (str, os.PathLike)):
         entries = (word_dict or tokens_dict).entries if words else tokens_dict.entries
         scorer = NGramScorer(NGramModel.read(lm), entries)

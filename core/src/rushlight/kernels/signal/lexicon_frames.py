@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from rushlight.kernels.launch.prepared import word_of
 from rushlight.kernels.signal import lexicon_frames_kernels as native
@@ -19,7 +19,7 @@ from rushlight.kernels.signal import lexicon_search_kernels as words
 from rushlight.machine import np
 from rushlight.machine.memory import address
 
-__all__ = ["Ask", "Compiled", "Record", "Settings", "frame_reference"]
+__all__ = ["Ask", "Compiled", "Record", "Settings", "best_of", "frame_reference"]
 
 Ask = Callable[[list[int], list[int]], tuple[Any, Any]]
 """Of states and words: the next states, and the logarithms of the words' probabilities."""
@@ -28,7 +28,7 @@ _FIRST_SLOTS, _MOST_SLOTS = 1 << 12, 1 << 24
 
 
 class Settings(NamedTuple):
-    """What a search is told; see :class:`rushlight.signal.LexiconBeam`."""
+    """What a search is told; see :class:`rushlight.signal.BeamOptions`."""
 
     tree: lexicon_search.Tree
     tokens: int
@@ -73,12 +73,14 @@ def frame_reference(last: Record, heard, tried, settings: Settings, ask: Ask) ->
             score[rows] = score[rows] + weighted + extra
             state[rows] = np.asarray(after)
     found = Record(score, state, node, token, blank, parent, word)
-    key = (state * len(settings.tree.best) + node) * settings.tokens + token
-    return _best(found, 2 * key + blank, settings)
+    return best_of(found, settings)
 
 
-def _best(found: Record, key, settings: Settings) -> Record:
-    score, size = found.score, settings.beam_size
+def best_of(found: Record, settings: Settings) -> Record:
+    """The best of what may follow, one hypothesis for each state, node, token and kind, in the
+    order of scores."""
+    key = (found.state * len(settings.tree.best) + found.node) * settings.tokens + found.token
+    key, score, size = 2 * key + found.blank, found.score, settings.beam_size
     threshold = score.max(initial=-np.inf) - settings.threshold
     if not settings.log_add:
         rows = lexicon_search.best_rows(score, key, size, threshold)
@@ -97,9 +99,12 @@ class Compiled:
             of its own and scores are 0.
     """
 
+    kernel = native.frames
+    words = native.SIZE_OF_BLOCK
+
     def __init__(self, settings: Settings, ask: Ask | None):
         self.settings, self.ask = settings, ask
-        self.block = (ctypes.c_int64 * native.SIZE_OF_BLOCK)()
+        self.block: Any = (ctypes.c_int64 * self.words)()
         self.choice = (ctypes.c_int64 * (words.FOUND + 1))()
         self._constants()
         self._make_room(1024)
@@ -164,14 +169,16 @@ class Compiled:
         lexicon_search.call(native.remember, block)
         block[native.MISSING], block[native.MISSED] = kept
 
-    def _answer(self) -> None:
-        """Ask the language model for what is missing."""
+    def _answer(self) -> Any:
+        """Ask the language model for what is missing; the next states."""
         count = self.block[native.MISSED]
         start = (self.block[native.MISSING] - address(self.space)) // 8
         keys = np.array(list(dict.fromkeys(self.space[start : start + count].tolist())))
         states, labels = np.divmod(keys, self.block[native.WORDS])
-        after, scores = self.ask(states.tolist(), labels.tolist())
-        self._remember(keys, np.asarray(after, np.int64), np.asarray(scores, np.float64))
+        after, scores = cast(Ask, self.ask)(states.tolist(), labels.tolist())
+        after = np.asarray(after, np.int64)
+        self._remember(keys, after, np.asarray(scores, np.float64))
+        return after
 
     # ------------------------------------------------------------------------------ the frames
     def run(self, last: Record, heard, tried) -> list[Record]:
@@ -182,26 +189,33 @@ class Compiled:
         lengths[0] = len(last.score)
         for column, values in zip(_record(records[0], lengths[0]), last, strict=True):
             column[:] = values
+        self._begin(heard, tried, records, lengths)
+        while self._comes_back():
+            pass
+        return [
+            _record(record, length)
+            for record, length in zip(records[1:], lengths[1:].tolist(), strict=True)
+            if length
+        ]
+
+    def _begin(self, heard, tried, records, lengths) -> None:
         block = self.block
-        block[native.FRAME], block[native.FRAMES], block[native.STAGE] = 0, frames, native.FOLLOW
+        block[native.FRAME], block[native.FRAMES] = 0, len(heard)
+        block[native.STAGE], block[native.BEAM] = native.FOLLOW, records.shape[2]
         block[native.ALL_HEARD], block[native.ALL_TRIED] = address(heard), address(tried)
         block[native.RECORDS], block[native.LENGTHS] = address(records), address(lengths)
-        block[native.BEAM] = records.shape[2]
-        while True:
-            lexicon_search.call(native.frames, block)
-            code = block[native.CODE]
-            if code == native.ASK:
-                self._answer()
-            elif code == native.GROW:
-                self._make_room(2 * block[native.NEEDED])
-            elif code == native.REMEMBER:
-                self._grow()
-            else:
-                return [
-                    _record(record, length)
-                    for record, length in zip(records[1:], lengths[1:].tolist(), strict=True)
-                    if length
-                ]
+
+    def _comes_back(self) -> bool:
+        """Run until the loop needs something, and give it that; False once it has ended."""
+        lexicon_search.call(self.kernel, self.block)
+        code = self.block[native.CODE]
+        if code == native.ASK:
+            self._answer()
+        elif code == native.GROW:
+            self._make_room(2 * self.block[native.NEEDED])
+        elif code == native.REMEMBER:
+            self._grow()
+        return code in (native.ASK, native.GROW, native.REMEMBER)
 
 
 def _columns(record) -> Record:

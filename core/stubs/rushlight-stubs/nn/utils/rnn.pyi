@@ -8,14 +8,14 @@ from rushlight._words import _int
 from rushlight._words import _str
 from rushlight.tensor.tensor import Tensor
 from typing import Any
+from typing import NamedTuple
 from typing import Self
 
-class _Fields:
-    def __new__(cls, data: Any, batch_sizes: Any, sorted_indices: Any, unsorted_indices: Any) -> Self: ...
-    data: Any
-    batch_sizes: Any
-    sorted_indices: Any
-    unsorted_indices: Any
+class _Fields(NamedTuple):
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
 class PackedSequence(_Fields):
     def __new__(cls, data: Tensor | tuple[Tensor, Tensor], batch_sizes: Tensor | None = ..., sorted_indices: Tensor | None = ..., unsorted_indices: Tensor | None = ...) -> Self: ...
     def to(self, *args: Any, **kwargs: Any) -> Self: ...
