@@ -75,7 +75,7 @@ B_ROW, PACKED = 18, 19
 TILE_WORDS = 20
 START_ZERO, START_C, START_BIAS, START_ROWS = range(4)
 FINISHES = 4  # added to one of these: the epilogue follows
-FINISHES_FROM = 48  # products of a sum from which that is quicker than a pass over C
+FINISHES_FROM = 16  # products of a sum from which that is quicker than a pass over C
 FINISHED_VECTORS = 4  # of which, and of their multiples, elementwise kernels make whole blocks
 
 
