@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import rushlight as rl
-from rushlight.onnx._operators.layers import Conv
+from rushlight.onnx._operators.layers import Conv, pads_of
 from rushlight.onnx._operators.registry import operator
+
+FEW = 128  # products of two bytes whose sum float32 holds: 128 x 255 x 255 < 2 ** 23
 
 
 def _along(value, x, axis, block_size=0):
@@ -36,11 +38,18 @@ def QuantizeLinear(
 
     kind = dtype_of(output_dtype) if output_dtype else rl.uint8 if zero is None else zero.dtype
     scales, zeros = _along(scale, x, axis, block_size), _along(zero, x, axis, block_size)
-    values = (x / scales).round().to(rl.float64)
-    if zero is not None:
-        values = values + zeros.to(rl.float64)
+    return _as_bytes((x / scales).round(), zeros, kind)
+
+
+def _as_bytes(values, zeros, kind):
+    """Whole numbers plus their zero points, as near as a kind of integers has them."""
     about = rl.iinfo(kind)
-    return values.clamp(about.min, about.max).to(rl.int64).to(kind)
+    values = values.to(rl.promote_types(values.dtype, rl.float32))  # bounds are not halves
+    if zeros is None:
+        return values.clamp(about.min, about.max).to(rl.int32).to(kind)
+    zeros = zeros.to(rl.int32)
+    low, high = (about.min - zeros).to(values.dtype), (about.max - zeros).to(values.dtype)
+    return (values.clamp(low, high).to(rl.int32) + zeros).to(kind)
 
 
 @operator()
@@ -88,27 +97,80 @@ def MatMulInteger(a, b, a_zero=None, b_zero=None):
 
 @operator()
 def QLinearMatMul(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
-    product = _integer_product(a, b, a_zero, b_zero).double()
-    scale = a_scale.double() * b_scale.double() / y_scale.double()
-    return QuantizeLinear(product * scale, rl.ones((), dtype=rl.float64), y_zero)
+    product = _integer_product(a, b, a_zero, b_zero).float()
+    return _as_bytes((product * (a_scale * b_scale / y_scale)).round(), y_zero, y_zero.dtype)
 
 
 @operator()
 def ConvInteger(x, weight, x_zero=None, w_zero=None, **options):
-    if w_zero is not None and w_zero.ndim:
-        w_zero = w_zero.reshape([-1, *[1] * (weight.ndim - 1)])
-    values, kernels = _shifted(x, x_zero), _shifted(weight, w_zero)
-    return Conv(values.double(), kernels.double(), **options).to(rl.int32)
+    return _channels_second(_integer_convolution(x, weight, x_zero, w_zero, **options))
 
 
 @operator()
 def QLinearConv(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias=None, **options):
-    shape = [-1, *[1] * (w.ndim - 1)]
-    shift = w_zero.to(rl.int32).reshape(shape) if w_zero.ndim else w_zero.to(rl.int32)
-    kernels = (w.to(rl.int32) - shift).double()
-    found = Conv(
-        _shifted(x, x_zero).double(), kernels, None if bias is None else bias.double(), **options
-    )
-    scale = x_scale.double() * w_scale.double() / y_scale.double()
-    scale = scale.reshape([1, -1, *[1] * (w.ndim - 2)]) if scale.ndim else scale
-    return QuantizeLinear(found * scale, rl.ones((), dtype=rl.float64), y_zero)
+    found = _integer_convolution(x, w, x_zero, w_zero, **options)
+    found = found if bias is None else found + bias
+    scale = x_scale * w_scale / y_scale
+    return _channels_second(_as_bytes((found.float() * scale).round(), y_zero, y_zero.dtype))
+
+
+def _channels_second(x):
+    return x.movedim(-1, 1).contiguous()
+
+
+def _integer_convolution(x, weight, x_zero, w_zero, group=1, **options):
+    """Sums of products in int32, channels last."""
+    if group == 1:
+        return _by_windows(x, weight, x_zero, w_zero, **options)
+    if w_zero is not None and w_zero.ndim:
+        w_zero = w_zero.reshape([-1, *[1] * (weight.ndim - 1)])
+    # Sums of one channel's products are exact in float32, whose kernels add them one by one.
+    exact = rl.float32 if weight.shape[1] == 1 and weight[0].numel() <= FEW else rl.float64
+    values, kernels = _shifted(x, x_zero).to(exact), _shifted(weight, w_zero).to(exact)
+    return Conv(values, kernels, group=group, **options).to(rl.int32).movedim(1, -1)
+
+
+def _by_windows(
+    x, weight, x_zero, w_zero, auto_pad="NOTSET", dilations=None, kernel_shape=None, pads=None,
+    strides=None,
+):  # fmt: skip
+    """Windows of bytes, channels last, as rows of one product."""
+    kernel, rank = weight.shape[2:], weight.ndim - 2
+    strides, dilations = strides or [1] * rank, dilations or [1] * rank
+    before, after = pads_of(auto_pad, pads, x.shape[2:], kernel, strides, dilations)
+    (image, below), (matrix, off) = _signed(x, x_zero), _signed(weight, w_zero)
+    image = _surrounded(image.movedim(1, -1), below, before, after)
+    rows = _windows(image, kernel, strides, dilations)
+    matrix = matrix.movedim(1, -1).reshape(len(weight), -1).t().contiguous()
+    found = rl._int_mm(rows.reshape(-1, len(matrix)), matrix)
+    found = found.reshape(*rows.shape[: rank + 1], len(weight))
+    sums = image.sum(-1, keepdim=True, dtype=rl.int32)
+    sums = _windows(sums, kernel, strides, dilations).flatten(rank + 1).sum(-1, keepdim=True)
+    taken = matrix.sum(0, dtype=rl.int32) - len(matrix) * off
+    return found - sums.to(rl.int32) * off - below.reshape(()) * taken
+
+
+def _surrounded(image, value, before, after):
+    """Images, channels last, with a border that has a value."""
+    inner = image.shape[1:-1]
+    sizes = [low + size + high for low, size, high in zip(before, inner, after, strict=True)]
+    padded = value.to(rl.int8).reshape(()).repeat(len(image), *sizes, image.shape[-1])
+    target = padded
+    for dim, (low, size) in enumerate(zip(before, inner, strict=True), 1):
+        target = target.narrow(dim, low, size)
+    target.copy_(image)
+    return padded
+
+
+def _windows(image, kernel, strides, dilations):
+    """All windows ``[N, *outputs, *kernel, C]`` of dense images, as a view of them."""
+    n, *sizes, c = image.shape
+    steps = image.stride()[1:-1]
+    spans = [gap * (k - 1) + 1 for k, gap in zip(kernel, dilations, strict=True)]
+    outputs = [
+        (size - span) // step + 1 for size, span, step in zip(sizes, spans, strides, strict=True)
+    ]
+    across = [step * each for step, each in zip(steps, strides, strict=True)]
+    inside = [step * each for step, each in zip(steps, dilations, strict=True)]
+    shape, places = (n, *outputs, *kernel, c), (image.stride(0), *across, *inside, 1)
+    return image.as_strided(shape, places)
