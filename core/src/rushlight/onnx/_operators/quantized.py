@@ -130,14 +130,12 @@ def _integer_convolution(x, weight, x_zero, w_zero, group=1, **options):
     return Conv(values, kernels, group=group, **options).to(rl.int32).movedim(1, -1)
 
 
-def _by_windows(
-    x, weight, x_zero, w_zero, auto_pad="NOTSET", dilations=None, kernel_shape=None, pads=None,
-    strides=None,
-):  # fmt: skip
+def _by_windows(x, weight, x_zero, w_zero, kernel_shape=None, **places):
     """Windows of bytes, channels last, as rows of one product."""
     kernel, rank = weight.shape[2:], weight.ndim - 2
-    strides, dilations = strides or [1] * rank, dilations or [1] * rank
-    before, after = pads_of(auto_pad, pads, x.shape[2:], kernel, strides, dilations)
+    strides, dilations = (places.get(name) or [1] * rank for name in ("strides", "dilations"))
+    pads = (places.get("auto_pad", "NOTSET"), places.get("pads"))
+    before, after = pads_of(*pads, x.shape[2:], kernel, strides, dilations)
     (image, below), (matrix, off) = _signed(x, x_zero), _signed(weight, w_zero)
     image = _surrounded(image.movedim(1, -1), below, before, after)
     rows = _windows(image, kernel, strides, dilations)
