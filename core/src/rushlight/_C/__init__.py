@@ -110,7 +110,7 @@ def _is_torch_function_mode_enabled() -> bool:
 
 def _is_alias_of(a, b) -> bool:
     """Whether two tensors share memory that belongs to one storage."""
-    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+    return a.untyped_storage()._is_of(b.untyped_storage())
 
 
 def _cuda_isInBadFork() -> bool:  # noqa: N802 - PyTorch's name

@@ -57,7 +57,7 @@ def accumulate(leaf, grad, create, lone=False):
 def _copied(leaf, grad, lone):
     """A gradient with memory of its own, in the layout of its leaf."""
     array = grad._array
-    if type(array) is not np.ndarray or type(grad) is not Tensor:
+    if not isinstance(array, np.ndarray) or type(grad) is not Tensor:
         if is_dispatching(grad):
             return grad.detach()
         return grad.detach().clone() if grad.layout != "sparse_coo" else grad.taken()
@@ -71,7 +71,7 @@ def _copied(leaf, grad, lone):
 def _order_of(array):
     """The dimensions from the largest stride to the smallest, where this is another order than
     theirs and the elements fill one block of memory; else None."""
-    if type(array) is not np.ndarray or array.flags.c_contiguous:
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return None
     order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
     return order if array.transpose(order).flags.c_contiguous else None

@@ -27,7 +27,7 @@ from rushlight.autograd.node import (
 from rushlight.autograd.ordinary_pass import by_sequence, deliver, formulas, ordinary_pass
 from rushlight.dtypes import COMPLEX
 from rushlight.machine import np
-from rushlight.machine.arrays import meta_array
+from rushlight.machine.meta_array import meta_array
 from rushlight.tensor import tensor as _tensor_module
 from rushlight.tensor.dispatch import captured_part, is_dispatching, stack
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor

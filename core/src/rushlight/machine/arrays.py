@@ -5,9 +5,10 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from rushlight import devices, dtypes
+from rushlight import dtypes
 from rushlight.dtypes import ALL
 from rushlight.machine import narrow
+from rushlight.machine.meta_array import MetaArray, restrided
 
 bfloat16, complex32 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.complex32)
 _eight = {
@@ -31,15 +32,10 @@ _ndarray = np.ndarray
 BY_ARRAY_DTYPE = dict(zip(BY_CODE, ALL, strict=True))
 
 
-class MetaArray(np.ndarray):
-    """Shape and dtype without memory: every stride is zero, over one element that reads as 0."""
-
-    __slots__ = ()
-    home = devices.meta
-
-
 def strided(array, shape, strides):
     """A view of memory with any shape and strides (in bytes), of the same class."""
+    if type(array) is MetaArray:
+        return restrided(array, shape, strides)
     if not isinstance(array, np.ndarray):  # a GPU's
         return array.as_strided(shape, strides)
     bits = _BITS.get(array.dtype)
@@ -51,11 +47,6 @@ def strided(array, shape, strides):
 def is_array(value) -> bool:
     """Whether a value is an array, of NumPy or on a device."""
     return isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__")
-
-
-def meta_array(shape, array_dtype) -> MetaArray:
-    """A meta array of any size; it costs one element of memory."""
-    return np.broadcast_to(np.zeros((), array_dtype), shape).view(MetaArray)
 
 
 def of_one_kind(array):
@@ -91,6 +82,8 @@ def cast(array, code: int):
     target = BY_CODE[code]
     if array.dtype is target or array.dtype == target:
         return array
+    if type(array) is MetaArray:
+        return array.astype(target)
     if array.dtype is complex32 or target is complex32:
         return _halves(array) if target is complex32 else cast(array.astype(np.complex64), code)
     if array.dtype in eight_bits:

@@ -73,7 +73,7 @@ address = _address_in_object if _readable else _address_by_name  # 0.14 us again
 
 def start_of(array) -> int:
     """:func:`address`, of arrays of other kinds, too."""
-    return address(array) if type(array) is np.ndarray else array.ctypes.data
+    return address(array) if isinstance(array, np.ndarray) else array.ctypes.data
 
 
 def room(shape, dtype, itemsize):

@@ -9,7 +9,8 @@ from rushlight import devices
 from rushlight.autograd.later import later
 from rushlight.dtypes import dtype as dtype_class
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_CODE, meta_array
+from rushlight.machine.arrays import BY_CODE
+from rushlight.machine.meta_array import in_block, meta_array, new_block
 from rushlight.ops.former.former_methods import TypedStorage
 from rushlight.serialization import lazy
 from rushlight.serialization.budget import current
@@ -64,9 +65,15 @@ class LoadedStorage:
             self.shared = PlacedStorage(self._placed)
         return self._placed
 
+    def block(self):
+        """What the tensors of a storage on the meta device are in together."""
+        if self._placed is None:
+            self._placed = new_block(self.count * self.dtype.itemsize)
+        return self._placed
+
     def filled(self):
         """The bytes have come after tensors were made: a buffer that was moved gets them too."""
-        if self._placed is not None:
+        if self._placed is not None and self.array is not None:
             self._placed[...] = self.array.reshape(-1)
 
     def untouched(self):
@@ -88,7 +95,9 @@ class LoadedStorage:
 def _over(storage, dtype, offset, size, stride):
     item = BY_CODE[dtype.code].itemsize
     if storage.array is None:
-        return make_tensor(meta_array(size, BY_CODE[dtype.code]), dtype, storage.device)
+        steps = tuple(s * item for s in stride)
+        array = in_block(storage.block(), size, BY_CODE[dtype.code], offset * item, steps)
+        return make_tensor(array, dtype, storage.device)
     if storage.device.type == "cuda":
         steps = tuple(s * item for s in stride)
         whole = storage.placed()
@@ -184,9 +193,13 @@ def meta_tensor(dtype, size, stride, requires_grad=False):
     if not isinstance(dtype, dtype_class):
         raise ValueError(f"a meta tensor has dtype {shown(dtype)}")
     current().charge(_META)
-    size, _ = _checked_size(size, stride)
-    out = make_tensor(meta_array(size, BY_CODE[dtype.code]), dtype, devices.device("meta"))
-    return _recorded(out, requires_grad)
+    size, stride = _checked_size(size, stride)
+    last = sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if math.prod(size) and last >= 1 << 58:
+        raise ValueError(f"a meta tensor of size {size} has strides {stride}")
+    item = BY_CODE[dtype.code].itemsize
+    array = meta_array(size, BY_CODE[dtype.code], tuple([s * item for s in stride]))
+    return _recorded(make_tensor(array, dtype, devices.device("meta")), requires_grad)
 
 
 def parameter(data, requires_grad=True, hooks=None):

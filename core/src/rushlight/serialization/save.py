@@ -168,7 +168,7 @@ class _Pickler(pickle._Pickler):
     def _plain_tensor(self, tensor):
         if tensor.device.type == "meta":
             shape = tuple(tensor.shape)
-            rest = (tensor.dtype, shape, contiguous_strides(shape), tensor.requires_grad)
+            rest = (tensor.dtype, shape, tensor.stride(), tensor.requires_grad)
             return _name("torch._utils", "_rebuild_meta_tensor_no_storage"), rest
         stored, offset, strides = self._stored(tensor)
         shape = tuple(tensor.shape)

@@ -15,10 +15,11 @@ from rushlight import devices
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_ARRAY_DTYPE, meta_array
+from rushlight.machine.arrays import BY_ARRAY_DTYPE
+from rushlight.machine.meta_array import MetaArray, block_of, meta_array, stand_in
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, make_tensor
 
 _new = object.__new__
 
@@ -64,6 +65,8 @@ def shares(array, source):
     base, owner = array.base, source.base
     if array is source or base is source or (base is not None and base is owner):
         return True
+    if type(array) is MetaArray:
+        return block_of(array) is block_of(source)
     # NumPy's stride tricks put an object of theirs between a view and its source; such a view may
     # have been taken of again.
     if type(array) is not np.ndarray:
@@ -72,7 +75,12 @@ def shares(array, source):
     if between is None or type(between) is np.ndarray:
         return False
     held = getattr(between, "base", None)
-    return held is not None and (held is source or held is owner)
+    if held is None:
+        return False
+    if held is source or held is owner:
+        return True
+    under = held.base if type(held) is np.ndarray else None  # of a view that was taken on the way
+    return under is not None and (under is source or under is owner)
 
 
 def link(out, base, step):
@@ -85,6 +93,20 @@ def link(out, base, step):
         out._base, out._path = base._base, (*base._path, step)
     if base._writable is not None:
         out._writable = base._writable
+
+
+def without_values(tensor):
+    """A tensor of the meta device with the shape, dtype and strides of this one, at its offset in a
+    storage of the same size: what a program that is captured has instead."""
+    tensor = tensor.detach()
+    array = tensor._array
+    if type(tensor) is not Tensor or type(array) is not np.ndarray:
+        return tensor if tensor._device is devices.meta else tensor.to(devices.meta)
+    size, offset = array.nbytes, 0
+    if array.size:
+        owner = storage_of(tensor)
+        size, offset = owner.nbytes(), tensor.storage_offset() * array.itemsize
+    return make_tensor(stand_in(array, size, offset), tensor._dtype, devices.meta)
 
 
 class Refusal:

@@ -6,7 +6,7 @@ import importlib
 import numbers
 from copy import deepcopy
 
-from rushlight import dtypes
+from rushlight import devices, dtypes
 from rushlight.autograd.later import later
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
@@ -14,6 +14,7 @@ from rushlight.dtypes import EIGHT_BITS, FLOAT, INTEGER, default, held
 from rushlight.errors import argument_error
 from rushlight.machine import memory, np
 from rushlight.machine.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast, of_one_kind
+from rushlight.machine.meta_array import meta_array
 from rushlight.tensor.dispatch import STATE, answered
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import Storage, row_of, storage_of
@@ -373,7 +374,7 @@ def _deepcopy(self, memo):
         )
     out = _new(type(self))
     out._dtype, out._node, out._storage = self._dtype, None, None
-    out._array = self._array.copy("K") if self._device.type != "meta" else self._array
+    out._array = self._array.copy("K")
     if mode.inference:
         out._inference = True
     memo[id(self)] = out
@@ -414,19 +415,44 @@ def _reduce(self, protocol):
         return answer(self, protocol)
     if self._hooks and type(self) is Tensor:
         later("hooks").warn_if_has_hooks(self)
-    _has_data(self, "__reduce__")
+    if self._device.type == "meta":
+        return _reduce_without_memory(self)
     array = _on_host(self._array)
     if self._dtype in _NUMBER:  # pickled as bits: other versions name its dtype otherwise
         array = array.view(f"u{array.itemsize}")
-    state = {k: v for k, v in self.__dict__.items() if k in _KEPT or not k.startswith("_")}
-    state.pop("_device", None)
-    kind = type(self)
-    kind = kind.__name__ if kind in _KINDS.values() else kind
+    kind, state = _kind_of(self), _state_of(self)
     if self._device.type == "cuda":
         return rebuild_on, (
             str(self._device), kind, array, self._dtype.name, self.requires_grad, state
         )  # fmt: skip
     return rebuild, (kind, array, self._dtype.name, self.requires_grad, state)
+
+
+def _kind_of(tensor):
+    kind = type(tensor)
+    return kind.__name__ if kind in _KINDS.values() else kind
+
+
+def _state_of(tensor):
+    """The attributes that go with a tensor."""
+    state = {k: v for k, v in tensor.__dict__.items() if k in _KEPT or not k.startswith("_")}
+    state.pop("_device", None)
+    return state
+
+
+def _reduce_without_memory(tensor):
+    layout = tuple(tensor.shape), tensor.stride(), tensor._dtype.name
+    rest = tensor.requires_grad, _state_of(tensor)
+    return rebuild_without_memory, (_kind_of(tensor), *layout, *rest)
+
+
+def rebuild_without_memory(kind, shape, stride, dtype_name, requires_grad, state):
+    """:func:`rebuild` of a tensor of the meta device."""
+    dtype = BY_CODE[dtypes.NAMES[dtype_name].code]
+    array = meta_array(shape, dtype, tuple([step * dtype.itemsize for step in stride]))
+    out = rebuild(kind, array, dtype_name, requires_grad, state)
+    out._device = devices.meta
+    return out
 
 
 def rebuild_on(device, kind, array, dtype_name, requires_grad, state):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from rushlight.machine import memory, np
+from rushlight.machine.meta_array import MetaArray, meta_array
 from rushlight.tensor.shape import contiguous_strides
 
 
@@ -62,13 +63,28 @@ def is_laid_out(array, chosen):
     return array.ndim == len(chosen.order) and array.transpose(chosen.order).flags.c_contiguous
 
 
-def empty_in(shape, dtype, chosen):
-    """A new array of uninitialised memory in a format (row-major unless it names an order)."""
+def empty_in(shape, dtype, chosen, kind=np.ndarray):
+    """A new array of uninitialised memory in a format (row-major unless it names an order); one
+    without memory if `kind` is that of the meta device."""
+    if kind is MetaArray:
+        return turned(meta_array, shape, dtype, order_in(shape, chosen))
     if chosen.order is None:
         return memory.empty(tuple(shape), dtype)
+    return turned(memory.empty, shape, dtype, order_in(shape, chosen))
+
+
+def order_in(shape, chosen):
+    """The dimensions of a shape from the slowest to the fastest, in a format."""
+    if chosen.order is None:
+        return range(len(shape))
     _check_rank(chosen, len(shape))
-    made = memory.empty(tuple(shape[d] for d in chosen.order), dtype)
-    return made.transpose(np.argsort(chosen.order))
+    return chosen.order
+
+
+def turned(make, shape, dtype, order):
+    """A new array whose dimensions are in an order, the slowest first."""
+    made = make(tuple([shape[d] for d in order]), dtype)
+    return made.transpose(np.argsort(order)) if len(shape) > 1 else made
 
 
 def suggests(shape, strides, chosen):
@@ -99,22 +115,28 @@ def copied(array, chosen, dtype=None):
     if chosen is preserve_format:
         out = empty_like(array, dtype)
     else:
-        out = empty_in(array.shape, dtype, chosen)
-    out[...] = array
+        out = empty_in(array.shape, dtype, chosen, type(array))
+    return written(out, array)
+
+
+def written(out, array):
+    """`out` after the elements of an array are written to it, where it has memory."""
+    if type(out) is not MetaArray:
+        out[...] = array
     return out
 
 
 def same_order(array):
     """A copy of an array; a dense one keeps the order of its dimensions."""
     if type(array) is not np.ndarray or array.flags.c_contiguous:
-        return array.copy()
+        return array.copy() if type(array) is not MetaArray else empty_like(array, array.dtype)
     return copied(array, preserve_format)
 
 
 def same_strides(array):
     """A copy of an array with its strides, gaps included; :func:`same_order` where elements are
     close together or over one another."""
-    if type(array) is not np.ndarray or array.flags.c_contiguous or not array.size:
+    if type(array) not in (np.ndarray, MetaArray) or array.flags.c_contiguous or not array.size:
         return same_order(array)
     reach = array.itemsize  # bytes from the first element to the end of the last
     for step, n in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
@@ -123,6 +145,8 @@ def same_strides(array):
         reach += (n - 1) * step
     if reach == array.nbytes:
         return same_order(array)
+    if type(array) is MetaArray:
+        return meta_array(array.shape, array.dtype, array.strides)
     room = np.zeros(-(-reach // array.itemsize), array.dtype)
     out = np.ndarray(array.shape, array.dtype, room, 0, array.strides)
     out[...] = array
@@ -131,6 +155,9 @@ def same_strides(array):
 
 def by_columns(array):
     """Matrices ``(*, m, n)`` that are column-major, as LAPACK and PyTorch leave them."""
+    if type(array) is MetaArray and array.ndim > 1:
+        *batch, m, n = array.shape
+        return meta_array((*batch, n, m), array.dtype).swapaxes(-1, -2)
     if type(array) is not np.ndarray or array.ndim < 2:
         return array
     return np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
@@ -138,24 +165,37 @@ def by_columns(array):
 
 def unusual_order(array):
     """The order in memory of a dense array's dimensions; None if it is row by row."""
-    if type(array) is not np.ndarray or array.flags.c_contiguous or not is_dense(array):
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous or not is_dense(array):
         return None
     return [int(d) for d in np.argsort([-s for s in array.strides], kind="stable")]
 
 
-def empty_like(array, dtype):
+def empty_like(array, dtype, kind=None):
     """Uninitialised memory with the shape of an array: with its strides where it is dense, else
-    with its order of dimensions."""
+    with its order of dimensions. `kind` is the class of the result where it is another."""
+    kind = type(array) if kind is None else kind
+    if kind is MetaArray:
+        return _meta_like(array, np.dtype(dtype))
     if not array.size:  # NumPy forgets the strides of such arrays, PyTorch does not
         size = np.dtype(dtype).itemsize
         steps = tuple(step // array.itemsize * size for step in array.strides)
         return np.ndarray(array.shape, dtype, np.empty(0, dtype), 0, steps)
     if lies_by_rows(array):
         return memory.empty(array.shape, dtype)
-    if type(array) is not np.ndarray:
+    if kind is not np.ndarray:
         return empty_iterated(array.shape, dtype, (array.strides,))
     steps = dense_strides(array.shape, array.strides, array.itemsize, np.dtype(dtype).itemsize)
     return np.ndarray(array.shape, dtype, memory.empty(array.size, dtype), 0, steps)
+
+
+def _meta_like(array, dtype):
+    if not array.size:
+        steps = tuple([step // array.itemsize * dtype.itemsize for step in array.strides])
+    elif lies_by_rows(array):
+        steps = None
+    else:
+        steps = dense_strides(array.shape, array.strides, array.itemsize, dtype.itemsize)
+    return meta_array(array.shape, dtype, steps)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -215,11 +255,9 @@ def _compared(shape, operands, inner, outer):
     return 0
 
 
-def empty_iterated(shape, dtype, operands):
+def empty_iterated(shape, dtype, operands, make=None):
     """Uninitialised memory for the result of a walk over operands with these strides."""
-    order = iterated(shape, operands)
-    made = memory.empty(tuple(shape[d] for d in order), dtype)
-    return made.transpose(np.argsort(order))
+    return turned(make or memory.empty, shape, dtype, iterated(shape, operands))
 
 
 def goes_by_rows(input):
@@ -236,9 +274,7 @@ def as_input(array, result):
         steps = dense_strides(array.shape, array.strides, array.itemsize, result.itemsize)
         if steps == result.strides:
             return result
-    out = empty_like(array, result.dtype)
-    out[...] = result
-    return out
+    return written(empty_like(array, result.dtype), result)
 
 
 def is_dense(array):

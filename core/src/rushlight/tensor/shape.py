@@ -92,7 +92,7 @@ def strides_of(tensor) -> tuple:
     array, size = tensor._array, tensor._dtype.itemsize
     if type(array) is np.ndarray and array.size:
         return tuple([s // size for s in array.strides])
-    if tensor._device.type == "meta" or (not array.size and not any(array.strides)):
+    if not array.size and not any(array.strides):
         return contiguous_strides(array.shape)
     return tuple(s // size for s in array.strides)
 

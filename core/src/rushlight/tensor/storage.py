@@ -8,6 +8,7 @@ from rushlight import devices
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE
 from rushlight.machine.memory import start_of
+from rushlight.machine.meta_array import in_block, meta_array
 
 
 class Storage:
@@ -47,9 +48,22 @@ class Storage:
 
     is_cuda = property(lambda self: self.device.type == "cuda", doc="True on a GPU.")
 
-    def data_ptr(self) -> int:
-        """Address of the first byte."""
+    def _start(self) -> int:
+        """Address of the first byte, one of no memory on the meta device."""
         return start_of(_root(self.array))
+
+    def data_ptr(self) -> int:
+        """Address of the first byte; 0 on the meta device."""
+        return self._start() if self.device.type != "meta" else 0
+
+    def _key(self) -> int:
+        """A number that storages of the same memory have alone, as long as they exist."""
+        root = _root(self.array)
+        return start_of(root) if self.device.type != "meta" else ~id(root)
+
+    def _is_of(self, other: Storage) -> bool:
+        """Whether both own the same memory, or are the same one on the meta device."""
+        return self._key() == other._key()
 
     def nbytes(self) -> int:
         """Size in bytes."""
@@ -69,6 +83,8 @@ class Storage:
     def _bytes(self):
         """The memory as a row of bytes; writes go to the tensors in it."""
         root = _root(self.array)
+        if self.device.type == "meta":
+            raise NotImplementedError("the bytes of a storage on the meta device: it has none")
         if not root.flags.c_contiguous:
             raise NotImplementedError("the bytes of a storage whose memory is not one block")
         return root.reshape(-1).view("u1")
@@ -104,6 +120,8 @@ class Storage:
 
     def clone(self) -> Storage:
         """A copy in memory of its own."""
+        if self.device.type == "meta":
+            return Storage(meta_array((self.nbytes(),), np.dtype(np.uint8)))
         return Storage(self._bytes().copy())
 
     def untyped(self) -> Storage:
@@ -163,8 +181,13 @@ def row_of(storage, dtype):
     left out."""
     from rushlight.tensor.tensor import make_tensor
 
-    row = storage._bytes()
-    count = row.size // dtype.itemsize * dtype.itemsize
-    tensor = make_tensor(row[:count].view(BY_CODE[dtype.code]), dtype)
+    kind = BY_CODE[dtype.code]
+    if storage.device.type == "meta":
+        shape = (storage.nbytes() // kind.itemsize,)
+        array = in_block(_root(storage.array), shape, kind, 0, (kind.itemsize,))
+    else:
+        row = storage._bytes()
+        array = row[: row.size // kind.itemsize * kind.itemsize].view(kind)
+    tensor = make_tensor(array, dtype)
     tensor._storage = storage
     return tensor

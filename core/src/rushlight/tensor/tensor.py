@@ -392,11 +392,11 @@ class Tensor:
     def storage_offset(self) -> int:
         """Where the first element is in its storage, in elements."""
         owner = storage_of(self)
-        return (memory.start_of(self._array) - owner.data_ptr()) // self._dtype.itemsize
+        return (memory.start_of(self._array) - owner._start()) // self._dtype.itemsize
 
     def data_ptr(self) -> int:
-        """Address of the first element."""
-        return memory.start_of(self._array)
+        """Address of the first element; 0 on the meta device."""
+        return memory.start_of(self._array) if self._device.type != "meta" else 0
 
     def untyped_storage(self) -> Storage:
         """The memory shared by this tensor and its views."""
@@ -405,7 +405,7 @@ class Tensor:
     def is_set_to(self, tensor) -> bool:
         """True if both are the same memory with the same shape and strides."""
         a, b = ((memory.start_of(x), x.shape, x.strides) for x in (self._array, tensor._array))
-        return a == b
+        return a == b and storage_of(self)._is_of(storage_of(tensor))
 
     def element_size(self) -> int:
         """Bytes per element."""

@@ -20,6 +20,8 @@ from rushlight import dtypes
 from rushlight.autograd.gradcheck import gradcheck, gradgradcheck
 from rushlight.ops._table import deferred as _deferred
 from rushlight.ops._table.op import TABLE
+from rushlight.tensor.construction import without_values
+from rushlight.tensor.memory_format import channels_last, channels_last_3d
 from rushlight.tensor.tensor import Tensor
 from rushlight.testing.oracle import (
     assert_same,
@@ -424,15 +426,25 @@ def _total(result):
 
 
 def check_meta(op):
-    """On the meta device: the shape and dtype of the real result, or a clear refusal."""
+    """On the meta device: shape, dtype, strides and offset of the real result, of inputs that are
+    row-major, transposed and channels last, or a clear refusal."""
     for args, kwargs in _typical(samples_of(op)):
         if all(isinstance(a, Tensor) for a in args[:1]):
             _check_meta(op, args, kwargs)
+            for change in (_turned, _channels_last):
+                changed = _each(change, args), _each(change, kwargs)
+                if any(isinstance(t, Tensor) and not t.is_contiguous() for t in flat(changed)):
+                    _check_meta(op, *changed)
 
 
 def _check_meta(op, args, kwargs):
     moved, named = _on_meta(args), _on_meta(kwargs)
-    expected = op.function(*args, **kwargs)
+    try:
+        expected = op.function(*args, **kwargs)
+    except RuntimeError as error:  # of strides that the op does not take
+        with pytest.raises(type(error)):
+            op.function(*moved, **named)
+        return
     try:
         found = op.function(*moved, **named)
     except (NotImplementedError, RuntimeError) as error:
@@ -442,16 +454,42 @@ def _check_meta(op, args, kwargs):
         if not isinstance(a, Tensor):
             expect(a == b, f"meta gives {a}")
             continue
-        alike = a.shape == b.shape and a.dtype is b.dtype
-        expect(a.device.type == "meta" and alike, f"meta gives {a.shape}, {a.dtype}, {a.device}")
+        expect(_layout(a) == _layout(b), f"meta gives {_layout(a)}, the CPU {_layout(b)}")
+        expect(a.device.type == "meta", f"meta gives {a.device}")
+
+
+def _layout(tensor):
+    """Shape, dtype, strides of dimensions that are longer than one, and offset."""
+    steps = [s for s, n in zip(tensor.stride(), tensor.shape, strict=True) if n > 1]
+    return tensor.shape, tensor.dtype, steps if tensor.numel() else [], tensor.storage_offset()
+
+
+def _each(change, value):
+    """Arguments with their tensors changed."""
+    if isinstance(value, Tensor) or hasattr(value, "to"):
+        return change(value)
+    if isinstance(value, dict):
+        return {k: _each(change, v) for k, v in value.items()}
+    is_list = type(value) in (list, tuple)
+    return type(value)(_each(change, v) for v in value) if is_list else value
+
+
+def _turned(tensor):
+    """The same elements, with the dimensions in memory the other way round."""
+    return tensor.detach().mT.contiguous().mT if tensor.dim() > 1 else tensor
+
+
+def _channels_last(tensor):
+    """The same elements, channels last where there are as many dimensions."""
+    chosen = {4: channels_last, 5: channels_last_3d}.get(tensor.dim())
+    return tensor.detach().contiguous(memory_format=chosen) if chosen else tensor
 
 
 def _on_meta(value):
-    if hasattr(value, "to"):
-        return value.to("meta")
-    if isinstance(value, dict):
-        return {k: _on_meta(v) for k, v in value.items()}
-    return type(value)(map(_on_meta, value)) if type(value) in (list, tuple) else value
+    def moved(tensor):
+        return without_values(tensor) if isinstance(tensor, Tensor) else tensor.to("meta")
+
+    return _each(moved, value)
 
 
 def _may_refuse(op, args, kwargs, error):

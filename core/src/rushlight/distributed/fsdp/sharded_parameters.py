@@ -15,7 +15,8 @@ from rushlight.distributed.reduce_op import ReduceOp
 from rushlight.distributed.tensor.dtensor import DTensor
 from rushlight.distributed.tensor.placements import Replicate, Shard, bounds
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_CODE, MetaArray, strided
+from rushlight.machine.arrays import BY_CODE, strided
+from rushlight.machine.meta_array import MetaArray
 from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 

@@ -51,7 +51,7 @@ class _Memory(ShapeProp):
         """The value of a node."""
         found = super().run_node(n)
         tensors = [v for v in pytree.tree_leaves(found) if isinstance(v, Tensor)]
-        self.storages[n] = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+        self.storages[n] = {tensor.untyped_storage()._key() for tensor in tensors}
         self.alive.append(found)
         return found
 

@@ -20,7 +20,7 @@ from rushlight.kernels.launch.execution import FLOAT32, referenced_by
 from rushlight.machine import np, threads
 from rushlight.machine.memory import empty
 
-__all__ = ["attention_backward", "attention_forward"]
+__all__ = ["attention_backward", "attention_forward", "result_like"]
 
 SCORE_BYTES = 256 * 1024  # of the scores of a block of query rows
 MIN_BLOCK = 14  # query rows
@@ -100,11 +100,11 @@ def _strides(array):
     return (0,) * (3 - len(own)) + tuple(own)
 
 
-def _result(like, heads, width):
+def result_like(like, heads, width, make=empty):
     """Memory (B, heads, L, width) for a result: its dims are laid out as those of ``like``."""
     batch, _, length, _ = like.shape
     sizes, dims = _order((batch, heads, length), like.strides)
-    memory = empty((*sizes, width), FLOAT32)
+    memory = make((*sizes, width), FLOAT32)
     return memory if dims is None else memory.transpose(dims)
 
 
@@ -262,7 +262,7 @@ def attention_forward(query, key, value, mask, causal, scale, kept=None, planes=
     query, key, value, mask = _rows(query), _rows(key), _rows(value), _mask_rows(mask, key)
     batch, heads, length, _ = query.shape
     if kept is None:
-        out = _result(query, heads, value.shape[3])
+        out = result_like(query, heads, value.shape[3])
     else:
         out = empty((*query.shape[:3], value.shape[3]), FLOAT32)
     sums = np.empty((batch, heads, length), np.float32)
@@ -284,8 +284,8 @@ def attention_backward(grad, query, key, value, mask, out, log_sums, causal, sca
     query, key, value, mask = _rows(query), _rows(key), _rows(value), _mask_rows(mask, key)
     grad, out = _rows(grad), _rows(out)
     (_, heads, _, width), (_, shared, keys, _) = query.shape, key.shape
-    dq, dk = _result(query, heads, width), _result(key, shared, width)
-    dv = _result(value, shared, value.shape[3])
+    dq, dk = result_like(query, heads, width), result_like(key, shared, width)
+    dv = result_like(value, shared, value.shape[3])
     if not out.size or not keys:
         dq[...], dk[...], dv[...] = 0, 0, 0
         return dq, dk, dv

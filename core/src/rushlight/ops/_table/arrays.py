@@ -10,11 +10,13 @@ from rushlight.autograd.mode import mode
 from rushlight.dtypes import FIRST_LIMITED
 from rushlight.errors import argument_error
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, as_array, cast, meta_array
+from rushlight.machine.arrays import BY_ARRAY_DTYPE, BY_CODE, as_array, cast
+from rushlight.machine.meta_array import MetaArray, meta_array
 from rushlight.ops._table.op import OPTIONAL, TENSORS
 from rushlight.ops._table.recording import argument_name, note, record
 from rushlight.ops._table.rules import result_type
 from rushlight.tensor import construction as make
+from rushlight.tensor.memory_format import by_columns, follow
 from rushlight.tensor.tensor import EXACT, Parameter, Tensor, make_tensor
 
 ndarray = np.ndarray
@@ -122,9 +124,21 @@ def _meta(op, arrays):
             f"(tensor.to_empty or tensor.to('cpu'))"
         )
     results = rule(*_positional(op, arrays), **_keywords(op, arrays))
-    if isinstance(results, list):
-        return [meta_array(shape, BY_CODE[d.code]) for shape, d in results]
-    shape, dtype = results
+    many = isinstance(results, list)
+    found = [_without_memory(result) for result in (results if many else (results,))]
+    for position in op.options.get("columns", ()):
+        found[position] = by_columns(found[position])
+    ranks = op.options.get("keeps_format")
+    if ranks and arrays[0].ndim in ranks:
+        found = [follow(arrays[0], result) for result in found]
+    return found if many else found[0]
+
+
+def _without_memory(result):
+    """What a shape rule gave, as a meta array: row-major, unless the rule made one."""
+    if type(result) is MetaArray:
+        return result
+    shape, dtype = result
     return meta_array(shape, BY_CODE[dtype.code])
 
 
@@ -238,7 +252,7 @@ def run_view(op, values):
     if array.dtype is not base._array.dtype:  # complex numbers seen as pairs, or back
         found = BY_ARRAY_DTYPE[array.dtype]
     out = make_tensor(array, found, base._device)
-    if isinstance(array, MetaArray) or make.shares(array, base._array):
+    if make.shares(array, base._array):
         link(out, base, op, values)
         if mode.inference:
             make.seen(base, out)

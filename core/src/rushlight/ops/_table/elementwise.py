@@ -8,11 +8,12 @@ from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FIRST_LIMITED, FLOAT
 from rushlight.errors import argument_error, shape_text
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_CODE, meta_array
+from rushlight.machine.arrays import BY_CODE
 from rushlight.ops._table import number_limits as _number_limits
 from rushlight.ops._table.op import ATTRIBUTE
 from rushlight.ops._table.recording import record
 from rushlight.ops._table.rules import number_dtype, result_type
+from rushlight.ops._table.shape_rules import laid_out
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _STATIC = (str, bool, tuple, type(None))
@@ -174,8 +175,7 @@ class Call:
         """The results as new tensors."""
         arrays = [t._array for t in self.tensors if t is not None]
         if self.device.type == "meta":
-            shape = self.broadcast_shape()
-            results = [meta_array(shape, BY_CODE[d.code]) for d in self.kernel_dtypes]
+            results = self._without_memory(arrays)
         else:
             kernel, scalars = self.kernel()
             try:
@@ -195,6 +195,11 @@ class Call:
             make_tensor(array, dtype, self.device)
             for array, dtype in zip(results, self.dtypes, strict=True)
         ]
+
+    def _without_memory(self, arrays):
+        """Results on the meta device, laid out as a kernel lays them out."""
+        shape = self.broadcast_shape()
+        return [laid_out(shape, BY_CODE[d.code], arrays) for d in self.kernel_dtypes]
 
     def restored(self, results):
         """Results of kernels of other dtypes in the dtypes of this call."""

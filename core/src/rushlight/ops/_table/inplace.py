@@ -395,7 +395,8 @@ def write_out(op, out, result):
     if out._array.shape != result._array.shape:
         resize_out(op, out, result._array.shape)
     check_writable(out, False)
-    out._array[...] = cast(result._array, out._dtype.code)
+    if out._device.type != "meta":
+        out._array[...] = cast(result._array, out._dtype.code)
     written(out, None)
 
 
@@ -422,7 +423,7 @@ def resize_out(op, out, shape):
             f"{shape_text(shape)}.",
             stacklevel=5,
         )
-    if type(out._array) is np.ndarray:
+    if isinstance(out._array, np.ndarray):
         importlib.import_module("rushlight.ops.shape.memory_layout").resize_(out, shape)
     else:
         out._array, out._storage = np.empty(shape, out._array.dtype), None

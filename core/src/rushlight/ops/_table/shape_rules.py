@@ -1,7 +1,7 @@
 """Shape rules that several declarations share: what the meta device gives instead of a result.
 
-A rule takes what the op's body takes (arrays without memory) and gives ``(shape, dtype)``, or a
-list of those.
+A rule takes what the op's body takes (arrays without memory) and gives ``(shape, dtype)`` of a
+row-major result, an array without memory where it is laid out otherwise, or a list of those.
 """
 
 from __future__ import annotations
@@ -10,14 +10,46 @@ import functools
 import math
 
 from rushlight import dtypes
+from rushlight.compiler.layout import ordered_strides, output_order
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
+from rushlight.machine.meta_array import MetaArray, meta_array
+from rushlight.tensor.memory_format import empty_iterated, empty_like
 from rushlight.tensor.shape import wrap_dim, wrap_dims
 
 
 def like(input, *_args, **_options):
     """The shape and dtype of the first argument."""
     return input.shape, dtype_of(input)
+
+
+def alike(input, *_args, **_options):
+    """The shape, dtype and, where it is dense, the strides of the first argument."""
+    return empty_like(input, input.dtype)
+
+
+def laid_out(shape, array_dtype, arrays):
+    """A result of a shape, without gaps in the order that the operands give elementwise ops."""
+    order = output_order(shape, arrays)
+    if order is None:
+        return meta_array(shape, array_dtype)
+    return meta_array(shape, array_dtype, ordered_strides(shape, order, array_dtype.itemsize))
+
+
+def broadcast(input, *others):
+    """Operands broadcast, in the dtype of the first one."""
+    arrays = input, *others
+    return laid_out(np.broadcast_shapes(*[a.shape for a in arrays]), input.dtype, arrays)
+
+
+def paired(input, other):
+    """The broadcast shape of two arrays in the first one's dtype, row-major."""
+    return np.broadcast_shapes(input.shape, other.shape), dtype_of(input)
+
+
+def walked(input, *_args, **_options):
+    """The shape and dtype of the first argument, without gaps in the order of its strides."""
+    return empty_iterated(input.shape, input.dtype, (input.strides,), meta_array)
 
 
 def scalar(input, *_args, **_options):
@@ -111,12 +143,12 @@ def indexed(input, index):
     """Advanced indexing. Bool masks need their values, which the meta device does not have."""
     stand_ins = []
     for item in index if type(index) is tuple else (index,):
-        if isinstance(item, np.ndarray) and item.dtype.kind == "b" and 0 in item.strides:
+        if type(item) is MetaArray and item.dtype.kind == "b":
             raise NotImplementedError(
                 "indexing by a bool tensor on the meta device: how many elements it picks depends "
                 "on its values; use the CPU"
             )
-        meta = isinstance(item, np.ndarray) and item.ndim and not any(item.strides)
+        meta = type(item) is MetaArray
         stand_ins.append(np.zeros(item.shape, np.int64) if meta else item)
     flags = np.broadcast_to(np.zeros((), bool), input.shape)
     return flags[tuple(stand_ins)].shape, dtype_of(input)

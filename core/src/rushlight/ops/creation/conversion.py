@@ -13,7 +13,8 @@ from rushlight.kernels.copying.conversion import converted
 from rushlight.kernels.gemm import vectors
 from rushlight.kernels.launch.prepared import by_layout
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_CODE, cast, dtype_of, meta_array
+from rushlight.machine.arrays import BY_CODE, cast, dtype_of
+from rushlight.machine.meta_array import MetaArray
 from rushlight.ops._table.aten import RUNS, in_aten
 from rushlight.ops._table.inplace import check_writable, is_free, written
 from rushlight.ops._table.op import composite, op
@@ -58,7 +59,7 @@ from rushlight.tensor.tensor import EXACT, Tensor, add_methods, make_tensor
     method=False,
     samples=lambda make: [((make(2, 3), dtypes.float64), {})],
     tested_by="dtypes",
-    meta=lambda input, dtype: (input.shape, dtype),
+    meta=lambda input, dtype: empty_like(input, BY_CODE[dtype.code]),
     limited="unsigned complex eight",
     moves=True,
 )
@@ -105,9 +106,8 @@ def _move(tensor, device, non_blocking=False):
     if device is devices.meta:
         if STATE.levels and captured_part(tensor) is not None:
             return through_levels(_to_copy, (tensor,), (tensor,), {"device": device})
-        return make_tensor(
-            meta_array(tensor._array.shape, tensor._array.dtype), tensor._dtype, device
-        )
+        found = empty_like(tensor._array, tensor._array.dtype, MetaArray)
+        return make_tensor(found, tensor._dtype, device)
     if tensor._device is devices.meta:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     transfers = importlib.import_module("rushlight.ops._table.transfers")
@@ -123,7 +123,7 @@ def _move(tensor, device, non_blocking=False):
     method=False,
     samples=lambda make: [],
     tested_by="tests/cuda/test_tensors.py",
-    meta=lambda input, source, device: (input.shape, dtype_of(input)),
+    meta=lambda input, source, device: empty_like(input, input.dtype),
     limited="unsigned complex eight",
     moves=True,
 )

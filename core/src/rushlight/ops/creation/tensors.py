@@ -13,14 +13,8 @@ from rushlight.errors import argument_error
 from rushlight.kernels.copying import blocks
 from rushlight.kernels.gemm import vectors
 from rushlight.machine import memory, np
-from rushlight.machine.arrays import (
-    BY_ARRAY_DTYPE,
-    BY_CODE,
-    MetaArray,
-    cast,
-    meta_array,
-    of_one_kind,
-)
+from rushlight.machine.arrays import BY_ARRAY_DTYPE, BY_CODE, cast, of_one_kind
+from rushlight.machine.meta_array import MetaArray, meta_array
 from rushlight.ops._calls.new_memory import identity, plainly_alike, plainly_made
 from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.number_limits import ends_of_range
@@ -61,7 +55,7 @@ def finish(array, dtype, device, requires_grad):
         if device is not devices.meta:
             array = _elsewhere().placed(array, device)
         elif not isinstance(array, MetaArray):
-            array = meta_array(array.shape, array.dtype)
+            array = _like_strides(array, array.dtype, MetaArray)
     out = make_tensor(array, dtype, device)
     return out.requires_grad_() if requires_grad else out
 
@@ -262,9 +256,9 @@ def empty(
     chosen = check_format("empty", memory_format, contiguous_format)
     if chosen is preserve_format:
         raise RuntimeError("empty: unsupported memory format option preserve_format")
-    if chosen.order is not None and made._device is devices.cpu:
-        made._array = empty_in(size, made._array.dtype, chosen)
-    elif chosen.order is not None and made._device is not devices.meta:
+    if chosen.order is not None and made._device.type != "cuda":
+        made._array = empty_in(size, made._array.dtype, chosen, type(made._array))
+    elif chosen.order is not None:
         made._array = _elsewhere().empty_in(size, made._array.dtype, chosen, made._device)
     return made
 
@@ -393,21 +387,20 @@ def _like(fill):
             return in_layout(made, layout, requires_grad)
         made = _filled("", input._array.shape, fill, dtype, device, requires_grad, None)
         home = made._device
-        if home is not devices.meta:
-            chosen = check_format("empty_like", memory_format)
-            kind, array = BY_CODE[dtype.code], input._array
-            on_cpu = home is devices.cpu
-            rest = () if on_cpu else (home,)
-            if chosen.order is not None:
-                make_in = empty_in if on_cpu else _elsewhere().empty_in
-                made._array = make_in(array.shape, kind, chosen, *rest)
-            elif chosen is preserve_format and not (array.size and lies_by_rows(array)):
-                alike = _like_strides if on_cpu else _elsewhere().empty_like
-                made._array = alike(array, kind, *rest)
-            else:
-                return made
-            if fill is not None:
-                made._array[...] = fill
+        chosen = check_format("empty_like", memory_format)
+        kind, array = BY_CODE[dtype.code], input._array
+        on_gpu = home.type == "cuda"
+        rest = (home,) if on_gpu else (type(made._array),)
+        if chosen.order is not None:
+            make_in = _elsewhere().empty_in if on_gpu else empty_in
+            made._array = make_in(array.shape, kind, chosen, *rest)
+        elif chosen is preserve_format and not (array.size and lies_by_rows(array)):
+            alike = _elsewhere().empty_like if on_gpu else _like_strides
+            made._array = alike(array, kind, *rest)
+        else:
+            return made
+        if fill is not None and home is not devices.meta:
+            made._array[...] = fill
         return made
 
     return make

@@ -23,6 +23,7 @@ from rushlight.ops._table.rules import (
     result_type,
     same,
 )
+from rushlight.ops._table.shape_rules import broadcast, walked
 from rushlight.ops.elementwise.arithmetic import mul, pow, remainder
 from rushlight.ops.elementwise.comparison import isfinite, isnan, where
 from rushlight.ops.elementwise.exponential import exp2
@@ -209,11 +210,6 @@ def broadcast_pair(function, name=None):
     return run
 
 
-def meta_pair(input, other):
-    """The broadcast shape of two arrays in the first one's dtype."""
-    return np.broadcast_shapes(input.shape, other.shape), dtype_of(input)
-
-
 def _pair_samples(make):
     return [
         ((make(3, 4), make(3, 4)), {}),
@@ -230,7 +226,7 @@ _nextafter = broadcast_pair(np.nextafter)
     batching="elements",
     rule=floating_only,
     samples=_pair_samples,
-    meta=meta_pair,
+    meta=broadcast,
     inplace=True,
     sweep=(2,),
 )
@@ -247,7 +243,7 @@ nextafter.gradient(input=lambda grad: grad, other=lambda grad: grad * 0)
 @op(
     schemas=("frexp.Tensor(Tensor self) -> (Tensor, Tensor)",),
     batching="elements",
-    meta=lambda input: [(input.shape, dtype_of(input)), (input.shape, dtypes.int32)],
+    meta=lambda input: [walked(input), walked(input).astype(np.int32)],
     result="mantissa exponent",
     samples=lambda make: [((make(3, 4),), {}), ((make(),), {})],
     sweep=(2,),
@@ -378,7 +374,7 @@ _INTEGERS = {
     "rule": integral_or_bool,
     "samples": _pair_samples,
     "domain": "integers",
-    "meta": meta_pair,
+    "meta": broadcast,
     "differentiable": False,
     "inplace": True,
     "sweep": (1, 2),

@@ -14,9 +14,10 @@ from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.domains import above_one
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import number_dtype, real_floating, result_type
+from rushlight.ops._table.shape_rules import paired
 from rushlight.ops.creation.tensors import arange, scalar_tensor
 from rushlight.ops.elementwise.exponential import exp, lgamma, log, polygamma
-from rushlight.ops.elementwise.floating_point import broadcast_pair, meta_pair
+from rushlight.ops.elementwise.floating_point import broadcast_pair
 from rushlight.tensor.tensor import Tensor, add_methods
 
 _EPSILON = np.finfo(np.float64).eps
@@ -209,7 +210,7 @@ def _regularized(a, x, precision):
     return lower, upper
 
 
-_PAIR = {"rule": real_floating, "samples": _pairs, "domain": (0.2, 6.0), "meta": meta_pair}
+_PAIR = {"rule": real_floating, "samples": _pairs, "domain": (0.2, 6.0), "meta": paired}
 
 
 def _one_of_both(name, part):
@@ -315,7 +316,7 @@ _zeta_body = in_double("zeta", _zeta)
     rule=real_floating,
     samples=lambda make: [((make(3, 4).detach(), make(3, 4)), {})],
     domain=(1.5, 5.0),
-    meta=meta_pair,
+    meta=paired,
 )
 def _zeta_pair(input: Tensor, other: Tensor):
     """The Hurwitz zeta function of two tensors."""

@@ -9,7 +9,7 @@ from rushlight.kernels.special.pairs import compiled_pair
 from rushlight.machine import np
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import real_floating
-from rushlight.ops.elementwise.floating_point import meta_pair
+from rushlight.ops._table.shape_rules import paired
 from rushlight.ops.elementwise.special_gamma import in_double, pair_of_tensors
 
 # Above this degree an even moderate argument overflows a double; PyTorch gives nan there.
@@ -140,7 +140,7 @@ def _declare(name, function, doc, limited=False):
     pair.__annotations__ = {"input": "Tensor", "n": "Tensor"}
     pair.__name__, pair.__doc__, pair.__module__ = "_" + name, doc, __name__
     run = op(
-        method=False, rule=real_floating, samples=_samples, meta=meta_pair, domain=(-2.0, 2.0),
+        method=False, rule=real_floating, samples=_samples, meta=paired, domain=(-2.0, 2.0),
         batching="elements",
     )  # fmt: skip
     of_tensors = run(pair)

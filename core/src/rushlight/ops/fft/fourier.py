@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 
 from rushlight.dtypes import COMPLEX, FLOAT, complex64, default, float32
-from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.fft import rows_and_columns as fourier
 from rushlight.kernels.launch.prepared import by_layout, nothing
 from rushlight.machine import np
@@ -17,6 +16,7 @@ from rushlight.machine.arrays import dtype_of
 from rushlight.ops._calls.direct import tensor_of
 from rushlight.ops._table.domains import positive
 from rushlight.ops._table.op import composite, op
+from rushlight.ops.fft.orders import by_stride, laid_out, last_given, walked
 from rushlight.ops.shape.complex_views import real
 from rushlight.ops.shape.joining import cat
 from rushlight.tensor import construction
@@ -39,31 +39,15 @@ def _complex_samples(make):
     return [((x, (1,), "backward", True), {}), ((x, (0, 1), "ortho", False), {})]
 
 
-def _by_stride(input, dims):
-    """Dimensions, those with the widest steps first."""
-    if type(input) is not np.ndarray:
-        return tuple(dims)
-    return tuple(sorted(dims, key=lambda d: -input.strides[d]))
-
-
-def _walked(input, dims, function, **options):
-    """The transform over `dims`, in PyTorch's order: the others outside, by their steps, then
-    `dims`, the last one innermost. That is the result's order in memory."""
-    dims = tuple(d % input.ndim for d in dims)
-    if type(input) is not np.ndarray or not dims:
-        return function(input, axes=dims, **options)
-    if input.flags.c_contiguous and dims == tuple(range(input.ndim - len(dims), input.ndim)):
-        return by_rows(function(input, axes=dims, **options))
-    others = _by_stride(input, [d for d in range(input.ndim) if d not in dims])
-    order = (*others, *dims)
-    axes = tuple(range(len(others), input.ndim))
-    found = by_rows(function(input.transpose(order), axes=axes, **options))
-    return found.transpose(np.argsort(order))
+def _complex_meta(input, dim, _normalization, _forward):
+    if not dim:
+        return input.copy()
+    return laid_out(input, by_stride(input, dim), input.shape, dtype_of(input))
 
 
 @op(
     linear=True, batching="dims", method=False, samples=_complex_samples, saves="dim forward",
-    meta=lambda input, dim, normalization, forward: (input.shape, dtype_of(input)),
+    meta=_complex_meta,
 )  # fmt: skip
 def _fft_c2c(input: Tensor, dim, normalization, forward):
     """The transform of complex numbers over `dim`, or its inverse; `normalization` scales as that
@@ -72,7 +56,7 @@ def _fft_c2c(input: Tensor, dim, normalization, forward):
         return input.copy()
     function = fourier.transform if forward else fourier.transform_back
     with np.errstate(all="ignore"):
-        return _walked(input, _by_stride(input, dim), function, norm=normalization)
+        return walked(input, by_stride(input, dim), function, norm=normalization)
 
 
 def _opposite(normalization):
@@ -95,7 +79,7 @@ def _real_meta(input, dim, normalization, onesided):
     shape = list(input.shape)
     if onesided:
         shape[dim[-1]] = _half(shape[dim[-1]])
-    return tuple(shape), dtype_of(input).to_complex()
+    return laid_out(input, last_given(input, dim), shape, dtype_of(input).to_complex())
 
 
 @op(
@@ -109,9 +93,8 @@ def _real_meta(input, dim, normalization, onesided):
 def _fft_r2c(input: Tensor, dim, normalization, onesided):
     """The transform of real numbers; `onesided`: the first half of the last of `dim`."""
     function = fourier.real_transform if onesided else fourier.transform
-    dims = (*_by_stride(input, dim[:-1]), dim[-1]) if dim else dim
     with np.errstate(all="ignore"):
-        return _walked(input, dims, function, norm=normalization)
+        return walked(input, last_given(input, dim), function, norm=normalization)
 
 
 def _real_gradient(grad, input_shape, dim, normalization, onesided):
@@ -146,7 +129,9 @@ def _halved_samples(make):
 def _back_meta(input, dim, normalization, last_dim_size):
     shape = list(input.shape)
     shape[dim[-1]] = last_dim_size
-    return tuple(shape), dtype_of(input).to_real()
+    if len(dim) > 1:
+        input = laid_out(input, by_stride(input, dim[:-1]), input.shape, dtype_of(input))
+    return laid_out(input, dim[-1:], shape, dtype_of(input).to_real())
 
 
 @op(
@@ -157,10 +142,10 @@ def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
     """Real numbers from the first half of their transform."""
     with np.errstate(all="ignore"):
         if len(dim) > 1:
-            first = _by_stride(input, dim[:-1])
-            input = _walked(input, first, fourier.transform_back, norm=normalization)
+            first = by_stride(input, dim[:-1])
+            input = walked(input, first, fourier.transform_back, norm=normalization)
         back = fourier.real_transform_back
-        return _walked(input, dim[-1:], back, size=last_dim_size, norm=normalization)
+        return walked(input, dim[-1:], back, size=last_dim_size, norm=normalization)
 
 
 @op(
@@ -177,7 +162,7 @@ def _to_doubled(input: Tensor, dim, normalization):
     """The first half of the transform of real numbers over one dimension, all but its first element
     (and the last of an even size) doubled: they stand for two."""
     with np.errstate(all="ignore"):
-        return _walked(input, dim, fourier.half_transposed, norm=normalization)
+        return walked(input, dim, fourier.half_transposed, norm=normalization)
 
 
 @op(linear=True, batching="dims", method=False, samples=_halved_samples, meta=_back_meta)
@@ -186,7 +171,7 @@ def _from_halved(input: Tensor, dim, normalization, last_dim_size):
     element (and the last of an even size) halved."""
     back = fourier.half_transposed_back
     with np.errstate(all="ignore"):
-        return _walked(input, dim, back, size=last_dim_size, norm=normalization)
+        return walked(input, dim, back, size=last_dim_size, norm=normalization)
 
 
 _to_doubled.gradient(

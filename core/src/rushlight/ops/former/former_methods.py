@@ -7,6 +7,7 @@ from rushlight.autograd.mode import mode
 from rushlight.errors import shape_text
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE
+from rushlight.machine.meta_array import meta_array
 from rushlight.tensor.interchange import arguments_by_word, array_of_data
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import Storage, row_of, storage_of
@@ -172,7 +173,9 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None) -> Tensor:
             else "set_(): the tensor was computed; detach() it first"
         )
     if source is None:
-        source = make_tensor(np.empty(0, BY_CODE[self.dtype.code]), self.dtype)
+        kind = BY_CODE[self.dtype.code]
+        nothing = meta_array((0,), kind) if self.is_meta else np.empty(0, kind)
+        source = make_tensor(nothing, self.dtype)
     elif isinstance(source, Storage):
         source = row_of(source, self.dtype)
     elif isinstance(source, TypedStorage):

@@ -19,7 +19,7 @@ from rushlight.ops._table.inplace import write_directly, write_out
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import number_dtype
-from rushlight.ops._table.shape_rules import checked
+from rushlight.ops._table.shape_rules import alike, checked
 from rushlight.ops.creation.tensors import full, zeros
 from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.indexing import index_calls as place_calls
@@ -447,7 +447,7 @@ index_copy.gradient(
     samples=lambda make: [((make(4, 3), 0, make.integers(0, 4, (2,)), 1.5), {})],
     method=False,
     inplace="_index_fill_",
-    meta=checked(slices_of("index_fill"), meta_like_input),
+    meta=checked(slices_of("index_fill"), alike),
     oracle="Tensor",
     limited="complex",
     batching="index_writes",

@@ -27,7 +27,7 @@ from rushlight.ops._table.op import op
 from rushlight.ops._table.op import view as declare_view
 from rushlight.ops._table.recording import note, record, record_view
 from rushlight.ops._table.rules import number_dtype
-from rushlight.ops._table.shape_rules import indexed, like
+from rushlight.ops._table.shape_rules import alike, indexed
 from rushlight.ops.indexing import index_calls as place_calls
 from rushlight.ops.indexing.assignment import written_at
 from rushlight.ops.indexing.index_forms import (
@@ -41,6 +41,7 @@ from rushlight.ops.indexing.index_forms import (
     one_among_slices,
     slices,
 )
+from rushlight.ops.indexing.strides import indexed_without_memory, walked_strides, with_new_steps
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import empty_iterated, same_order
@@ -138,7 +139,8 @@ def _slice(input: Tensor, index):
         out = input[index]
     except IndexError as error:
         raise explain(error, input.shape, index) from None
-    return out if is_array(out) else input[(*index, ...)]
+    out = out if is_array(out) else input[(*index, ...)]
+    return with_new_steps(out, input, index) if any(item is None for item in index) else out
 
 
 _unsliced = Remembered()
@@ -182,7 +184,7 @@ construction.slices_by(_slice.op)
 @op(
     captured=_captured("index_by"),
     linear=True,
-    meta=indexed,
+    meta=indexed_without_memory,
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
@@ -210,31 +212,9 @@ def _laid_out(input, index):
     found = np.asarray(input[index])
     if found.ndim < 2 or found.flags.c_contiguous and by_rows:
         return found
-    out = empty_iterated(found.shape, found.dtype, _walked(input, index, found.ndim))
+    out = empty_iterated(found.shape, found.dtype, walked_strides(input, index, found.ndim))
     out[...] = found
     return out
-
-
-def _walked(input, index, ndim):
-    """Strides of the input and of the index tensors over the dimensions of the result."""
-    places, tables, dim = [], [], 0
-    for item in index:
-        if is_array(item):
-            parts = item.nonzero() if item.dtype.kind == "b" else (item,)
-            tables += parts
-            places += range(dim, dim + len(parts))
-            dim += len(parts)
-        else:
-            dim += 1
-    tables = np.broadcast_arrays(*tables)
-    adjacent = places == list(range(places[0], places[0] + len(places)))
-    first, count = places[0] if adjacent else 0, tables[0].ndim
-    own = [step for d, step in enumerate(input.strides) if d not in places]
-    rest = ndim - first - count
-    return [
-        (*own[:first], *(0,) * count, *own[first:]),
-        *[(*(0,) * first, *table.strides, *(0,) * rest) for table in tables],
-    ]
 
 
 def _index_gradient(grad, input_shape, index):
@@ -249,7 +229,7 @@ _index.gradient(input=_index_gradient)
 @op(
     captured=_captured("index_put_by"),
     linear="+input,values",
-    meta=like,
+    meta=alike,
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",

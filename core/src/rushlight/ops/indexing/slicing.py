@@ -8,8 +8,9 @@ import itertools
 from rushlight.autograd.mode import mode
 from rushlight.errors import shape_text
 from rushlight.machine import np
-from rushlight.machine.arrays import MetaArray, meta_array, strided
+from rushlight.machine.arrays import strided
 from rushlight.machine.memory import start_of
+from rushlight.machine.meta_array import MetaArray, in_block
 from rushlight.ops._calls.known_views import ShortView
 from rushlight.ops._table.arrays import one_of_many
 from rushlight.ops._table.node_names import arguments
@@ -245,8 +246,6 @@ unfold.gradient(input=_unfold_gradient)
 )
 def _as_strided(input: Tensor, size, stride, storage_offset, input_stride, input_offset):
     """A view of the storage; where the input is in it is for the gradient to know."""
-    if isinstance(input, MetaArray):
-        return meta_array(size, input.dtype)
     owner, item = _root(input), input.itemsize
     if 0 in size and storage_offset >= 0:  # no elements: nothing that could be out of bounds
         storage_offset = min(storage_offset, owner.nbytes // item)
@@ -258,6 +257,8 @@ def _as_strided(input: Tensor, size, stride, storage_offset, input_stride, input
         )
     whole = owner if owner.flags.c_contiguous else owner.T
     steps = tuple(s * item for s in stride)
+    if type(input) is MetaArray:
+        return in_block(owner, size, input.dtype, storage_offset * item, steps)
     return np.ndarray(size, input.dtype, whole, storage_offset * item, steps)
 
 
@@ -293,11 +294,7 @@ _as_strided.gradient(input=_as_strided_gradient)
 
 
 def _strided_values(input, size, stride, storage_offset):
-    if isinstance(input._array, MetaArray):
-        own = 0
-    else:
-        start = start_of(input._array) - start_of(_root(input._array))
-        own = start // input._array.itemsize
+    own = (start_of(input._array) - start_of(_root(input._array))) // input._array.itemsize
     offset = own if storage_offset is None else storage_offset
     size, stride = tuple(size), tuple(stride)
     if len(size) != len(stride):

@@ -6,6 +6,7 @@ import math
 
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
+from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.gemm import distances
 from rushlight.kernels.gemm import products as kernels
 from rushlight.kernels.launch.prepared import by_layout
@@ -200,7 +201,7 @@ def _pairs_meta(input):
 def _pdist(input: Tensor):
     """The Euclidean distances of all pairs of the rows of ``(*, N, M)``, packed."""
     rows, columns = np.triu_indices(input.shape[-2], 1)
-    return _distances(input, input, 2.0, 2)[..., rows, columns]
+    return by_rows(_distances(input, input, 2.0, 2)[..., rows, columns])
 
 
 def _pdist_gradient(grad, input, out):

@@ -87,6 +87,7 @@ def _svd_meta(A, full_matrices=False, compute_uv=True, driver=None):
     samples=lambda make: [],
     tested_by=_TESTED,
     meta=_svd_meta,
+    columns=(0, 2),
     node="LinalgSvd",
     barred="unsigned complex",
     saves="S:result1 S_sym_argsize_minus_1: U:result0 Vh:result2 full_matrices",
@@ -272,6 +273,7 @@ def _check_triangle(name, UPLO):
             (A.shape if compute_v else (0,), dtype_of(A)),
         ],
     ),
+    columns=(1,),
     barred="complex",
     saves="eigenvalues:result0 eigenvectors:result1",
 )
@@ -379,6 +381,7 @@ def _eig_parts(function):
         "linalg.eig",
         lambda A: [(A.shape[:-1], dtype_of(A).to_complex()), (A.shape, dtype_of(A).to_complex())],
     ),
+    columns=(1,),
     autocast="float32",
 )
 def linalg_eig(input: Tensor):

@@ -58,6 +58,7 @@ NOT_DEFINITE = (
     meta=square(
         "linalg.cholesky", lambda A, *_, **__: [(A.shape, dtype_of(A)), (A.shape[:-2], int32)]
     ),
+    columns=(0,),
     autocast="float32",
     saves="L:result upper",
 )
@@ -122,6 +123,7 @@ def cholesky(input: Tensor, upper=False):
     ],
     sweep=(2, 3),
     meta=lambda B, L, upper=False: (check_cholesky_solve(B, L)[0].shape, dtype_of(B)),
+    columns=(0,),
     autocast="float32",
 )
 def cholesky_solve(input: Tensor, input2: Tensor, upper=False):
@@ -190,6 +192,7 @@ def _lu_meta(A, pivot=True, check_errors=False):
     oracle="_C._linalg",
     samples=_matrices,
     meta=_lu_meta,
+    columns=(0,),
     sweep=(2, 3),
     saves="LU:result0 pivot pivots:result1",
 )
@@ -312,8 +315,7 @@ def linalg_lu_factor(A: Tensor, *, pivot=True):
 def _lu_parts_meta(A):
     *batch, m, n = A.shape
     k = min(m, n)
-    dtype = dtype_of(A)
-    return [((*batch, m, k), dtype), ((*batch, k, n), dtype), ((*batch, k), int32)]
+    return [((*batch, m, k), dtype_of(A)), ((*batch, k, n), dtype_of(A)), ((*batch, k), int32)]
 
 
 @op(
@@ -323,6 +325,7 @@ def _lu_parts_meta(A):
     tested_by="tests/ops/linalg/test_factorization.py",
     samples=lambda make: [],
     meta=_lu_parts_meta,
+    columns=(0, 1),
     node="LinalgLu",
     saves="L:result0 U:result1 pivot:",
     saves_as={"pivot": True},
@@ -431,6 +434,7 @@ def _symmetric(make):
         "torch.linalg.ldl_factor_ex",
         lambda A, *_, **__: [(A.shape, dtype_of(A)), (A.shape[:-1], int32), (A.shape[:-2], int32)],
     ),
+    columns=(0,),
 )
 def linalg_ldl_factor_ex(input: Tensor, *, hermitian=False, check_errors=False):
     """``(LD, pivots, info)`` of symmetric (Hermitian if `hermitian`) matrices, possibly indefinite,
@@ -464,8 +468,7 @@ def linalg_ldl_factor(input: Tensor, *, hermitian=False):
 def _qr_shapes(shape, mode):
     *batch, m, n = shape
     k = m if mode == "complete" else min(m, n)
-    first = (0,) if mode == "r" else (*batch, m, k)
-    return first, (*batch, min(m, n) if mode == "r" else k, n)
+    return ((0,) if mode == "r" else (*batch, m, k)), (*batch, min(m, n) if mode == "r" else k, n)
 
 
 def _qr_meta(A, mode="reduced"):
@@ -488,6 +491,7 @@ def _qr_samples(make):
     oracle="_C._linalg",
     samples=_qr_samples,
     meta=_qr_meta,
+    columns=(0, 1),
     sweep=(2, 3),
     autocast="float32",
     saves="Q:result0 R:result1 mode",
@@ -586,6 +590,7 @@ def _check_geqrf(input):
             ((*input.shape[:-2], min(input.shape[-2:])), dtype_of(input)),
         ],
     ),
+    columns=(0,),
     autocast="float32",
     aten="default a",
 )

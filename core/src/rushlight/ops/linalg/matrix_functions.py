@@ -320,6 +320,7 @@ def _check_reflectors(name, input, tau, letters=("input", "tau")):
     differentiable=False,
     tested_by="tests/ops/linalg/test_matrix_functions.py",
     meta=lambda input, tau: (input.shape, dtype_of(input)),
+    columns=(0,),
 )
 def _householder_product(input: Tensor, tau: Tensor):
     """The first columns of the product of reflectors."""
@@ -383,6 +384,7 @@ def orgqr(input: Tensor, input2: Tensor):
     differentiable=False,
     tested_by="tests/ops/linalg/test_matrix_functions.py",
     meta=lambda input, tau, other, left, transpose: (other.shape, dtype_of(other)),
+    columns=(0,),
 )
 def _ormqr(input: Tensor, tau: Tensor, other: Tensor, left, transpose):
     """A matrix times a product of reflectors."""

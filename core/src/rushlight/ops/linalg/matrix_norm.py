@@ -6,6 +6,7 @@ import math
 
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import shape_text
+from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.launch.prepared import by_layout, of_copies
 from rushlight.kernels.reduction import totals
 from rushlight.machine import np
@@ -104,7 +105,7 @@ def linalg_vector_norm(input: Tensor, ord=2, dim=None, keepdim=False, *, dtype=N
         values = np.abs(values)
         values = values.astype(np.float32) if values.dtype.itemsize == 2 else values
         found = _power_norm(values, order, axes, keepdim)
-        return np.asarray(found, result)
+        return by_rows(np.asarray(found, result))
 
 
 def _power_norm(values, order, axes, keepdim):

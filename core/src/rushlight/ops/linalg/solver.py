@@ -7,6 +7,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels.linalg import lapack
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of
+from rushlight.machine.meta_array import meta_array
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.shape_rules import checked
 from rushlight.ops.linalg.factorization import permutation
@@ -59,6 +60,7 @@ def _inverse_samples(make):
     meta=square(
         "linalg.inv", lambda A, check_errors=False: [(A.shape, dtype_of(A)), (A.shape[:-2], int32)]
     ),
+    columns=(0,),
     autocast="float32",
     barred="complex",
     saves="inverse:result",
@@ -122,8 +124,8 @@ def _solve_samples(make):
 
 def _solve_meta(A, B, left=True, check_errors=False):
     vector, _, columns = _check_solve(A, B, left)
-    shape = columns.shape[:-1] if vector else columns.shape
-    return [(shape, dtype_of(B)), (A.shape[:-2], int32)]
+    found = meta_array(columns.shape[:-1] if vector else columns.shape, B.dtype)
+    return [by_columns(found) if left else found, (A.shape[:-2], int32)]
 
 
 @op(
@@ -271,6 +273,7 @@ def _check_ldl(LD, pivots, B):
             dtype_of(B),
         ),
     ),
+    columns=(0,),
     batching="ldl_solve",
 )
 def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian=False):
@@ -316,7 +319,12 @@ def _lstsq_meta(input, b, rcond, driver):
     vector, input, other = _check_lstsq(input, b, driver)
     solution, rank, values = _lstsq_shapes(input, other, vector, driver)
     dtype = dtype_of(b)
-    return [(solution, dtype), ((0,), dtype.to_real()), (rank, int64), (values, dtype.to_real())]
+    found = (solution, dtype)
+    if not vector:  # the first rows of what the driver leaves, column-major
+        *batch, rows, columns = solution
+        whole = meta_array((*batch, columns, max(input.shape[-2:])), b.dtype)
+        found = whole.swapaxes(-1, -2)[..., :rows, :]
+    return [found, ((0,), dtype.to_real()), (rank, int64), (values, dtype.to_real())]
 
 
 @op(

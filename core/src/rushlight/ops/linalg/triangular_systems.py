@@ -66,6 +66,7 @@ def _meta(A, B, upper, left=True, unitriangular=False):
     oracle="_C._linalg",
     samples=_samples,
     meta=_meta,
+    columns=(0,),
     sweep=(2, 3),
     saves="left result self unitriangular upper",
 )

@@ -10,6 +10,7 @@ from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
 from rushlight.kernels.attention import products as kernels
 from rushlight.machine.arrays import dtype_of
+from rushlight.machine.meta_array import meta_array
 from rushlight.ops._calls.direct import on_arrays, on_gpu, tensors_of, translated, unrecorded
 from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import floating_only
@@ -94,9 +95,10 @@ def _attention_samples(make):
 
 
 def _attention_meta(query, key, value, *_options):
-    shape = (*query.shape[:3], value.shape[3])
     sums = dtype_of(query) if query.dtype.itemsize > 2 else float32
-    return [(shape, dtype_of(query)), (query.shape[:3], sums)]
+    found = kernels.result_like(query, query.shape[1], value.shape[3], meta_array)
+    found = found if dtype_of(query) is float32 else (found.shape, dtype_of(query))
+    return [found, (query.shape[:3], sums)]
 
 
 @op(

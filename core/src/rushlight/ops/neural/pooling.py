@@ -7,7 +7,8 @@ import math
 
 from rushlight.errors import shape_text
 from rushlight.kernels.pooling import windows as kernels
-from rushlight.machine.arrays import dtype_of, meta_array
+from rushlight.machine.arrays import dtype_of
+from rushlight.machine.meta_array import meta_array
 from rushlight.ops._calls.direct import is_plain_float, tensor_of
 from rushlight.ops._table.aten import adaptively_pooled, pooled
 from rushlight.ops._table.aten_schemas import avg_pool_schemas, max_pool_schemas

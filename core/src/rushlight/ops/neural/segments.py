@@ -145,6 +145,8 @@ def segment_reduce(
     counts = _lengths_of(data, lengths, offsets, axis, unsafe)
     start = _START[reduce] if initial is None else float(initial)
     empty = math.nan if initial is None else float(initial)
+    if not STATE.levels and data.is_meta:
+        return _segments(data, counts, reduce, start, empty)
     if not STATE.levels and on_cpu(data) and on_cpu(counts):
         if kernels.fits(data._array, counts._array, not unsafe):
             return _segments(data, counts, reduce, start, empty)

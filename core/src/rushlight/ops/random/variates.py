@@ -15,6 +15,7 @@ from rushlight.machine import np
 from rushlight.ops._table.domains import positive
 from rushlight.ops._table.op import composite
 from rushlight.ops.random.sampling import _engine, _fill, _float, real_numbers, transformable
+from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -107,7 +108,7 @@ def poisson(input: Tensor, generator=None):
 def _poisson_samples(input, generator):
     _float(input._dtype, poisson.op.name)
     if input.is_meta:
-        return input.clone()
+        return input.clone(memory_format=contiguous_format)
     if input.is_cuda:  # by rejection, number by number: drawn on the CPU
         return poisson(input.cpu(), generator).to(input.device)
     rates = input._array.reshape(-1).astype(float)
@@ -215,7 +216,7 @@ def _binomial_samples(count, prob, generator):
         )
     count, prob = broadcast_tensors(count, prob)
     if prob.is_meta:
-        return prob.clone()
+        return prob.clone(memory_format=contiguous_format)
     if prob.is_cuda:  # by rejection, number by number: drawn on the CPU
         return binomial(count.cpu(), prob.cpu(), generator).to(prob.device)
     columns = [t._array.reshape(-1).astype(float) for t in (count, prob)]

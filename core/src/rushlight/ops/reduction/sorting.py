@@ -26,7 +26,7 @@ from rushlight.ops.reduction.distinct import captured_unique
 from rushlight.ops.reduction.sums_and_extremes import selected_back
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, captured_part, stack
-from rushlight.tensor.memory_format import as_input
+from rushlight.tensor.memory_format import as_input, empty_like
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
@@ -76,7 +76,7 @@ def _samples(make):
 
 def _meta_sort(input, dim=-1, descending=False, stable=False):
     wrap_dim(dim, input.ndim)
-    return [(input.shape, dtype_of(input)), (input.shape, dtypes.int64)]
+    return [empty_like(input, kind) for kind in (input.dtype, np.dtype(np.int64))]
 
 
 @op(
@@ -304,7 +304,7 @@ def _median_over(name, input, dim, keepdim, skip_nan):
     index = _middle(name, moved, axis, skip_nan)
     values = np.take_along_axis(moved, index, -1)
     found = [np.moveaxis(values, -1, axis), np.moveaxis(index, -1, axis)]
-    return found if keepdim else [f.squeeze(axis) for f in found]
+    return [by_rows(f if keepdim else f.squeeze(axis)) for f in found]
 
 
 def _median_samples(make):

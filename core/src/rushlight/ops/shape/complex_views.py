@@ -6,7 +6,7 @@ from rushlight.compiler import xp
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
 from rushlight.machine import np
-from rushlight.machine.arrays import BY_CODE, MetaArray, dtype_of, meta_array
+from rushlight.machine.arrays import BY_CODE, dtype_of
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops._table.op import composite, elementwise
 from rushlight.ops._table.op import view as declare_view
@@ -39,8 +39,6 @@ def view_as_real(input: Tensor):
     if found.category != COMPLEX:
         raise RuntimeError(f"view_as_real is only supported for complex tensors; got {found}")
     part = BY_CODE[found.to_real().code]
-    if isinstance(input, MetaArray):
-        return meta_array((*input.shape, 2), part)
     return input[..., None].view(part)
 
 
@@ -65,8 +63,6 @@ def view_as_complex(input: Tensor):
             f"{shape_text(input.shape)}"
         )
     whole = BY_CODE[found.to_complex().code]
-    if isinstance(input, MetaArray):
-        return meta_array(input.shape[:-1], whole)
     width = input.itemsize
     if input.size and (
         input.strides[-1] != width or any(s % (2 * width) for s in input.strides[:-1])

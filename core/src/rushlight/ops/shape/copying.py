@@ -5,7 +5,6 @@ from __future__ import annotations
 from rushlight.kernels.copying import assignment, blocks
 from rushlight.kernels.launch.prepared import by_layout
 from rushlight.machine import np
-from rushlight.machine.arrays import dtype_of
 from rushlight.ops._table.op import composite, op
 from rushlight.tensor.memory_format import (
     channels_last,
@@ -29,7 +28,7 @@ _ndarray = np.ndarray
     schemas=("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",),
     linear=True,
     samples=lambda make: [((make(2, 3),), {})],
-    meta=lambda input, memory_format=None: (input.shape, dtype_of(input)),
+    meta=lambda input, memory_format=None: copied(input, check_format("clone", memory_format)),
     limited="unsigned complex eight",
     moves=True,
     nested="elements",
@@ -106,8 +105,6 @@ def contiguous(input: Tensor, memory_format=None):
 
 def is_contiguous(input, memory_format=contiguous_format):
     """Whether the memory is without gaps in a format's order; row-major by default."""
-    if input._device.type == "meta":
-        return memory_format.order is None or input._array.ndim == len(memory_format.order)
     return is_laid_out(input._array, check_format("is_contiguous", memory_format))
 
 

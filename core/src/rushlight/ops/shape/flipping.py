@@ -7,7 +7,7 @@ from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.launch.prepared import by_layout, of_copies
 from rushlight.machine import np
 from rushlight.ops._table.op import Sizes, op
-from rushlight.ops._table.shape_rules import checked, like
+from rushlight.ops._table.shape_rules import checked, like, walked
 from rushlight.tensor.memory_format import empty_iterated, goes_by_rows
 from rushlight.tensor.memory_format import follow as format_of
 from rushlight.tensor.shape import wrap_dim, wrap_dims
@@ -18,7 +18,7 @@ from rushlight.tensor.tensor import Tensor
     schemas=("flip(Tensor self, int[] dims) -> Tensor",),
     linear=True,
     batching="dims",
-    meta=checked(lambda input, dims: _axes(input, dims), like),
+    meta=checked(lambda input, dims: _axes(input, dims), walked),
     samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})],
     limited="unsigned complex eight",
 )

@@ -8,13 +8,15 @@ from rushlight.errors import shape_text, type_name
 from rushlight.kernels.copying import moving
 from rushlight.kernels.launch.prepared import Short
 from rushlight.machine import np
+from rushlight.machine.arrays import BY_CODE
 from rushlight.machine.memory import empty
+from rushlight.machine.meta_array import MetaArray
 from rushlight.ops._table.op import TensorList, composite, op
 from rushlight.ops._table.rules import same
 from rushlight.ops._table.shape_rules import joined, stacked
 from rushlight.ops.indexing.slicing import split
 from rushlight.tensor.dispatch import STATE
-from rushlight.tensor.memory_format import channels_last, channels_last_3d, suggests
+from rushlight.tensor.memory_format import channels_last, channels_last_3d, empty_in, suggests
 from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -48,7 +50,16 @@ def _check_cat(arrays, dim):
 
 def _cat_meta(tensors, dim=0):
     _check_cat(tensors, dim)
-    return joined(tensors, dim)
+    shape, dtype = joined(tensors, dim)
+    kept = _not_legacy_empty(tensors)
+    if all(a.flags.c_contiguous for a in kept) or not _are_channels_last(kept):
+        return shape, dtype
+    chosen = channels_last if len(shape) == 4 else channels_last_3d
+    return empty_in(shape, BY_CODE[dtype.code], chosen, MetaArray)
+
+
+def _not_legacy_empty(arrays):
+    return [a for a in arrays if not _is_legacy_empty(a)] or arrays[:1]
 
 
 def _cat_samples(make):
@@ -77,8 +88,7 @@ def cat(tensors: TensorList, dim=0):
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     dim = _check_cat(tensors, dim)
-    kept = [a for a in tensors if not _is_legacy_empty(a)] or tensors[:1]
-    return _concatenated(kept, dim)
+    return _concatenated(_not_legacy_empty(tensors), dim)
 
 
 def _are_channels_last(arrays):
@@ -184,7 +194,15 @@ def _check_stack(tensors):
 
 def _stack_meta(tensors, dim=0):
     _check_stack(tensors)
-    return stacked(tensors, dim)
+    shape, dtype = stacked(tensors, dim)
+    dim = wrap_dim(dim, len(shape))
+    found = _cat_meta(tensors, dim) if dim < len(shape) - 1 else None
+    if type(found) is not MetaArray:
+        return shape, dtype
+    try:
+        return found.reshape(shape, copy=False)
+    except ValueError:  # the elements of a tensor are apart: copied by rows
+        return shape, dtype
 
 
 def _stack_samples(make):

@@ -9,12 +9,20 @@ from rushlight import devices
 from rushlight.dtypes import as_dtype, default
 from rushlight.errors import shape_text
 from rushlight.machine import memory, np
-from rushlight.machine.arrays import BY_CODE, meta_array
+from rushlight.machine.arrays import BY_CODE
 from rushlight.machine.memory import start_of
+from rushlight.machine.meta_array import block_of, in_block, meta_array, offset_of
 from rushlight.ops._table.op import composite
 from rushlight.ops.creation.tensors import _elsewhere, finish
 from rushlight.tensor.dispatch import STATE
-from rushlight.tensor.memory_format import iterated
+from rushlight.tensor.memory_format import (
+    check_format,
+    contiguous_format,
+    iterated,
+    order_in,
+    preserve_format,
+    turned,
+)
 from rushlight.tensor.overriding import call_by_override
 from rushlight.tensor.shape import as_int, normalize_size, strides_of
 from rushlight.tensor.storage import _root
@@ -35,10 +43,10 @@ def _strided(name, size, stride, dtype, device, requires_grad):
             f"{shape_text(stride)}"
         )
     kind, place = BY_CODE[dtype.code], devices.as_device(device)
-    if place is devices.meta:
-        return finish(meta_array(size, kind), dtype, device, requires_grad)
-    reach = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     steps = tuple(s * kind.itemsize for s in stride)
+    if place is devices.meta:
+        return finish(meta_array(size, kind, steps), dtype, device, requires_grad)
+    reach = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     if place.type == "cuda":
         block = _elsewhere().empty((reach,), kind, place)
         array = block._with(size, steps, block.address, kind)
@@ -142,21 +150,43 @@ def resize_(self, *sizes, size=None, memory_format=None):
     array = self._array
     if size == array.shape and memory_format is None:
         return self
+    chosen = check_format("resize_", memory_format, contiguous_format)
+    if chosen is preserve_format:
+        raise RuntimeError("resize_: Unsupported memory format Preserve")
     count, kind = math.prod(size), array.dtype
     if self._device.type == "meta":
-        self._array = meta_array(size, kind)
-        return self
+        row, kept = _row_without_memory(array, count)
+    else:
+        row, kept = _row_of(array, count)
+    order = order_in(size, chosen)
+    self._array = turned(lambda shape, _: row.reshape(shape), size, kind, order)
+    if not kept:
+        self._storage = None
+    return self
+
+
+def _row_without_memory(array, count):
+    """So many elements of the storage of a meta array from its first one on, or of a new one;
+    whether they are of the same."""
+    step, offset, owner = array.itemsize, offset_of(array), block_of(array)
+    if offset + count * step > owner.nbytes:
+        return meta_array((count,), array.dtype), False
+    return in_block(owner, (count,), array.dtype, offset, (step,)), True
+
+
+def _row_of(array, count):
+    """So many elements of the memory of an array from its first one on, or of new memory that holds
+    what there was; whether they are in the same memory."""
+    kind = array.dtype
     owner = _root(array)
     offset = (start_of(array) - start_of(owner)) // kind.itemsize if array.size else 0
     flat = owner.reshape(-1).view(np.uint8).view(kind) if owner.flags.forc else None
     if flat is not None and owner.flags.c_contiguous and offset + count <= flat.size:
-        self._array = flat[offset : offset + count].reshape(size)
-        return self
+        return flat[offset : offset + count], True
     made = memory.empty(count, kind)
     kept = np.ravel(array)[:count] if flat is None else flat[offset:][:count]
     made[: kept.size] = kept
-    self._array, self._storage = made.reshape(size), None
-    return self
+    return made, False
 
 
 @composite(

@@ -10,13 +10,13 @@ from rushlight.kernels.launch.prepared import by_layout, of_copies
 from rushlight.kernels.reduction import totals
 from rushlight.machine import np
 from rushlight.machine.arrays import dtype_of, strided
+from rushlight.machine.meta_array import MetaArray, meta_array, restrided
 from rushlight.ops._calls.elementwise_prepared import positional
 from rushlight.ops._calls.known_views import ShortView
 from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.node_names import arguments, numbered
 from rushlight.ops._table.op import Sizes, composite, op
 from rushlight.ops._table.op import view as declare_view
-from rushlight.ops._table.shape_rules import like
 from rushlight.ops.shape.copying import turned
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
@@ -192,16 +192,21 @@ def reshape(input: Tensor, shape: Sizes):
             return _reshaped(input, size)
         except ValueError:
             pass  # the text below says what is wrong
-    return input.reshape(infer_size(shape, input.size, "reshape"))
+    return _reshaped(input, infer_size(shape, input.size, "reshape"))
 
 
 def _reshaped(array, size):
     """A view, or an array of another shape over a copy by a prepared call."""
-    if type(array) is not _ndarray or array.nbytes < _COPIED or array.flags.c_contiguous:
+    kind = type(array)
+    if kind is _ndarray and array.nbytes < _COPIED or array.flags.c_contiguous:
+        return array.reshape(size)
+    if kind is not _ndarray and kind is not MetaArray:  # a GPU's
         return array.reshape(size)
     try:
         return array.reshape(size, copy=False)
     except ValueError:
+        if kind is MetaArray:
+            return meta_array(infer_size(size, array.size), array.dtype)
         return turned(array, contiguous_format).reshape(size)
 
 
@@ -255,6 +260,10 @@ def expand(input: Tensor, size: Sizes, *, implicit=False):
                 f"{shape_text(input.shape)}"
             )
         target.append(have if n == -1 else n)
+    if type(input) is MetaArray:
+        own = zip(input.strides, input.shape, target[lead:], strict=True)
+        steps = [0] * lead + [s if n == m else 0 for s, n, m in own]
+        return restrided(input, target, steps)
     if type(input) is np.ndarray and input.flags.c_contiguous and input.dtype.isbuiltin == 1:
         # What broadcast_to does, ten times as fast.
         steps = [0] * lead + [
@@ -556,7 +565,7 @@ def unsqueeze(input: Tensor, dim):
         check_dims(input.ndim + 1)
     if type(input) is _ndarray and input.flags.c_contiguous:
         return input.reshape((*input.shape[:dim], 1, *input.shape[dim:]))
-    if type(input) is not _ndarray:
+    if type(input) is not _ndarray and type(input) is not MetaArray:
         return input[_NEW_AT[dim] if dim < len(_NEW_AT) else (slice(None),) * dim + (None,)]
     step = input.itemsize if dim == input.ndim else input.shape[dim] * input.strides[dim]
     shape = (*input.shape[:dim], 1, *input.shape[dim:])
@@ -614,15 +623,20 @@ def unflatten(input: Tensor, dim, sizes):
     return reshape(input, (*shape[:dim], *infer_size(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
 
 
+def _scattered(base, _value, path):
+    """A copy of `base` to write to: with its strides, unless the path goes by those of rows."""
+    raw = any("raw_memory" in step.options for step, _ in path)
+    return base.copy() if raw else same_strides(base)
+
+
 @op(
-    linear="+base,value", meta=like, method=False, samples=lambda make: [],
+    linear="+base,value", meta=_scattered, method=False, samples=lambda make: [],
     tested_by="tests/autograd/test_inplace_views.py", limited="unsigned complex eight", moves=True,
     batching="view_scatter",
 )  # fmt: skip
 def view_scatter(base: Tensor, value: Tensor, path):
     """A copy of `base`, with its strides, in which the view described by `path` holds `value`."""
-    raw = any("raw_memory" in step.options for step, _ in path)
-    out = base.copy() if raw else same_strides(base)
+    out = _scattered(base, value, path)
     _follow_array(path, out)[...] = value
     return out
 
