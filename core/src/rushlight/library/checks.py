@@ -6,6 +6,7 @@ from rushlight.autograd import grad
 from rushlight.library.definitions import _operator
 from rushlight.library.operators import _tensors
 from rushlight.machine import np
+from rushlight.tensor.construction import without_values
 from rushlight.tensor.tensor import Tensor
 
 TESTS = (
@@ -102,7 +103,7 @@ def _registration(operator, args, kwargs, tolerances):
 def _fake(operator, args, kwargs, tolerances):
     def meta(value):
         if isinstance(value, Tensor):
-            return value.detach().to("meta")
+            return without_values(value)
         return type(value)(map(meta, value)) if isinstance(value, list | tuple) else value
 
     real_args, real_kwargs = _fresh(args, kwargs)

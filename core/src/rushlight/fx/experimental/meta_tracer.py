@@ -12,6 +12,7 @@ from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.fx.patching import wrapped
 from rushlight.fx.proxy import Attribute, Proxy
+from rushlight.tensor.construction import without_values
 from rushlight.tensor.tensor import Tensor
 
 # What finds the result of a function or class of modules on tensors of device meta, if that is not
@@ -207,7 +208,7 @@ class MetaTracer(Tracer):
 
 def _as_meta(value):
     value = proxys_to_metas(value)
-    return value.detach().to("meta") if isinstance(value, Tensor) else value
+    return without_values(value) if isinstance(value, Tensor) else value
 
 
 def _attribute(root, path):

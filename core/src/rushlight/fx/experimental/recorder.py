@@ -22,6 +22,7 @@ from rushlight.library.aten_calls import aten_call, is_default
 from rushlight.library.kinds import OpOverload
 from rushlight.ops._transforms.capturing import Captured, CaptureLevel
 from rushlight.ops.indexing import captured_items  # noqa: F401 - binds items of Captured
+from rushlight.tensor.construction import without_values
 from rushlight.tensor.tensor import Tensor
 
 # What nodes keep of those that they are made of, and what makes them so.
@@ -196,7 +197,6 @@ class Recorder(ValueSizes):
 
     def _describe(self, node, inner):
         node.meta["val"] = _value(inner)
-        # strides are those of the tensor itself: one without values has none of its own
         node.meta["tensor_meta"] = _extract_tensor_metadata(inner.detach())
         # below, a capture of shapes has the meta device; the program has its inputs'
         node.meta["device"] = self._device_of(node) if self.level.fake else inner._device
@@ -262,14 +262,12 @@ class Recorder(ValueSizes):
         level = self.level
         inner = level.lowered(tensor).detach()
         if level.fake:
-            inner = inner.to(devices.meta)
+            inner = without_values(inner)
         device = tensor._device if device is None else device
         out = level.wrapped(inner, device)
         out._fx_node, out._asks_gradient = node, tensor.requires_grad
-        out._known_contiguous = tensor.is_contiguous()
         node.meta["device"] = device
         node.meta["val"] = _value(inner)
-        # strides are those of the tensor itself: one without values has none of its own
         node.meta["tensor_meta"] = _extract_tensor_metadata(inner.detach())
         return out
 
@@ -278,4 +276,4 @@ def _value(value):
     """What ``meta["val"]`` keeps: a tensor without values."""
     if not isinstance(value, Tensor):
         return value
-    return value.detach() if value._device is devices.meta else value.detach().to(devices.meta)
+    return without_values(value)

@@ -8,6 +8,7 @@ from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.interpreter import Interpreter
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.nn.utils.stateless import _reparametrize_module
+from rushlight.tensor.construction import without_values
 from rushlight.tensor.tensor import Tensor
 
 
@@ -98,7 +99,7 @@ def _noted(value):
     """What is kept of a value."""
     if isinstance(value, Tensor):
         inner = getattr(value, "_inner", value)
-        return inner.detach().to("meta")
+        return without_values(inner)
     return value if isinstance(value, (int, float, bool)) else None
 
 

@@ -17,6 +17,7 @@ from rushlight.ops._table.value_sized import rule_of, value_sized
 from rushlight.ops._transforms.wrapped_writes import RECORDING, gives_views, link_views
 from rushlight.ops._transforms.wrappers import Level, Wrapped, below, take_out, wrap, write_out
 from rushlight.ops.random.generators import get_rng_state, set_rng_state
+from rushlight.tensor.construction import without_values
 from rushlight.tensor.dispatch import innermost_capture, stack
 from rushlight.tensor.shape import Size, wrap_dim
 from rushlight.tensor.tensor import Tensor, sized
@@ -61,10 +62,7 @@ class Captured(Wrapped):
         return self
 
     def is_contiguous(self, *args, **kwargs):
-        """Whether the tensor is known to be: strides are those of values, which a capture of shapes
-        has not, so that only inputs are."""
-        if self._level.fake:
-            return self.__dict__.get("_known_contiguous", False) and not (args or kwargs)
+        """Whether the memory is without gaps in a format's order, as that of the values will be."""
         return self._inner.is_contiguous(*args, **kwargs)
 
     def detach(self):
@@ -179,7 +177,7 @@ class CaptureLevel(Level):
             value = value._inner  # of this capture, or of one around it
         if self.fake and value._device is not devices.meta:
             with self.outside():
-                return value.detach().to(devices.meta)
+                return without_values(value)
         return value
 
 
@@ -269,7 +267,7 @@ def captured_operator(operator, values):
 
 def _without_values(value):
     if isinstance(value, Tensor):
-        return value.detach().to(devices.meta)
+        return without_values(value)
     if type(value) in (tuple, list):
         return type(value)(_without_values(v) for v in value)
     return value

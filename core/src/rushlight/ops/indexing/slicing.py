@@ -315,10 +315,11 @@ def _picked(input, size, stride, offset):
     contiguous tensor by number."""
     from rushlight.ops.creation.tensors import arange
 
-    if not input.is_contiguous():
+    captured = hasattr(input._level, "recorder")  # a copy would not pass writes on to the input
+    if captured or not input.is_contiguous():
+        where = "in a program" if captured else "that is not contiguous, in a function transform"
         raise NotImplementedError(
-            "as_strided of a tensor that is not contiguous, inside of a function transform: use "
-            "contiguous() first, or unfold, select and narrow"
+            f"as_strided of a tensor {where}: use unfold, select and narrow, or contiguous() first"
         )
     places = arange(input.numel(), device=input._device).as_strided(size, stride, offset)
     return input.reshape(-1)[places]
