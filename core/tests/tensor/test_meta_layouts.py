@@ -287,3 +287,29 @@ def test_a_step_of_training_lays_gradients_out_as_on_the_cpu():
         out.sum().backward()
         found.append([t.stride() for t in (out, x.grad, *(p.grad for p in model.parameters()))])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam"]
+)
+def test_optimizers_have_states_of_the_right_layout(name):
+    found = []
+    for device in ("cpu", "meta"):
+        layer = nn.Conv2d(3, 4, 3).to(device, memory_format=rushlight.channels_last)
+        options = {"momentum": 0.9} if name in ("SGD", "RMSprop") else {}
+        optimizer = getattr(rushlight.optim, name)(layer.parameters(), lr=0.1, **options)
+        for _ in range(2):
+            layer(rushlight.zeros(2, 3, 8, 8, device=device)).sum().backward()
+            optimizer.step()
+        state = optimizer.state[layer.weight]
+        tensors = {k: v for k, v in state.items() if isinstance(v, rushlight.Tensor) and v.dim()}
+        assert tensors and all(v.device.type == device for v in tensors.values())
+        found.append({k: (v.shape, v.stride()) for k, v in tensors.items()})
+    assert found[0] == found[1]
+
+
+def test_there_is_no_memory_to_hand_out():
+    x = rushlight.empty(3, device="meta")
+    for call in (lambda: rushlight.from_dlpack(x), x.__dlpack__, x.__dlpack_device__):
+        with pytest.raises(ValueError, match="Unknown device type meta"):
+            call()

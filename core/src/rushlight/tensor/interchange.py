@@ -308,6 +308,7 @@ def _dlpack(self, **options):
     """A DLPack capsule of this tensor's memory."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    _dlpack_device(self)
     if self._device.type == "cuda":
         return _capsules().export(self._array, **options)
     if self._dtype in _NUMBER:  # which NumPy exports as bits
@@ -321,6 +322,8 @@ def _capsules():
 
 def _dlpack_device(self):
     """DLPack's numbers of the device: kind (1 the CPU, 2 CUDA) and index."""
+    if self._device.type == "meta":
+        raise ValueError("Unknown device type meta for Dlpack")
     return (2, self._device.index) if self._device.type == "cuda" else (1, 0)
 
 

@@ -9,6 +9,7 @@ from rushlight.dtypes import COMPLEX, FLOAT, float32
 from rushlight.kernels.optimizers import foreach as kernels
 from rushlight.machine import np
 from rushlight.machine.arrays import BY_ARRAY_DTYPE
+from rushlight.machine.meta_array import MetaArray
 from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, make_tensor
@@ -29,11 +30,30 @@ def _paired(array):
     return array[..., None].view(array.real.dtype)
 
 
+class _WithoutMemory:
+    """The kernels of the meta device: what they would write to has no elements."""
+
+    def __getattr__(self, name):
+        return self._nothing
+
+    @staticmethod
+    def _nothing(*_lists, **_settings):
+        return None
+
+
+_on_meta = _WithoutMemory()
+
+
 def _kernels_for(params):
-    """The kernels for the arrays of tensors: the CPU's, or those of the GPU that they are on."""
+    """The kernels for the arrays of tensors: the CPU's, or those of the device that they are on."""
     if not params or type(params[0]._array) is np.ndarray:
         return kernels
-    return _on_device("rushlight.kernels.optimizers.foreach")
+    return _elsewhere(params, "rushlight.kernels.optimizers.foreach")
+
+
+def _elsewhere(params, name):
+    """The kernels of a module for tensors of another device than the CPU."""
+    return _on_meta if type(params[0]._array) is MetaArray else _on_device(name)
 
 
 @functools.cache
@@ -192,7 +212,7 @@ def scalars_of(states, name):
 
 def _adaptive(params):
     if params and type(params[0]._array) is not np.ndarray:
-        return _on_device("rushlight.kernels.optimizers.adaptive_steps")
+        return _elsewhere(params, "rushlight.kernels.optimizers.adaptive_steps")
     # loaded at the first step of one of these optimizers
     from rushlight.kernels.optimizers import adaptive_steps
 
