@@ -11,7 +11,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels.losses import cross_entropy as kernels
 from rushlight.machine import np
 from rushlight.ops._calls.direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
-from rushlight.ops._table.aten import in_aten, loss, loss_run
+from rushlight.ops._table.aten import REDUCTIONS, in_aten, loss, loss_run
 from rushlight.ops._table.domains import away_from, probability, real
 from rushlight.ops._table.number_limits import OPERANDS, WIDE, check_factors
 from rushlight.ops._table.numpy_names import numpy_names
@@ -47,6 +47,21 @@ def _reduce(losses, reduction):
     if reduction == "none":
         return losses
     return losses.mean() if reduction == "mean" else losses.sum()
+
+
+def weighted(losses, input, weight, reduction, over_weights=True):
+    """Losses of elements times their weights, or the sum of these; their mean is over the sum of
+    the weights, or else over the number of elements."""
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+    if reduction not in REDUCTIONS:
+        raise ValueError(
+            f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'."
+        )
+    losses = losses * weight
+    if reduction == "mean" and over_weights:
+        return losses.sum() / weight.sum()
+    return _reduce(losses, reduction)
 
 
 # ------------------------------------------------------------------------------------ cross entropy
@@ -357,13 +372,15 @@ def _same_shape(name, input, target):
     call=loss("l1_loss", "size_average", "reduce", "reduction", "weight"),
 )
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """The absolute difference."""
+    """The absolute difference. With weights of elements, the mean is over their sum."""
+    if weight is not None:
+        losses = l1_loss(input, target, reduction="none")
+        return weighted(losses, input, weight, reduction_of(reduction, size_average, reduce))
     if type(input) not in EXACT and (out := by_override(l1_loss, locals())) is not NotImplemented:
         return out
     reduction = reduction_of(reduction, size_average, reduce)
     _same_shape("l1_loss", input, target)
-    losses = (input - target).abs()
-    return _reduce(losses if weight is None else losses * weight, reduction)
+    return _reduce((input - target).abs(), reduction)
 
 
 @in_aten(
@@ -393,6 +410,9 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 )
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference below `delta`, linear above. (Huber, 1964.)"""
+    if weight is not None:
+        losses = huber_loss(input, target, "none", delta)
+        return weighted(losses, input, weight, reduction, over_weights=False)
     if (
         type(input) not in EXACT
         and (out := by_override(huber_loss, locals())) is not NotImplemented
@@ -403,8 +423,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     _same_shape("huber_loss", input, target)
-    losses = _huber(input, target, float(delta))
-    return _reduce(losses if weight is None else losses * weight, reduction_of(reduction))
+    return _reduce(_huber(input, target, float(delta)), reduction_of(reduction))
 
 
 @overridable

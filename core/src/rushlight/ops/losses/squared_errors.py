@@ -19,6 +19,7 @@ from rushlight.ops.losses.pointwise_losses import (
     _reduce,
     _same_shape,
     reduction_of,
+    weighted,
 )
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, ends_capture
@@ -44,10 +45,12 @@ _squared_error.gradient(
     call=loss("mse_loss", "size_average", "reduce", "reduction", "weight"),
 )
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """The squared difference."""
+    """The squared difference. With weights of elements, the mean is over their sum."""
     if size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)
-    if weight is None and (reduction == "mean" or reduction == "sum") and not STATE.modes:
+    if weight is not None:
+        return weighted(mse_loss(input, target, reduction="none"), input, weight, reduction)
+    if (reduction == "mean" or reduction == "sum") and not STATE.modes:
         if type(input) in EXACT and type(target) in EXACT:
             mean = reduction == "mean"
             if input._node is None and target._node is None:
@@ -62,8 +65,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
             return found
     reduction = reduction_of(reduction)
     _same_shape("mse_loss", input, target)
-    losses = _squared_error(input, target)
-    return _reduce(losses if weight is None else losses * weight, reduction)
+    return _reduce(_squared_error(input, target), reduction)
 
 
 def _lie_alike(input, target):
