@@ -37,11 +37,13 @@ _MUTATIONS = {
 }
 
 
-def decomposed(program, table=None, shapes=None, draws=None):
+def decomposed(program, table=None, shapes=None, draws=None, fixed_sizes=None):
     """See :meth:`ExportedProgram.run_decompositions`; with fixed sizes, of some placeholders by
-    number those of `shapes`; `draws` gives numbers for what depends on values."""
+    number those of `shapes`; `draws` gives numbers for what depends on values, and `fixed_sizes`
+    says which sizes are the same in all captures."""
     table = _without_copies(program) | (core() if table is None else dict(table))
     recorder = Recorder(True, table, _no_constant, draws=draws)
+    recorder.fixed_sizes = fixed_sizes
     _track(recorder, shapes)
     with recorder.level, no_grad(), FunctionalLevel() as level:
         sizes, inputs = shapes or {}, enumerate(_placeholders(program))

@@ -10,6 +10,7 @@ from rushlight.export.dynamic.export import remade
 from rushlight.export.graph_signature import ExportGraphSignature, ModuleCallSignature
 from rushlight.export.unlifting import unlifted
 from rushlight.export.verifier import Verifier, writes
+from rushlight.fx.experimental.core_parts.fixed_sizes import FixedSizes
 from rushlight.fx.experimental.inner_graphs import graphs_within
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -205,9 +206,14 @@ class ExportedProgram:
     def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
         """The same program without ops that write: buffers that change are outputs, which
         `graph_signature` names. `decomp_table` maps overloads to functions called instead;
-        by default, which is :func:`default_decompositions`, layers such as ``linear``, ``conv2d``
-        and ``batch_norm`` become calls of core ATen."""
-        return remade(self, lambda *given: decomposed(self, decomp_table, *given))
+        by default, which is :func:`default_decompositions`, layers, losses and attention become
+        calls of core ATen, and recurrent layers calls for each of their steps."""
+        sizes = FixedSizes()
+
+        def make(*given):
+            return decomposed(self, decomp_table, *given, fixed_sizes=sizes)
+
+        return sizes.settled(lambda: remade(self, make))
 
     def validate(self) -> None:
         """Raise :class:`~rushlight.export.verifier.SpecViolationError` where graph, signature and

@@ -80,7 +80,10 @@ class _Adapted:
     @staticmethod
     def elu(self, alpha=1, scale=1, input_scale=1):
         functional = importlib.import_module("rushlight.nn.functional")
-        return functional.elu(self * input_scale, alpha) * scale
+        if input_scale != 1:
+            self = self * input_scale
+        out = functional.elu(self, alpha)
+        return out if scale == 1 else out * scale
 
     @staticmethod
     def alias(self):

@@ -147,6 +147,7 @@ def feature_alpha_dropout_(input, p, train):
     return F.feature_alpha_dropout(input, _chance(p), train, True)
 
 
+@in_aten("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)")
 @overridable(as_given=True)
 @numpy_names
 def native_dropout(input, p, train):

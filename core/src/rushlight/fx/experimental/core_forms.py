@@ -71,7 +71,7 @@ def _parted(input, split_size, dim=0):
 def _softmax_of(packet):
     def form(input, dim, dtype=None):
         if dtype is not None and dtype is not input.dtype:
-            return NotImplemented
+            input = input.to(dtype)
         return packet.default, (input, dim, False), {}
 
     return form
@@ -122,6 +122,12 @@ def _converted(input, dtype, non_blocking=False, copy=False, memory_format=None)
     return lookup("aten")._to_copy.default, (input,), {"dtype": dtype}
 
 
+def _difference(self, other, alpha=1):
+    if alpha != 1:
+        return NotImplemented
+    return lookup("aten").sub.Tensor, (other, self), {}
+
+
 def _square(input):
     return lookup("aten").pow.Tensor_Scalar, (input, 2), {}
 
@@ -134,36 +140,35 @@ def _at_least(input, min):
     return lookup("aten").clamp.default, (input, min), {}
 
 
-def _padded(input, pad, mode="constant", value=None):
-    if mode != "constant":
-        return NotImplemented
-    return lookup("aten").constant_pad_nd.default, (input, pad, value or 0.0), {}
-
-
 _TRANSPOSED = {"stride": 1, "padding": 0, "output_padding": 0, "groups": 1, "dilation": 1}
 
 
 def _transposed_convolution(input, weight, bias=None, *numbers, **named):
     n = weight.dim() - 2
-    if input.dim() != n + 2:
-        return NotImplemented
     given = _TRANSPOSED | dict(zip(_TRANSPOSED, numbers, strict=False)) | named
     lists = {name: _each(value, n) for name, value in given.items() if name != "groups"}
     args = (input, weight, bias, lists["stride"], lists["padding"], lists["dilation"], True)
-    args = (*args, lists["output_padding"], given["groups"])
-    return lookup("aten").convolution.default, args, {}
+    return _convolution(n, *args, lists["output_padding"], given["groups"])
 
 
 def _convolution_by_word(input, weight, bias=None, stride=1, padding="valid", dilation=1, groups=1):
     n = weight.dim() - 2
     strides, gaps = _each(stride, n), _each(dilation, n)
     around = [gap * (size - 1) for gap, size in zip(gaps, weight.shape[2:], strict=True)]
-    same = padding == "same"
-    if input.dim() != n + 2 or (same and any(total % 2 for total in around)):
-        return NotImplemented  # where more is added behind than before, it is padded first
-    pads = [total // 2 if same else 0 for total in around]
-    args = (input, weight, bias, strides, pads, gaps, False, [0] * n, groups)
-    return lookup("aten").convolution.default, args, {}
+    pads = [total // 2 if padding == "same" else 0 for total in around]
+    if padding == "same" and any(total % 2 for total in around):
+        # where more is added behind than before, it is padded first
+        behind = [side for total in reversed(around) for side in (0, total % 2)]
+        input = lookup("aten").constant_pad_nd.default(input, behind)
+    return _convolution(n, input, weight, bias, strides, pads, gaps, False, [0] * n, groups)
+
+
+def _convolution(n, input, *rest):
+    """A convolution of `n` dimensions; of input without a batch, of a batch of one."""
+    convolution, squeeze = lookup("aten").convolution.default, lookup("aten").squeeze.dims
+    if input.dim() == n + 2:
+        return convolution, (input, *rest), {}
+    return squeeze, (convolution(input.unsqueeze(0), *rest), [0]), {}
 
 
 def _each(value, n):
@@ -202,9 +207,10 @@ def _of_values(aten):
         aten.sum.default: _sum,
         aten.adaptive_avg_pool2d.default: _mean_of_planes,
         aten.square.default: _square,
+        aten.rsub.Scalar: _difference,
+        aten.rsub.Tensor: _difference,
         aten.relu6.default: _rectified,
         aten.clamp_min.default: _at_least,
-        aten.pad.default: _padded,
     }
 
 

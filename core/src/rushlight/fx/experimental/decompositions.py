@@ -5,6 +5,17 @@ from __future__ import annotations
 import math
 
 from rushlight.fx.experimental.core_forms import forms
+from rushlight.fx.experimental.core_parts import (
+    activations,
+    attention,
+    losses,
+    margins,
+    noise,
+    norms,
+    pools,
+    recurrent,
+    shapes,
+)
 from rushlight.library.operators import lookup
 from rushlight.nn.native_calls import convolution
 from rushlight.ops.linalg.products import addmm, bmm, mm
@@ -14,6 +25,10 @@ from rushlight.ops.shape.joining import cat
 from rushlight.ops.shape.views import broadcast_shapes
 from rushlight.tensor.shape import wrap_dim
 
+# What functions of nn.functional come to.
+_FAMILIES = (
+    activations, attention, losses, margins, noise, norms, pools, recurrent, shapes
+)  # fmt: skip
 _BAG_OPTIONS = 6  # of embedding_bag, the padding last
 
 
@@ -63,29 +78,12 @@ def _stack(tensors, dim=0):
     return cat(tensors, dim).view(*shape[:dim], len(tensors), *shape[dim:])
 
 
-def _layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
-    native = lookup("aten").native_layer_norm.default
-    return native(input, normalized_shape, weight, bias, eps)[0]
-
-
 def _group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
     native = lookup("aten").native_group_norm.default
     batch, channels, *sizes = input.shape
     return native(
         input, weight, bias, batch, channels, math.prod(sizes), num_groups, eps
     )[0]  # fmt: skip
-
-
-def _batch_norm(input, weight, bias, running_mean, running_var, training, *factors):
-    if training or running_mean is None:
-        return NotImplemented
-    native = lookup("aten")._native_batch_norm_legit_no_training.default
-    momentum, eps, _ = factors
-    return native(input, weight, bias, running_mean, running_var, momentum, eps)[0]
-
-
-def _max_pool2d(self, kernel_size, *rest, **named):
-    return lookup("aten").max_pool2d_with_indices.default(self, kernel_size, *rest, **named)[0]
 
 
 def _convolution(n):
@@ -111,7 +109,7 @@ def _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     return sample(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def _dropout(input, p, train):
+def _unless_training(input, p, train):
     return input if not train else NotImplemented
 
 
@@ -134,7 +132,7 @@ def implicit() -> dict:
         aten.conv1d.default: _convolution(1),
         aten.conv2d.default: _convolution(2),
         aten.conv3d.default: _convolution(3),
-        aten.dropout.default: _dropout,
+        aten.dropout.default: _unless_training,
         aten.grid_sampler.default: _grid_sampler,
         aten.embedding_bag.default: _embedding_bag,
         aten.embedding_bag.padding_idx: _embedding_bag,
@@ -149,9 +147,8 @@ def core() -> dict:
         aten.baddbmm.default: _baddbmm,
         aten.silu.default: _silu,
         aten.stack.default: _stack,
-        aten.layer_norm.default: _layer_norm,
         aten.group_norm.default: _group_norm,
-        aten.batch_norm.default: _batch_norm,
-        aten.max_pool2d.default: _max_pool2d,
     }
-    return implicit() | parts | forms()
+    for family in _FAMILIES:
+        parts |= family.parts()
+    return implicit() | forms() | parts

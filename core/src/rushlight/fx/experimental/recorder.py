@@ -59,6 +59,7 @@ class Recorder(ValueSizes):
         self.pending: list = []
         self.gradients = None  # what records those that the program itself asks for
         self.modules: dict = {}  # graphs that nodes name, by attribute
+        self.fixed_sizes = None  # which sizes are, where captures are several
         self.origin = None  # the node of another graph whose parts are recorded
         self.scope = None  # the modules that are being called, for ``meta["nn_module_stack"]``
         self.called: tuple[str, str] | None = None  # for ``meta["torch_fn"]``

@@ -44,6 +44,13 @@ def in_aten(*schemas, call=None, run=None, functional=None):
     return decorate
 
 
+def declared_in_aten(*schemas):
+    """Declare schemas of names that `ops.aten` has, but that no call of a public function is in a
+    captured program."""
+    for text in schemas:
+        FUNCTIONS.setdefault(name_in(text), []).append(text)
+
+
 def _by_signature(function, name):
     def call(*args, **kwargs):
         bound = inspect.signature(function).bind(*args, **kwargs)
@@ -129,6 +136,8 @@ def along(name):
     """Softmax and its logarithm, along a dimension that used to follow from the shape."""
 
     def call(input, dim=None, _stacklevel=3, dtype=None):
+        if not isinstance(_stacklevel, int):  # the form of tensors, with the dtype there
+            dtype = _stacklevel
         if dim is None:
             dim = 0 if input.dim() in (0, 1, 3) else 1
         return name, {"self": input, "dim": dim, "dtype": dtype}

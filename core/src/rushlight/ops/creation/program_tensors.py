@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.ops._table.aten import in_aten
+from rushlight.ops._table.aten import declared_in_aten, in_aten
 from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.shape.joining import stack
 from rushlight.tensor.dispatch import captured, innermost_capture
@@ -19,6 +19,12 @@ def lift_fresh_copy(self):
 def _local_scalar_dense(self):
     """The number in a tensor of one element."""
     return self.item()
+
+
+declared_in_aten(
+    "scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None) -> Tensor"
+)
 
 
 @in_aten(

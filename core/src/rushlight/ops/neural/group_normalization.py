@@ -14,6 +14,7 @@ from rushlight.ops.neural import saved_values
 from rushlight.ops.neural.normalization import (
     _batch_norm_eval,
     _channels,
+    _native_batch_norm_legit_functional,
     _nothing_normalized,
     asked,
     check_dtypes,
@@ -157,11 +158,29 @@ def _instance_form(input, running_mean=None, running_var=None, weight=None, bias
     }  # fmt: skip
 
 
+def _functional(input, running_mean=None, running_var=None, weight=None, bias=None,
+                use_input_stats=True, momentum=0.1, eps=1e-05):  # fmt: skip
+    """In a program without writes the new statistics are values that the buffers get."""
+    if not use_input_stats or running_mean is None or not input.numel():
+        return NotImplemented
+    n, c, *sizes = input.shape
+    vectors = (
+        None if each is None else each.repeat(n)
+        for each in (weight, bias, running_mean, running_var)
+    )
+    rows = input.reshape(1, n * c, *sizes)
+    out, _, _, mean, var = _native_batch_norm_legit_functional(rows, *vectors, True, momentum, eps)
+    running_mean.copy_(mean.view(n, c).mean(0))
+    running_var.copy_(var.view(n, c).mean(0))
+    return out.reshape(*input.shape)
+
+
 @in_aten(
     "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
     "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> "
     "Tensor",
     call=_instance_form,
+    functional=_functional,
 )
 def instance_norm(
     input,

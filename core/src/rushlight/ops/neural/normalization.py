@@ -13,7 +13,7 @@ from rushlight.kernels.normalization import batch_and_layer as kernels
 from rushlight.kernels.normalization import root_mean_square as rms_kernels
 from rushlight.machine import np
 from rushlight.ops._calls.direct import arrays_of, on_arrays, tensor_of, tensors_of, unrecorded
-from rushlight.ops._table.aten import in_aten
+from rushlight.ops._table.aten import declared_in_aten, in_aten
 from rushlight.ops._table.op import op
 from rushlight.ops._table.shape_rules import (
     batch_gradients,
@@ -188,6 +188,12 @@ def _native_batch_norm_legit_functional(
     center = input.mean(dims)
     spread = (input.var(dims, unbiased=False) + eps).rsqrt()
     return out, center, spread, mean, var
+
+
+declared_in_aten(
+    "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, "
+    "float momentum, float eps) -> (Tensor, Tensor, Tensor)"
+)
 
 
 @in_aten(

@@ -1,0 +1,105 @@
+"""Losses of nn.functional, as core ATen graphs have them."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.fx.experimental.core_parts.activations import log_sigmoid
+from rushlight.fx.experimental.core_parts.classes import cross_entropy, nll_loss
+from rushlight.fx.experimental.core_parts.numbers import (
+    below,
+    chosen,
+    filled,
+    number,
+    reduced,
+    widened,
+)
+from rushlight.library.operators import lookup
+
+_LOWEST_LOG = -100  # what binary_cross_entropy has for the logarithm of zero
+
+
+@widened
+def _mse(input, target, reduction=1):
+    return reduced((input - target) ** 2, reduction)
+
+
+@widened
+def _l1(input, target, reduction=1):
+    return reduced((input - target).abs(), reduction)
+
+
+@widened
+def _smooth_l1(input, target, reduction=1, beta=1.0):
+    distance = (input - target).abs()
+    if beta == 0:
+        return reduced(distance, reduction)
+    square = distance**2 * 0.5 / beta
+    return reduced(chosen(distance < beta, square, distance - 0.5 * beta), reduction)
+
+
+@widened
+def _huber(input, target, reduction=1, delta=1.0):
+    distance = (input - target).abs()
+    line = (distance - 0.5 * delta) * delta
+    return reduced(chosen(distance < delta, distance * 0.5 * distance, line), reduction)
+
+
+@widened
+def _binary_cross_entropy(input, target, weight=None, reduction=1):
+    maximum = lookup("aten").maximum.default
+    absent = maximum((-input).log1p(), filled(_LOWEST_LOG, input))
+    loss = (target - 1) * absent - target * maximum(input.log(), filled(_LOWEST_LOG, input))
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def _binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
+    likely = log_sigmoid(input)
+    if pos_weight is not None:
+        likely = ((pos_weight - 1) * target + 1) * likely
+    loss = below(1, target) * input - likely
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def _multi_margin(input, target, p=1, margin=1.0, weight=None, reduction=1):
+    rows = input.unsqueeze(0) if input.dim() < 2 else input
+    classes = rows.shape[1]
+    wanted = (target.unsqueeze(0) if target.dim() < 1 else target).unsqueeze(1)
+    loss = (below(margin, rows.gather(1, wanted)) + rows).clamp_min(0)
+    loss = loss if p == 1 else loss**p
+    if weight is not None:
+        loss = loss * weight.index_select(0, wanted.squeeze(1)).unsqueeze(1)
+    others = _range(classes, input) != wanted
+    loss = chosen(others, loss, 0)
+    if reduction == 1:
+        return loss.mean()
+    found = reduced(loss, reduction) if reduction else loss.sum(1) / classes
+    if reduction:
+        return found / classes
+    return found.squeeze(0) if input.dim() < 2 else found
+
+
+def _range(end, like):
+    return lookup("aten").arange.start_step(0, end, device=like.device)
+
+
+def _xlogy(self, other):
+    product = chosen(self == 0, number(0, other), self * other.log())
+    return chosen(other.isnan(), number(math.nan, other), product)
+
+
+def parts() -> dict:
+    """Overloads -> their parts."""
+    aten = lookup("aten")
+    return {
+        aten.cross_entropy_loss.default: cross_entropy,
+        aten.nll_loss_nd.default: nll_loss,
+        aten.mse_loss.default: _mse,
+        aten.l1_loss.default: _l1,
+        aten.smooth_l1_loss.default: _smooth_l1,
+        aten.huber_loss.default: _huber,
+        aten.binary_cross_entropy.default: _binary_cross_entropy,
+        aten.binary_cross_entropy_with_logits.default: _binary_cross_entropy_with_logits,
+        aten.multi_margin_loss.default: _multi_margin,
+        aten.xlogy.Tensor: _xlogy,
+    }

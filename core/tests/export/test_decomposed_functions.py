@@ -1,0 +1,203 @@
+"""`run_decompositions` of functions and layers: PyTorch's calls, values and gradients."""
+
+import collections
+import copy
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+import rushlight
+from rushlight import nn
+from rushlight.export import Dim, export
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from decomposed_cases import FUNCTIONS, LAYERS  # noqa: E402
+from pytorch_calls import CALLS  # noqa: E402
+
+F, pytree = nn.functional, rushlight.utils._pytree
+
+# What only one side has: calls of ours, and of PyTorch's.
+_STRIDES = "", "permute.default*2"  # change strides alone
+_OF_ROWS = "addmm.default", "add.Tensor bmm.default expand.default*2 view.default"
+DIFFERENT = {
+    **dict.fromkeys(("attention", "attention, causal", "attention, masked"), _STRIDES),
+    "attention, grouped": _STRIDES,
+    "around": (
+        "cat.default",
+        "empty.memory_format slice.Tensor*4 copy.default*3 slice_scatter.default*3",
+    ),
+    "LSTM, dropped": ("native_dropout.default", ""),  # which PyTorch forgets
+    "LSTM, the batch first": _OF_ROWS,
+    "instance norm, kept": ("", "alias.default*4 copy.default*2"),
+    "transformer": (
+        "addmm.default split_with_sizes.default",
+        "add.Tensor bmm.default expand.default*2 permute.default select.int*3 squeeze.dims "
+        "unsqueeze.default view.default*4",
+    ),
+}
+ALL = [*FUNCTIONS, *LAYERS]
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def case(name):
+    """A model, and its inputs: between 0.1 and 0.9, or whole numbers as they are given."""
+    rushlight.manual_seed(1)
+    run, *inputs = FUNCTIONS.get(name) or LAYERS[name]
+    args = tuple(
+        rushlight.rand(each) * 0.8 + 0.1 if isinstance(each, tuple) else rushlight.tensor(each)
+        for each in inputs
+    )
+    return (Function(run) if name in FUNCTIONS else run()), args
+
+
+def counted(text):
+    pairs = (word.partition("*") for word in text.split())
+    return collections.Counter({name: int(count or 1) for name, _, count in pairs})
+
+
+def calls(program):
+    """How often each op is called; reshapes count as views, of which PyTorch knows the strides."""
+    targets = (str(n.target) for n in program.graph.nodes if n.op == "call_function")
+    names = (name.removeprefix("aten.") for name in targets if "getitem" not in name)
+    found = collections.Counter(name.replace("reshape", "view") for name in names)
+    del found["clone.default"]
+    return found
+
+
+def outcome(model, args):
+    """Results, gradients of inputs and parameters, and buffers behind the call."""
+    given = [a.clone().requires_grad_() if a.dtype.is_floating_point else a for a in args]
+    rushlight.manual_seed(5)
+    results = pytree.tree_leaves(model(*given))
+    trained = [r for r in results if r.requires_grad]
+    if trained:
+        weights = [rushlight.linspace(0.5, 1.5, r.numel()).view(r.shape) for r in trained]
+        sum((r * w).sum() for r, w in zip(trained, weights, strict=True)).backward()
+    grads = [a.grad for a in given if a.requires_grad]
+    named = dict(model.named_parameters())
+    grads += [named[name].grad for name in sorted(named)]
+    state = model.state_dict()
+    kept = [state[name] for name in sorted(state) if name not in named]
+    return [r.detach() for r in results], grads, kept
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_calls_are_pytorchs_and_values_eagers(name):
+    model, args = case(name)
+    program = export(model, args).run_decompositions()
+    ours, theirs = map(counted, DIFFERENT.get(name, ("", "")))
+    found = calls(program)
+    assert found - counted(CALLS[name]) == ours and counted(CALLS[name]) - found == theirs
+    if "weighted" in name:  # of a loss's weights there is no derivative
+        rushlight.testing.assert_close(program.module()(*args), model(*args))
+        return
+    eager = copy.deepcopy(model)
+    rushlight.testing.assert_close(outcome(program.module(), args), outcome(eager, args))
+
+
+@pytest.mark.parametrize("name", ["binary cross entropy", "huber", "glu", "rms norm", "mish"])
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_other_dtypes(name, dtype):
+    model, args = case(name)
+    args = tuple(a.to(getattr(rushlight, dtype)) for a in args)
+    parts = export(model, args).run_decompositions().module()
+    rushlight.testing.assert_close(parts(*args), model(*args))
+
+
+def test_statistics_of_instance_norm_are_outputs():
+    model, args = case("instance norm, kept")
+    program = export(model, args).run_decompositions()
+    written = program.graph_signature.buffers_to_mutate.values()
+    assert set(written) == {"running_mean", "running_var"}
+
+
+BATCH = Dim("batch", min=2, max=40)
+FREE = {  # functions of inputs with free sizes
+    "classes": lambda x: F.cross_entropy(x, x.argmax(1), label_smoothing=0.2),
+    "probabilities": lambda x: F.cross_entropy(x, x.softmax(1)),
+    "planes": lambda x: F.nll_loss(x[:, :, None], x[:, :1].argmax(1)[:, None], reduction="none"),
+    "margins": lambda x: F.pad(x[None], (2, 1), "reflect"),
+    "triangles": lambda x: (x.tril(), F.cosine_similarity(x, x + 1)),
+    "pools": lambda x: (F.max_pool1d(x, 2), F.avg_pool1d(x, 2)),
+}
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_other_sizes(name):
+    model, columns = Function(FREE[name]), Dim("columns", min=4, max=40)
+    sizes = ({0: BATCH, 1: columns},)
+    args = (rushlight.randn(3, 6),)
+    parts = export(model, args, dynamic_shapes=(sizes,)).run_decompositions().module()
+    for shape in ((3, 6), (2, 4), (7, 11)):
+        x = rushlight.randn(shape)
+        rushlight.testing.assert_close(parts(x), model(x))
+
+
+@pytest.mark.parametrize(("free", "whole"), [(0, False), (1, True)])
+def test_loops_of_free_length_stay_whole(free, whole):
+    model = nn.GRU(2, 3)
+    args = (rushlight.randn(4, 3, 2),)
+    steps = Dim("steps", min=2, max=40)
+    sizes = ({1 - free: steps},)
+    program = export(model, args, dynamic_shapes=sizes).run_decompositions()
+    assert ("gru.input" in calls(program)) == whole
+    x = rushlight.randn(*((9, 3, 2) if whole else (4, 9, 2)))
+    rushlight.testing.assert_close(program.module()(x), model(x))
+
+
+def test_attention_with_heads_of_free_size_stays_whole():
+    model = Function(lambda x: F.scaled_dot_product_attention(x, x, x))
+    sizes = ({2: Dim("width", min=2, max=40)},)
+    args = (rushlight.randn(2, 3, 5),)
+    program = export(model, args, dynamic_shapes=(sizes,)).run_decompositions()
+    assert calls(program) == {"scaled_dot_product_attention.default": 1}
+    x = rushlight.randn(2, 3, 8)
+    rushlight.testing.assert_close(program.module()(x), model(x))
+
+
+def test_checks_of_classes_stay():
+    model, args = case("one hot")
+    parts = export(model, args).run_decompositions().module()
+    for wrong in ([0, 4], [-1, 2]):
+        with pytest.raises(RuntimeError, match="Class values must be"):
+            parts(rushlight.tensor(wrong))
+
+
+@pytest.mark.parametrize("name", ["cross entropy", "attention, masked", "LSTM, projected"])
+def test_archives_of_parts_are_pytorchs_too(name):
+    torch = pytest.importorskip("torch")
+    __import__("torch.export")
+    model, args = case(name)
+    file = io.BytesIO()
+    rushlight.export.save(export(model, args).run_decompositions(), file)
+    file.seek(0)
+    theirs = torch.export.load(file).module()(*(torch.tensor(a.tolist()) for a in args))
+    for one, other in zip(*map(pytree.tree_leaves, (model(*args), theirs)), strict=True):
+        rushlight.testing.assert_close(one.detach(), rushlight.tensor(other.tolist()))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.instance_norm(x),
+        lambda x: F.nll_loss(x, x.argmax(1)),
+        lambda x: F.channel_shuffle(x, 3),
+        lambda x: F.pixel_shuffle(x[None], 2),
+    ],
+)
+def test_inputs_with_other_strides(function):
+    x = rushlight.randn(4, 3, 5)
+    parts = export(Function(function), (x,)).run_decompositions().module()
+    other = rushlight.randn(5, 3, 4).transpose(0, 2)
+    rushlight.testing.assert_close(parts(other), function(other))
