@@ -130,7 +130,7 @@ class _Writer:
         """The name under which the source uses `value`."""
         if _is_ours(value):
             self.globals.setdefault("rushlight", rushlight)
-            return qualified_name(value)
+            return _dotted(qualified_name(value))
         name = self.names.create_name(hint.replace(".", "_"), value)
         self.globals[name] = value
         return name
@@ -344,6 +344,15 @@ def _typed_leaves(leaves, expanded_def):
     if expanded_def:
         return "".join(f"    {leaf}\n" for leaf in typed)
     return "    " + "".join(f"{leaf}; " for leaf in typed) + "\n\n" if typed else ""
+
+
+def _dotted(name):
+    """A dotted name as an expression; an overload may have a name that is Python's own word, such
+    as ``aten.random_.from``."""
+    text, *parts = name.split(".")
+    for part in parts:
+        text = f'getattr({text}, "{part}")' if keyword.iskeyword(part) else f"{text}.{part}"
+    return text
 
 
 def _is_ours(value):

@@ -23,6 +23,7 @@ from rushlight.ops._table.rules import as_numbers
 from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.creation.tensors import empty_like, finish, size_of
 from rushlight.ops.random import compiled_sampling as drawing
+from rushlight.ops.random.functional_draws import BY_VALUE, draws
 from rushlight.ops.random.generators import (  # noqa: F401 - names that are looked for here
     Generator,
     _on_devices,
@@ -35,7 +36,7 @@ from rushlight.ops.random.generators import (  # noqa: F401 - names that are loo
     seed,
     set_rng_state,
 )
-from rushlight.tensor.dispatch import STATE, captured, readable, stack, through_levels
+from rushlight.tensor.dispatch import captured, readable, stack, through_levels
 from rushlight.tensor.layout import only_strided
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import as_int, normalize_size
@@ -387,6 +388,11 @@ def _check_numbers(mean, std):
         raise RuntimeError("normal expects all elements of std >= 0.0")
 
 
+def _bernoulli(self, p=None, **named):
+    """ATen's op, whose `p` may be a tensor too."""
+    return bernoulli(self, **named) if p is None else BY_VALUE[bernoulli_](self, p, **named)
+
+
 @overridable(as_given=True)
 @transformable
 @in_aten(
@@ -395,6 +401,7 @@ def _check_numbers(mean, std):
     call=lambda input, p=None, **named: (
         "bernoulli", {"self": input} | ({} if p is None else {"p": p}),
     ),
+    run={"bernoulli": _bernoulli},
 )  # fmt: skip
 def bernoulli(input, p=None, *, generator=None, out=None):
     """0 or 1, with the probabilities in `input` (or `p`)."""
@@ -561,18 +568,22 @@ def _memory_order(array):
     return tuple(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 
-@in_aten(
+def _between(self, from_=0.0, to=1.0, **named):
+    low = named.get("from", named.get("a", from_))
+    return {"self": self, "from": low, "to": named.get("b", to)}
+
+
+@draws(
     "uniform_(Tensor(a!) self, float from=0.0, float to=1.0, *, Generator? generator=None) -> "
     "Tensor(a!)",
-    call=lambda self, low, to: ("uniform_", {"self": self, "from": low, "to": to}),
+    by_value="uniform",
+    call=_between,
 )
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
     """Fill with uniforms from [from, to)."""
     low = named.pop("from", named.pop("a", from_))
     to = named.pop("b", to)
     low, to = float(low), float(to)
-    if STATE.levels and (found := captured(uniform_, (self, low, to), {})) is not NotImplemented:
-        return found
     check_uniform(self._dtype.to_real(), low, to)
     if drawing.filled(self, "between", generator, to - low, low):
         return self
@@ -589,14 +600,13 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
     return fill_with(self, lambda size: _uniforms(low, to, size, self._dtype, generator, place))
 
 
-@in_aten(
+@draws(
     "normal_(Tensor(a!) self, float mean=0.0, float std=1.0, *, Generator? generator=None) -> "
-    "Tensor(a!)"
+    "Tensor(a!)",
+    by_value="normal_functional",
 )
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal samples."""
-    if STATE.levels and (found := captured(normal_, (self, mean, std), {})) is not NotImplemented:
-        return found
     mean, std = real_numbers("normal_", mean=mean, std=std)
     if not std >= 0:
         raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
@@ -614,14 +624,13 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     return fill_with(self, lambda size: _normals(mean, std, size, self._dtype, generator, place))
 
 
-@in_aten(
+@draws(
     "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     "bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
+    by_value="bernoulli.p",
 )
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, with probability `p` (a number or a tensor) of 1."""
-    if STATE.levels and (found := captured(bernoulli_, (self, p), {})) is not NotImplemented:
-        return found
     dtypes.refuse_limited("bernoulli_", self._dtype)
     if not isinstance(p, Tensor):
         draw = _with_chance(p)
@@ -641,13 +650,12 @@ def bernoulli_(self, p=0.5, *, generator=None):
     return _fill(self, _with_chances(_checked_chances(chances, chances.shape)), generator)
 
 
-@in_aten(
-    "exponential_(Tensor(a!) self, float lambd=1.0, *, Generator? generator=None) -> Tensor(a!)"
+@draws(
+    "exponential_(Tensor(a!) self, float lambd=1.0, *, Generator? generator=None) -> Tensor(a!)",
+    by_value="exponential",
 )
 def exponential_(self, lambd=1.0, *, generator=None):
     """Fill with exponential samples of rate `lambd`."""
-    if STATE.levels and (found := captured(exponential_, (self, lambd), {})) is not NotImplemented:
-        return found
     (lambd,) = real_numbers("exponential_", lambd=lambd)
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
@@ -655,6 +663,19 @@ def exponential_(self, lambd=1.0, *, generator=None):
     return _fill(self, lambda e, n, _: e.exponential(n, lambd), generator)
 
 
+def _among(self, from_=0, to=None):
+    if to is not None:
+        return {"self": self, "from": from_, "to": to}
+    return {"self": self, "to": from_} if from_ else {"self": self}
+
+
+@draws(
+    "random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
+    "random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
+    "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
+    by_value="random",
+    call=_among,
+)
 def random_(self, from_=0, to=None, *, generator=None):
     """Fill with integers from [from, to); by default up to what the dtype holds exactly."""
     wide = None

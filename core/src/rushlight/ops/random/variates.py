@@ -14,11 +14,17 @@ from rushlight.kernels.random.samples import drawn
 from rushlight.machine import np
 from rushlight.ops._table.domains import positive
 from rushlight.ops._table.op import composite
+from rushlight.ops.random.functional_draws import draws
 from rushlight.ops.random.sampling import _engine, _fill, _float, real_numbers, transformable
 from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
+@draws(
+    "cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> "
+    "Tensor(a!)",
+    by_value="cauchy",
+)
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     """Fill with Cauchy samples around `median` of scale `sigma`."""
     median, sigma = real_numbers("cauchy_", median=median, sigma=sigma)
@@ -28,6 +34,10 @@ def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     return _fill(self, lambda engine, count, _: engine.cauchy(count, median, sigma), generator)
 
 
+@draws(
+    "geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
+    by_value="geometric",
+)
 def geometric_(self, p, *, generator=None):
     """Fill with the number of trials until one of probability `p` succeeds."""
     (p,) = real_numbers("geometric_", p=p)
@@ -37,6 +47,11 @@ def geometric_(self, p, *, generator=None):
     return _fill(self, lambda engine, count, _: engine.geometric(count, p), generator)
 
 
+@draws(
+    "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> "
+    "Tensor(a!)",
+    by_value="log_normal",
+)
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Fill with ``exp`` of normal samples of `mean` and `std`."""
     mean, std = real_numbers("log_normal_", mean=mean, std=std)
