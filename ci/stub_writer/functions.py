@@ -24,6 +24,8 @@ _VARIABLE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 # ATen's own, which Python's functions do not have.
 _LEFT_OUT = frozenset(("out", "names", "path"))
+# Overloads that Python's functions do not have.
+_ATENS_ALONE = frozenset({("bernoulli", "Tensor")})
 # Functions whose schemas do not say what Python takes.
 BY_SIGNATURE = frozenset(
     "tensor size stride numel item tolist split chunk dropout to type norm tensor_split "
@@ -66,7 +68,11 @@ def schemas_of(function) -> list:
         return []  # which operands may be numbers, the declaration says
     called = name if op is None else op.name
     found = importlib.import_module("rushlight.library.aten_schemas").schemas_of(called)
-    return [s for key, s in found.items() if "out" not in key.split("_") and key != "vec"]
+    return [
+        s
+        for key, s in found.items()
+        if "out" not in key.split("_") and key != "vec" and (called, key) not in _ATENS_ALONE
+    ]
 
 
 def has_operands(op) -> bool:

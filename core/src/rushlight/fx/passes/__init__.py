@@ -5,9 +5,9 @@ import importlib
 from rushlight import refusals
 
 _PARTS = (
-    "annotate_getitem_nodes fake_tensor_prop graph_drawer graph_manipulation infra net_min_base "
-    "operator_support param_fetch reinplace shape_prop split_module split_utils splitter_base "
-    "tools_common utils"
+    "annotate_getitem_nodes dialect fake_tensor_prop graph_drawer graph_manipulation "
+    "graph_transform_observer infra net_min_base operator_support param_fetch pass_manager "
+    "reinplace shape_prop split_module split_utils splitter_base tools_common utils"
 ).split()
 
 
