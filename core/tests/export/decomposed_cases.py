@@ -21,6 +21,16 @@ FUNCTIONS = {
     "cross entropy, smooth and weighted": (
         lambda x, t, w: F.cross_entropy(x, t, w, label_smoothing=0.1), ROWS, CLASSES, (4,),
     ),
+    "cross entropy, smooth and weighted, of planes": (
+        lambda x, t, w: F.cross_entropy(x, t, w, label_smoothing=0.1),
+        (2, 3, 2), [[0, 1], [2, -100]], (3,),
+    ),
+    "cross entropy, smooth and weighted, of a row": (
+        lambda x, t, w: F.cross_entropy(x, t, w, label_smoothing=0.1), (4,), 2, (4,),
+    ),
+    "cross entropy, smooth probabilities": (
+        lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1, reduction="none"), ROWS, ROWS,
+    ),
     "cross entropy, of probabilities": (F.cross_entropy, ROWS, ROWS),
     "nll, of planes": (
         lambda x, t: F.nll_loss(x, t, reduction="none"), (2, 3, 2), [[0, 1], [2, 1]],

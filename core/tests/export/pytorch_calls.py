@@ -33,6 +33,21 @@ CALLS = {
         "scalar_tensor.default*6 squeeze.dims*2 sum.dim_IntList*5 unsqueeze.default "
         "view.default*2 where.self*6"
     ),
+    "cross entropy, smooth and weighted, of planes": (
+        "_log_softmax.default add.Tensor div.Tensor*2 eq.Scalar expand.default "
+        "gather.default*3 mul.Scalar*2 mul.Tensor*2 ne.Scalar*3 neg.default*2 "
+        "scalar_tensor.default*6 squeeze.dims*2 sum.dim_IntList*5 unsqueeze.default "
+        "view.default*6 where.self*6"
+    ),
+    "cross entropy, smooth and weighted, of a row": (
+        "_log_softmax.default add.Tensor div.Tensor*2 eq.Scalar expand.default "
+        "gather.default*3 mul.Scalar*2 mul.Tensor*2 ne.Scalar*3 neg.default*2 "
+        "scalar_tensor.default*6 squeeze.dims*2 sum.dim_IntList*5 unsqueeze.default "
+        "view.default*3 where.self*6"
+    ),
+    "cross entropy, smooth probabilities": (
+        "_log_softmax.default add.Scalar mul.Scalar mul.Tensor neg.default sum.dim_IntList"
+    ),
     "cross entropy, of probabilities": (
         "_log_softmax.default div.Scalar mul.Tensor neg.default sum.dim_IntList"
     ),

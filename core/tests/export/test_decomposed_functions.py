@@ -25,6 +25,7 @@ _OF_ROWS = "addmm.default", "add.Tensor bmm.default expand.default*2 view.defaul
 DIFFERENT = {
     **dict.fromkeys(("attention", "attention, causal", "attention, masked"), _STRIDES),
     "attention, grouped": _STRIDES,
+    "cross entropy, smooth and weighted, of a row": ("", "view.default"),
     "around": (
         "cat.default",
         "empty.memory_format slice.Tensor*4 copy.default*3 slice_scatter.default*3",
@@ -201,3 +202,33 @@ def test_inputs_with_other_strides(function):
     parts = export(Function(function), (x,)).run_decompositions().module()
     other = rushlight.randn(5, 3, 4).transpose(0, 2)
     rushlight.testing.assert_close(parts(other), function(other))
+
+
+_IN_ORDER = rushlight.arange(4)
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs"),
+    [
+        (lambda x: (x.where(x > 1, 5), x.where(x > 1, 0.5), rushlight.where(x > 1, 2, x)),
+         [_IN_ORDER]),
+        (lambda x: (2 - x, 2.5 - x, rushlight.rsub(x, x, alpha=2)), [_IN_ORDER]),
+        (lambda x: (x.tril(1), x.triu(2), (x > 5).tril()), [rushlight.arange(12).view(3, 4)]),
+        (lambda x: rushlight.xlogy(x, x + 1), [_IN_ORDER]),
+        (lambda x: rushlight.xlogy(x * 0, x), [rushlight.tensor([0.0, float("nan"), 2.0])]),
+        (lambda x: (F.prelu(x, x[None]), F.softplus(x), F.mse_loss(x, x * 2)),
+         [rushlight.tensor(0.3)]),
+        (lambda x: (F.hardswish(x), F.softplus(x), F.logsigmoid(x), F.mish(x), F.softshrink(x)),
+         [rushlight.tensor([1e3, -1e3, float("inf"), float("nan"), 0.0])]),
+        (F.cross_entropy, [rushlight.zeros(0, 4), rushlight.zeros(0, dtype=rushlight.int64)]),
+        (lambda x: (F.dropout(x, 1.0), F.dropout1d(x, 1.0), F.dropout(x, 0.0)),
+         [rushlight.ones(2, 3)]),
+        (lambda x: (F.pad(x, (-1, 1), "circular"), F.pad(x, (-1, 2)), F.pad(x, (1, 1), value=2.5)),
+         [rushlight.arange(24.0).view(2, 3, 4)]),
+        (lambda x: F.scaled_dot_product_attention(x, x, x, rushlight.zeros(3, 3) > 0),
+         [rushlight.ones(2, 3, 4)]),
+    ],
+)  # fmt: skip
+def test_edges(function, inputs):
+    parts = export(Function(function), tuple(inputs)).run_decompositions().module()
+    rushlight.testing.assert_close(parts(*inputs), function(*inputs), equal_nan=True)

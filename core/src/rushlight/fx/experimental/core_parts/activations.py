@@ -78,7 +78,7 @@ def _glu(self, dim=-1):
 def _prelu(self, weight):
     if weight.dim() != self.dim():
         sizes = [weight.numel() if dim == 1 else 1 for dim in range(self.dim())]
-        weight = weight.view(*(sizes if self.dim() > 1 else [1] * self.dim()))
+        weight = weight.view(sizes if self.dim() > 1 else [1] * self.dim())
     return chosen(self > 0, self, weight * self)
 
 

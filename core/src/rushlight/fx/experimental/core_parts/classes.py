@@ -40,7 +40,7 @@ def _of_planes(self, target, weight, reduction, ignore_index):
     count = math.prod(sizes)
     flat = self.reshape(rows, classes, 1, count), target.reshape(rows, 1, count)
     loss = nll_loss(*flat, weight, reduction, ignore_index)
-    return loss if reduction else loss.view(*target.shape)
+    return loss if reduction else loss.view(target.shape)
 
 
 def _along(weight, ndim, dim):
@@ -77,8 +77,9 @@ def _smoothed(logs, target, weight, reduction, ignore_index, dim):
     if weight is None:
         return totalled(loss) / totalled(~ignored)
     index = chosen(ignored, 0, target)
-    flat = index if index.dim() == 1 else index.reshape(index.numel())
-    given = weight.gather(0, flat)
+    given = weight.gather(0, index if index.dim() == 1 else index.reshape(index.numel()))
+    if index.dim() != 1:
+        given = given.view(index.shape)
     return totalled(loss) / totalled(chosen(ignored, 0.0, given))
 
 

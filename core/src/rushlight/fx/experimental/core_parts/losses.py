@@ -84,8 +84,9 @@ def _range(end, like):
 
 
 def _xlogy(self, other):
-    product = chosen(self == 0, number(0, other), self * other.log())
-    return chosen(other.isnan(), number(math.nan, other), product)
+    product = self * other.log()
+    product = chosen(self == 0, number(0, product), product)
+    return chosen(other.isnan(), number(math.nan, product), product)
 
 
 def parts() -> dict:

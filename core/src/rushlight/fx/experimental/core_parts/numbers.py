@@ -6,6 +6,7 @@ import functools
 
 from rushlight.dtypes import bfloat16, float16, float32
 from rushlight.fx.experimental.core_parts.exact_calls import exact
+from rushlight.inspection import result_type
 from rushlight.library.operators import lookup
 from rushlight.tensor.tensor import Tensor
 
@@ -25,11 +26,11 @@ def filled(value, like):
 
 
 def chosen(condition, left, right):
-    """``where`` of tensors and numbers, which become tensors of the other's dtype."""
+    """``where`` of tensors and numbers, which become tensors of the result's dtype."""
     if not isinstance(left, Tensor):
-        left = number(left, right)
+        left = number(left, right, result_type(left, right))
     elif not isinstance(right, Tensor):
-        right = number(right, left)
+        right = number(right, left, result_type(left, right))
     return lookup("aten").where.self(condition, left, right)
 
 
