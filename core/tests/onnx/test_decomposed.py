@@ -33,3 +33,35 @@ def test_decomposed_programs(name):
     session = runtime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
     (found,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
     torch.testing.assert_close(torch.tensor(found), model(x).detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_dropout_of_decomposed_programs_in_training():
+    model, x = nn.Sequential(nn.Dropout(0.5), nn.LSTM(4, 3, 2, dropout=0.5)), torch.ones(5, 2, 4)
+    program = torch.export.export(model, (x,)).run_decompositions()
+    assert "aten.native_dropout.default" in str(program.graph)
+    file = io.BytesIO()
+    torch.onnx.export(program, (x,), file)
+    session = runtime.InferenceSession(file.getvalue())
+    found = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    assert [each.shape for each in found] == [(5, 2, 3), (2, 2, 3), (2, 2, 3)]
+
+
+def test_dropped_elements_are_zero_and_the_others_scaled():
+    model, x = nn.Dropout(0.75), torch.ones(200)
+    file = io.BytesIO()
+    torch.onnx.export(torch.export.export(model, (x,)).run_decompositions(), (x,), file)
+    session = runtime.InferenceSession(file.getvalue())
+    (found,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    assert set(found.tolist()) == {0.0, 4.0} and 20 < (found != 0).sum() < 90
+
+
+def test_masks_of_dropout_in_evaluation():
+    class Model(nn.Module):
+        def forward(self, x):
+            return torch.native_dropout(x, 0.5, False)
+
+    x, file = torch.randn(2, 3), io.BytesIO()
+    torch.onnx.export(torch.export.export(Model(), (x,)), (x,), file)
+    session = runtime.InferenceSession(file.getvalue())
+    found, mask = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    assert found.tolist() == x.tolist() and mask.tolist() == [[True] * 3] * 2

@@ -166,12 +166,23 @@ def _normalised(g, kind, x, dim):
     return g.op(kind, x, axis=dim % x.rank)
 
 
-@aten("dropout", "native_dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
+@aten("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
 def dropout(g, input, p, train):
     if not train or p == 0:
         return input
-    seed = g.constant(p, input.dtype)
-    return g.op("Dropout", input, seed, g.constant(True, rushlight.bool))
+    return _dropped(g, input, p, 1)
+
+
+def _dropped(g, input, p, outputs):
+    ratio = g.constant(p, input.dtype)
+    return g.op("Dropout", input, ratio, g.constant(True, rushlight.bool), outputs=outputs)
+
+
+@aten("native_dropout")
+def native_dropout(g, input, p, train):
+    if train:
+        return _dropped(g, input, p, 2)
+    return input, g.op("Expand", g.constant(True, rushlight.bool), g.shape_of(input))
 
 
 # ----------------------------------------------------------------------------------------- products
