@@ -136,3 +136,21 @@ def test_short_names_of_dtypes():
 def test_records_of_the_profiler_are_refused():
     with pytest.raises(NotImplementedError, match="record_func is not available"):
         traced(rushlight).graph.python_code("self", record_func=True)
+
+
+def test_meta_beside_the_calls_of_generated_code():
+    graph = rushlight.fx.symbolic_trace(lambda x: x.cos() + 1).graph
+    for node in graph.nodes:
+        node.meta["tag"] = f"t_{node.name}"
+    source = graph.python_code("self", verbose=True, additional_meta=["tag", "missing"]).src
+    # PyTorch 2.13's lines for the same graph
+    assert [line.strip() for line in source.strip().splitlines()] == [
+        "def forward(self, x):",
+        "# tag: t_cos # No stacktrace found for following nodes",
+        "cos = x.cos();  x = None",
+        "",
+        "# tag: t_add # No stacktrace found for following nodes",
+        "add = cos + 1;  cos = None",
+        "return add",
+    ]
+    assert "tag" not in graph.python_code("self", additional_meta=["tag"]).src
