@@ -21,7 +21,7 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 
 
 @draws(
-    "cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> "
+    "cauchy_(Tensor(a!) self, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> "
     "Tensor(a!)",
     by_value="cauchy",
 )
@@ -48,7 +48,7 @@ def geometric_(self, p, *, generator=None):
 
 
 @draws(
-    "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> "
+    "log_normal_(Tensor(a!) self, float mean=1.0, float std=2.0, *, Generator? generator=None) -> "
     "Tensor(a!)",
     by_value="log_normal",
 )
