@@ -6,6 +6,7 @@ from rushlight.dtypes import int64
 from rushlight.nn import convolution, linear, normalization
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation.tensors import empty, tensor
+from rushlight.tensor.subclasses import retyped
 from rushlight.tensor.tensor import Tensor
 
 
@@ -66,7 +67,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
         """Nothing but a device and a dtype."""
-        made = empty(0, device=device, dtype=dtype).as_subclass(cls)
+        made = retyped(empty(0, device=device, dtype=dtype), cls)
         made.persistent = persistent
         return made
 

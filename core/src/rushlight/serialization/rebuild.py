@@ -16,8 +16,8 @@ from rushlight.serialization import lazy
 from rushlight.serialization.budget import current
 from rushlight.serialization.names import UNTYPED
 from rushlight.serialization.restricted import shown
-from rushlight.tensor.dispatch import is_dispatching
 from rushlight.tensor.storage import Storage
+from rushlight.tensor.subclasses import retyped
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
 _DIMENSIONS = 64
@@ -259,8 +259,12 @@ def from_type(function, kind, args, state):
     if not issubclass(kind, Tensor):
         raise ValueError(f"a tensor is a {kind.__name__}")
     if kind not in (Tensor, Parameter) and type(out) is not kind:
-        out = out.as_subclass(kind)
+        out = retyped(out, kind)
     set_attributes(out, state)
-    if is_dispatching(out) and isinstance(state, dict) and state.get("_is_param") is True:
+    if (
+        type(out) not in (Tensor, Parameter)
+        and isinstance(state, dict)
+        and state.get("_is_param") is True
+    ):
         out._is_param = True
     return out

@@ -137,7 +137,8 @@ class _Pickler(pickle._Pickler):
         kind = type(tensor)
         if is_dispatching(tensor) and not later("dispatching_methods").holds_elements(tensor):
             return self._wrapper(tensor)
-        state = {k: v for k, v in tensor.__dict__.items() if not k.startswith("_")}
+        named = tensor.__dict__.items()
+        state = {k: v for k, v in named if not k.startswith("_") or k == "_is_param"}
         if kind is Parameter:
             rest = (tensor.detach(), tensor.requires_grad, _ordered())
             if state:

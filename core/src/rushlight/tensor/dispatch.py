@@ -139,6 +139,17 @@ class DisableDispatchModes:
         return any(mode is x for x in self.modes)
 
 
+class hidden_from_modes:  # noqa: N801 - reads as a word
+    """Inside, the modes of this thread see no op."""
+
+    def __enter__(self):
+        self.kept = stack.interpreters
+        stack.interpreters = []
+
+    def __exit__(self, *exc):
+        stack.interpreters = self.kept
+
+
 def overriding(args, kwargs):
     """The arguments whose class overrides ``__torch_function__``, subclasses before their bases."""
     found, every = [], stack.overrides

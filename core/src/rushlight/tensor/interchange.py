@@ -180,7 +180,7 @@ def legacy_tensor(*args, dtype=None, device=None, **named):
     if len(args) == 1 and isinstance(args[0], Storage):
         return make_tensor(memory.empty((0,), BY_CODE[code]), found).set_(args[0])
     if len(args) == 1 and isinstance(args[0], Tensor):
-        return args[0].detach()
+        return args[0].as_subclass(Tensor)
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         array, _ = array_of_data(args[0], None)
         return make_tensor(array.astype(BY_CODE[code]), found)
@@ -403,7 +403,7 @@ def rebuild(kind, array, dtype_name, requires_grad, state):
     return out
 
 
-_KEPT = ("_grad",)
+_KEPT = ("_grad", "_is_param")
 _OF_ITSELF = frozenset(
     ("_base", "_path", "_hooks", "_post_hooks", "_retain", "_index", "_inference", "_writable")
 )

@@ -9,6 +9,7 @@ from rushlight.autograd.node import LEAF
 from rushlight.dtypes import COMPLEX, FLOAT, default
 from rushlight.machine import np
 from rushlight.settings import print_options
+from rushlight.tensor.subclasses import of_package
 
 
 class _Formatter:
@@ -129,6 +130,15 @@ def tensor_text(tensor, prefix="tensor("):
     elif tensor._node is LEAF:
         suffixes.append("requires_grad=True")
     return _join(prefix + body, suffixes, len(prefix))
+
+
+def text_of_class(tensor, is_parameter):
+    """The representation of a tensor, under the name of its class where a program defined that."""
+    cls = type(tensor)
+    if of_package(cls):
+        return tensor_text(tensor)
+    text = tensor_text(tensor, cls.__name__ + "(")
+    return f"Parameter({text})" if is_parameter else text
 
 
 def _history(tensor):

@@ -19,6 +19,7 @@ from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, Node, as_function
 from rushlight.dtypes import FLOAT
 from rushlight.machine import memory, np
+from rushlight.tensor import subclasses
 from rushlight.tensor.asking import install
 from rushlight.tensor.dispatch import (
     PLAIN,
@@ -31,7 +32,6 @@ from rushlight.tensor.dispatch import (
 from rushlight.tensor.layout import strided
 from rushlight.tensor.shape import Size, strides_of
 from rushlight.tensor.storage import Storage, storage_of
-from rushlight.tensor.subclasses import run_plain
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -68,7 +68,7 @@ class Tensor:
     def __new__(cls, *args, **kwargs):
         """The legacy constructor."""
         tensor = _construct(*args, **kwargs)
-        return tensor if cls is Tensor else tensor.as_subclass(cls)
+        return tensor if cls is Tensor else subclasses.retyped(tensor, cls)
 
     # ------------------------------------------------------------------ what it is
     _node: Any  # how it was made: None, LEAF, STALE or a Node
@@ -116,9 +116,9 @@ class Tensor:
     def __repr__(self):
         if STATE.dispatching and (answer := answered(self, "__repr__")):
             return answer(self)
-        from rushlight.tensor.printing import tensor_text
+        from rushlight.tensor.printing import text_of_class
 
-        return tensor_text(self)
+        return text_of_class(self, isinstance(self, Parameter))
 
     def __format__(self, spec):
         if self._array.ndim == 0 and self._device.type != "meta" and type(self) is Tensor:
@@ -321,13 +321,14 @@ class Tensor:
         return out
 
     def _alias(self):
-        out = _new(type(self) if type(self).__name__ != "Parameter" else Tensor)
+        cls = type(self)
+        out = _new(Tensor if cls is Parameter or not subclasses.of_package(cls) else cls)
         out._array, out._dtype, out._node, out._storage = self._array, self._dtype, None, None
         if self._device is not devices.cpu:
             out._device = self._device
         if self.is_inference():
             out._inference = True
-        return out
+        return out if cls in EXACT else subclasses.of_same_class(Tensor, self, out)
 
     @property
     def data(self) -> Tensor:
@@ -459,19 +460,29 @@ class Tensor:
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        """Run `function` on plain tensors; results become `cls`, as PyTorch does for subclasses."""
-        return run_plain(Tensor, cls, function, args, kwargs or {})
+        """Run `function` on plain tensors; results become `cls`, as PyTorch does for subclasses.
+        NotImplemented where `types` has a class that `cls` is none of."""
+        if not all(issubclass(cls, kind) for kind in types):
+            return NotImplemented
+        return subclasses.run_plain(Tensor, cls, function, args, kwargs or {})
 
     __torch_dispatch__ = staticmethod(_undispatched)
 
     def as_subclass(self, cls):
-        """The same tensor seen as an instance of the subclass `cls`."""
-        out = _new(cls)
-        out._array, out._dtype, out._node = self._array, self._dtype, self._node
-        out._storage = storage_of(self)
-        if self.__dict__:
-            out.__dict__.update(self.__dict__)
-        return out
+        """The same elements as an instance of `cls`: a view without the attributes of this object.
+
+        Raises:
+            TypeError: `cls` is no class, or neither Tensor nor a subclass of it.
+
+        Example:
+            >>> import rushlight
+            >>> class Metres(rushlight.Tensor): ...
+            >>> x = rushlight.ones(2, requires_grad=True)
+            >>> x.as_subclass(Metres).sum().backward()
+            >>> x.grad
+            tensor([1., 1.])
+        """
+        return subclasses.viewed_as(Tensor, self, cls)
 
     @staticmethod
     def _make_wrapper_subclass(cls, size, *rest, **options):
@@ -506,11 +517,11 @@ class Tensor:
 
     @staticmethod
     def _make_subclass(cls, data, requires_grad=False):
-        return data.detach().as_subclass(cls).requires_grad_(requires_grad)
+        return subclasses.retyped(data.detach(), cls).requires_grad_(requires_grad)
 
 
 class _ParameterMeta(type):
-    """Parameters are also the tensors of subclasses with ``__torch_dispatch__`` made ones."""
+    """Parameters are also the tensors of subclasses that were made ones."""
 
     def __instancecheck__(cls, instance):
         if type.__instancecheck__(cls, instance):
@@ -521,8 +532,8 @@ class _ParameterMeta(type):
 class Parameter(Tensor, metaclass=_ParameterMeta):
     """A leaf tensor that a Module counts among its parameters; requires grad by default.
 
-    ``Parameter(data, requires_grad=True)`` shares memory with `data`. One of a subclass that
-    defines ``__torch_dispatch__`` is of that class, and ``isinstance(p, Parameter)`` is true of it.
+    ``Parameter(data, requires_grad=True)`` shares memory with `data`. One of a subclass of Tensor
+    is of that class, and ``isinstance(p, Parameter)`` is true of it.
     """
 
     __torch_function__ = staticmethod(_disabled)
@@ -533,8 +544,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             data = _construct(0)
         if type(data) is not Tensor and not isinstance(data, Tensor):
             raise TypeError(f"Parameter data must be a Tensor, not {type(data).__name__}")
-        if is_dispatching(data):
-            return _parameter_of(data, requires_grad)
+        if type(data) not in EXACT and (
+            is_dispatching(data) or not subclasses.of_package(type(data))
+        ):
+            return subclasses.parameter_of(data, requires_grad)
         if data.layout is not strided:
             raise NotImplementedError(
                 f"Parameter: tensors of layout {data.layout} are not available as parameters; make "
@@ -551,20 +564,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __repr__(self):
         return "Parameter containing:\n" + super().__repr__()
-
-
-def _parameter_of(data, requires_grad):
-    """A parameter of a class that defines ``__torch_dispatch__``."""
-    out = data.detach().requires_grad_(requires_grad)
-    if type(out) is not type(data):
-        raise RuntimeError(
-            f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
-            f"detach() returns an instance of the same type, but return type {type(out).__name__} "
-            "was found instead. To use the type as a Parameter, please correct the detach() "
-            "semantics defined by its __torch_dispatch__() implementation."
-        )
-    out._is_param = True
-    return out
 
 
 EXACT = frozenset({Tensor, Parameter})

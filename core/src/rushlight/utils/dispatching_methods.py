@@ -18,6 +18,7 @@ from rushlight.tensor.dispatch import stack
 from rushlight.tensor.layout import strided
 from rushlight.tensor.memory_format import contiguous_format, is_laid_out, preserve_format
 from rushlight.tensor.shape import contiguous_strides, normalize_size
+from rushlight.tensor.subclasses import retyped
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import dispatching
 from rushlight.utils.dispatching import process
@@ -315,7 +316,7 @@ def rebuild_from_type(function, kind, args, state):
     """A tensor of a subclass, made by `function`, with its attributes."""
     out = function(*args)
     if type(out) is not kind:
-        out = out.as_subclass(kind)
+        out = retyped(out, kind)
     if getattr(kind, "__setstate__", Tensor.__dict__.get("__setstate__")) is not None:
         out.__setstate__(state)
     else:

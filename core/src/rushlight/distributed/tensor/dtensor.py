@@ -18,6 +18,7 @@ from rushlight.ops.creation.tensors import empty_like, full_like, ones_like, zer
 from rushlight.ops.shape.copying import clone
 from rushlight.tensor.dispatch import DisableTorchFunction
 from rushlight.tensor.shape import Size
+from rushlight.tensor.subclasses import retyped
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -60,7 +61,7 @@ class DTensor(Tensor):
     def over(local: Tensor, mesh, placements, whole) -> DTensor:
         """The tensor of shape `whole` whose part here is `local`, whose memory it shares."""
         with DisableTorchFunction():
-            made = local.detach().as_subclass(DTensor)
+            made = retyped(local.detach(), DTensor)
         made._mesh, made._placements, made._whole = mesh, tuple(placements), Size(whole)
         made._axis = _dividing(made._placements)
         return made

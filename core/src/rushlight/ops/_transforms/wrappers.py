@@ -17,6 +17,7 @@ from rushlight.machine import np
 from rushlight.machine.arrays import BY_CODE
 from rushlight.machine.forking import MODES
 from rushlight.tensor.dispatch import PLAIN, STATE, innermost_capture, stack
+from rushlight.tensor.subclasses import without_subclass
 from rushlight.tensor.tensor import Tensor
 
 _new = object.__new__
@@ -278,6 +279,8 @@ def _transformed(self, items):
 
 def wrap(kind, inner, level, shape=None):
     """A wrapper of class `kind` around `inner`; its shape, if not the inner one's."""
+    if type(inner) not in PLAIN and level.kind != "capture":
+        inner = without_subclass(Tensor, inner)
     out = _new(kind)
     shape = inner._array.shape if shape is None else shape
     out._array, out._dtype = placeholder(shape, inner._dtype.code), inner._dtype

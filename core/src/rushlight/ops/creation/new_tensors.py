@@ -11,6 +11,7 @@ from rushlight.tensor.dispatch import stack as transforms
 from rushlight.tensor.layout import jagged, strided
 from rushlight.tensor.overriding import call_by_override
 from rushlight.tensor.shape import normalize_size
+from rushlight.tensor.subclasses import of_same_class
 from rushlight.tensor.tensor import EXACT, Tensor
 
 _PLAIN = {zeros: 0, ones: 1, empty: None}
@@ -88,7 +89,7 @@ def _new_method(function):
         made = _made(function, args, named)
         if STATE.levels and transforms.levels and getattr(self, "_level", None) is not None:
             return self._made_like(made)
-        return made
+        return made if type(self) in EXACT else of_same_class(Tensor, self, made)
 
     method.__name__ = "new_" + function.__name__
     if function is not tensor:

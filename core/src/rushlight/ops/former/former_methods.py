@@ -11,6 +11,7 @@ from rushlight.machine.meta_array import meta_array
 from rushlight.tensor.interchange import arguments_by_word, array_of_data
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import Storage, row_of, storage_of
+from rushlight.tensor.subclasses import of_same_class
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _SHORT = {
@@ -59,13 +60,14 @@ def _same_type(name, dtype, tensor):
             f"{name}(): expected a tensor of {dtype}, got one of {tensor.dtype}; write "
             f"tensor.to({dtype})"
         )
-    return tensor.detach()
+    return tensor.as_subclass(Tensor)
 
 
 def new(self, *args, device=None, **named) -> Tensor:
     """A new tensor of this one's dtype and device: ``x.new(2, 3)`` (uninitialised),
     ``x.new([1, 2])``; `new_empty` and `new_tensor` are today's names."""
-    return construct("new", self.dtype, args, device=device or self.device, **named)
+    made = construct("new", self.dtype, args, device=device or self.device, **named)
+    return of_same_class(Tensor, self, made)
 
 
 # --------------------------------------------------------------------------------------- storages
