@@ -82,20 +82,66 @@ class SpectralNorm:
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)
         module.register_forward_pre_hook(hook)
-        module._register_state_dict_hook(_NoteVersion(name))
+        module._register_state_dict_hook(SpectralNormStateDictHook(hook))
+        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(hook))
         return hook
 
 
-class _NoteVersion:
-    """Notes in the state dict's metadata that the singular vectors are saved."""
+class SpectralNormStateDictHook:
+    """Notes in the state dict's metadata that both singular vectors are saved.
 
-    def __init__(self, name):
-        self.name = name
+    Args:
+        fn: the :class:`SpectralNorm` of the module.
+    """
+
+    def __init__(self, fn):
+        self.fn = fn
 
     def __call__(self, module, state_dict, prefix, local_metadata):
         """After a state dict was made: note the version."""
         noted = local_metadata.setdefault("spectral_norm", {})
-        noted[self.name + ".version"] = SpectralNorm._version
+        key = self.fn.name + ".version"
+        if key in noted:
+            raise RuntimeError(f"Unexpected key in metadata['spectral_norm']: {key}")
+        noted[key] = self.fn._version
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Completes state dicts of former versions, which hold the weight as it was divided and the
+    left singular vector alone.
+
+    Args:
+        fn: the :class:`SpectralNorm` of the module.
+    """
+
+    def __init__(self, fn):
+        self.fn = fn
+
+    def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, *rest):
+        """Before a state dict is loaded: find the right singular vector if it has none."""
+        fn = self.fn
+        noted = local_metadata.get("spectral_norm", {})
+        if noted.get(fn.name + ".version", 0) >= 1:
+            return
+        key = prefix + fn.name
+        names = ("_orig", "", "_u")
+        if key + "_v" in state_dict and all(key + suffix in state_dict for suffix in names[::2]):
+            return  # saved by a module whose hook was registered by hand
+        incomplete = [key + suffix for suffix in names if key + suffix not in state_dict]
+        if incomplete:
+            missing_keys += incomplete if strict else []
+            return
+        with no_grad():
+            original, divided = state_dict[key + "_orig"], state_dict.pop(key)
+            matrix, u = as_matrix(original, fn.dim), state_dict[key + "_u"]
+            state_dict[key + "_v"] = _right_vector(matrix, u, (original / divided).mean())
+
+
+def _right_vector(matrix, u, sigma):
+    """The vector v of the row space with ``matrix @ v`` along `u` and ``u @ matrix @ v == sigma``:
+    the least-squares solution, rescaled (Miyato et al.'s estimate of the singular value)."""
+    v = matrix.t().mm(matrix).pinverse().mv(matrix.t().mv(u))
+    return v * (sigma / u.dot(matrix.mv(v)))
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None) -> Module:
@@ -117,7 +163,12 @@ def remove_spectral_norm(module, name="weight") -> Module:
     else:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
     for key, hook in module._state_dict_hooks.items():
-        if isinstance(hook, _NoteVersion) and hook.name == name:
+        if isinstance(hook, SpectralNormStateDictHook) and hook.fn.name == name:
             del module._state_dict_hooks[key]
+            break
+    for key, hook in module._load_state_dict_pre_hooks.items():
+        held = getattr(hook, "hook", hook)
+        if isinstance(held, SpectralNormLoadStateDictPreHook) and held.fn.name == name:
+            del module._load_state_dict_pre_hooks[key]
             break
     return module
