@@ -3,7 +3,9 @@
 import contextlib
 import importlib
 
-_SWITCHES = frozenset(("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "xnnpack"))
+_SWITCHES = frozenset(
+    ("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "xnnpack")
+)
 
 
 def __allow_nonbracketed_mutation():  # noqa: N807 - PyTorch's name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 
+from rushlight.backends import opt_einsum
 from rushlight.ops._table.aten import in_aten
 from rushlight.ops.linalg.products import bmm, mm
 from rushlight.tensor.overriding import call_by_override
@@ -226,6 +227,42 @@ def _pairs(equation, operands):
     return out
 
 
+def _needed(out, parts):
+    """The labels of the result and of the operands that remain."""
+    return set(out) | {name for _, names in parts for name in names}
+
+
+def _multiplied(parts, out, sizes):
+    """The product of all parts: from left to right, or as the package opt_einsum plans."""
+    if opt_einsum.enabled and len(parts) > 2:
+        return _by_plan(parts, out, sizes)
+    made = parts[0]
+    for i, part in enumerate(parts[1:], 1):
+        made = _product(made, part, _needed(out, parts[i + 1 :]), sizes)
+    return made
+
+
+def _by_plan(parts, out, sizes):
+    """The product of all parts in the order of a plan."""
+    text = ",".join("".join(names) for _, names in parts) + "->" + "".join(out)
+    shapes = tuple(tuple(tensor.shape) for tensor, _ in parts)
+    for step in _plan(text, shapes, opt_einsum.strategy):
+        taken = [parts[i] for i in sorted(step)]
+        parts = [part for i, part in enumerate(parts) if i not in step]
+        made = taken[0]
+        for i, part in enumerate(taken[1:], 1):
+            made = _product(made, part, _needed(out, parts + taken[i + 1 :]), sizes)
+        parts.append(made)
+    return parts[0]
+
+
+@functools.lru_cache(maxsize=256)
+def _plan(text, shapes, strategy):
+    """The positions of the operands of each product; a result stands behind those that remain."""
+    package = opt_einsum.get_opt_einsum()
+    return package.contract_path(text, *shapes, shapes=True, optimize=strategy)[0]
+
+
 def _form(equation, *operands):
     if len(operands) == 1 and isinstance(operands[0], tuple | list):
         operands = operands[0]
@@ -250,16 +287,12 @@ def einsum(equation, *operands):
         plan = _pair_plan(equation, *(tuple(t.shape) for t in operands))
         if plan is not None:
             return _pair(*operands, plan)
-    elif len(operands) > 2 and isinstance(equation, str):
+    elif len(operands) > 2 and isinstance(equation, str) and not opt_einsum.enabled:
         found = _pairs(equation, operands)
         if found is not None:
             return found
     labels, out = _split(equation, operands)
     parts = [_unrepeated(t, names) for t, names in zip(operands, labels, strict=True)]
     sizes = _sizes([t for t, _ in parts], [names for _, names in parts])
-    current = parts[0]
-    for i, part in enumerate(parts[1:], 1):
-        keep = set(out) | {n for _, names in parts[i + 1 :] for n in names}
-        current = _product(current, part, keep, sizes)
-    tensor, names = _summed(*current, set(out))
+    tensor, names = _summed(*_multiplied(parts, out, sizes), set(out))
     return _arranged(tensor, names, out, sizes) if names or out else tensor
