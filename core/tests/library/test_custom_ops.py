@@ -210,7 +210,9 @@ def test_names():
     assert str(rushlight.ops.tests.cube.default) == "tests.cube.default"
     assert rushlight.ops.tests.cube.overloads() == ["default"]
     with pytest.raises(NotImplementedError, match="custom_op"):
-        rushlight.ops.load_library("x.so")
+        rushlight.ops.load_library(__file__)
+    with pytest.raises(OSError, match="Could not load this library: nowhere.so"):
+        rushlight.ops.load_library("nowhere.so")
 
 
 def test_opcheck():

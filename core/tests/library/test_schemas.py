@@ -122,6 +122,15 @@ def test_schemas_are_printed_as_by_pytorch():
     assert str(parse(str(parse(text)))) == str(parse(text))
 
 
+def test_writes_without_a_name_are_numbered():
+    torch = pytest.importorskip("torch")
+    text = "a::b(Tensor A, Tensor! out, Tensor!? more, Tensor(a!) last) -> ()"
+    schema = parse(text)
+    assert [a.is_write for a in schema.arguments] == [False, True, True, True]
+    assert str(schema) == str(torch._C.parse_schema(text))
+    assert str(parse(str(schema))) == str(schema)
+
+
 def test_parsing():
     text = 'm::f(Tensor x, int[2] k=[1, 2], str m="a", *, Tensor(a!)[] o, bool? b=None) -> Tensor[]'
     schema = parse(text)

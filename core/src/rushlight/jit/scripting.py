@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 
 from rushlight.jit import module_types
+from rushlight.jit._state import _enabled
 from rushlight.jit.callables import ScriptFunction
 from rushlight.jit.dataclass_methods import is_written
 from rushlight.jit.modules import ScriptModule
@@ -32,7 +32,7 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     >>> scaled(rushlight.ones(2), 3)
     tensor([3., 3.])
     """
-    if os.environ.get("PYTORCH_JIT", "1") == "0":
+    if not _enabled:
         return obj
     if isinstance(obj, ScriptModule | ScriptFunction):
         return obj

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import re
 import types
 import typing
@@ -45,7 +46,7 @@ _TYPES = {*_PYTHON, "Device", "Dimname", "Generator", "Layout", "MemoryFormat", 
           "Storage", "Stream", "complex"}  # fmt: skip
 _LISTED = {"Tensor", "Tensor?", "SymInt", "float", "bool", "Scalar"}
 _ARGUMENT = re.compile(
-    r"(?P<type>\w+)(\((?P<alias>\w+!?)( -> \*)?\))?(?P<rest>(\?|\[\d*\])*)"
+    r"(?P<type>\w+)(\((?P<alias>\$?\w+!?)( -> \*?)?\))?(?P<rest>(\?|\[\d*\])*)"
     r" +(?P<name>\w+)(=(?P<default>.*))?$"
 )
 
@@ -90,7 +91,8 @@ class Argument:
 
     def written(self, number):
         """The argument as text; ``number(value)`` is that of a float."""
-        text = self.type + (f"({self.alias})" if self.alias else "") + self.shape
+        arrow = " -> " if self.alias.startswith("$") else ""
+        text = self.type + (f"({self.alias}{arrow})" if self.alias else "") + self.shape
         if self.default is REQUIRED:
             return f"{text} {self.name}"
         return f"{text} {self.name}={self._default(number)}"
@@ -244,6 +246,7 @@ def parse(text: str, namespace: str = "") -> Schema:
             "expected for example 'name(Tensor x) -> Tensor'"
         )
     name, overload, inner, returned = found.groups()
+    inner = _with_numbered_writes(inner)
     arguments, keyword_only = [], False
     for word in _split(inner):
         if word == "*":
@@ -256,6 +259,13 @@ def parse(text: str, namespace: str = "") -> Schema:
     name = name if "::" in name or not namespace else f"{namespace}::{name}"
     returns = tuple(kind for kind, _, _ in results)
     return Schema(name, tuple(arguments), returns, overload or "", names)
+
+
+def _with_numbered_writes(text):
+    """The arguments with ``Tensor!``, which is written to and nothing else is a view of, as
+    ``Tensor($0!)``: PyTorch numbers these."""
+    numbers = itertools.count()
+    return re.sub(r"(?<![\w$(])(\w+)!(?=[\s?\[])", lambda m: f"{m[1]}(${next(numbers)}!)", text)
 
 
 def _split(text):

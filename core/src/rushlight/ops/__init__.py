@@ -5,6 +5,7 @@ As an attribute, every other name is a namespace of operators made with `rushlig
 """
 
 import importlib
+import os
 
 from rushlight.autograd.later import provide as _provide
 from rushlight.fastpath import start as _start  # noqa: F401 - waits for the engine
@@ -62,7 +63,14 @@ _deferred.defer()
 
 
 def load_library(path):
-    """Libraries of compiled operators cannot be loaded."""
+    """Libraries of compiled operators cannot be loaded.
+
+    Raises:
+        OSError: there is no such file.
+        NotImplementedError: there is one.
+    """
+    if not os.path.exists(path):
+        raise OSError(f"Could not load this library: {path}")
     raise NotImplementedError(
         f"ops.load_library({str(path)!r}): there is no C++ interface; make an operator of a Python "
         "function, a Numba kernel or a ctypes call with rushlight.library.custom_op"

@@ -6,6 +6,7 @@ import functools
 import inspect
 
 from rushlight.jit import kinds, tensors, tree
+from rushlight.jit._state import _enabled
 from rushlight.jit.callables import ScriptFunction
 from rushlight.jit.kinds import INT, TENSOR
 from rushlight.jit.modules import ScriptModule
@@ -65,6 +66,8 @@ def trace(
     >>> traced(rushlight.ones(3))
     tensor([2., 2., 2.])
     """
+    if not _enabled:
+        return func
     inputs = _inputs(example_inputs, example_kwarg_inputs, func)
     if isinstance(func, ScriptModule | ScriptFunction):
         return func
@@ -102,6 +105,8 @@ def trace_module(
 ):
     """:func:`trace` for several methods of a module: `inputs` has example inputs by their names;
     with `example_inputs_is_kwarg` those of a method are a dict by its parameters."""
+    if not _enabled:
+        return mod
     if not isinstance(mod, Module):
         raise AttributeError("expected torch.nn.Module as the first argument")
     if not isinstance(inputs, dict):
