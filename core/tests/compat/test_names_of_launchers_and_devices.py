@@ -67,3 +67,23 @@ def test_scripts_and_traces_are_turned_off():
         assert rushlight.jit.script(add_one)(x).tolist() == [2.0]
     finally:
         _state._enabled.chosen = None
+
+
+def test_what_the_package_is_built_with():
+    names = "_has_mps _has_xpu _has_magma _has_cusparselt _has_kleidiai".split()
+    assert [getattr(rushlight._C, n) for n in names] == [getattr(torch._C, n) for n in names]
+
+
+def test_graphs_are_made_as_often_as_asked_inside_of_a_context():
+    def program(lib):
+        config, utils = lib._dynamo.config, lib._dynamo.utils
+        before = config.recompile_limit, config.accumulated_cache_size_limit
+        with utils.disable_cache_limit():
+            inside = config.cache_size_limit, config.accumulated_recompile_limit
+        return before, inside, config.recompile_limit
+
+    import torch._dynamo.utils  # noqa: F401 - a module that is loaded at first use
+
+    import rushlight._dynamo.utils
+
+    assert program(rushlight) == program(torch)

@@ -251,6 +251,17 @@ def test_opcheck_sees_a_gradient_that_changes():
     assert "backward passes differ" in str(found["test_aot_dispatch_dynamic"])
 
 
+@pytest.mark.parametrize("kinds", ["default", None])
+def test_a_kernel_for_devices_without_one(kinds):
+    library.define(f"tests::halved_{kinds}", "(Tensor x) -> Tensor")
+    name = f"tests::halved_{kinds}"
+    library.register_kernel(name, kinds, lambda x: x / 2)
+    halved = getattr(rushlight.ops.tests, f"halved_{kinds}")
+    assert halved(rushlight.ones(1)).tolist() == [0.5]
+    library.register_kernel(name, "cpu", lambda x: x / 4)
+    assert halved(rushlight.ones(1)).tolist() == [0.25]
+
+
 def test_a_numba_kernel():
     numba = pytest.importorskip("numba")
 

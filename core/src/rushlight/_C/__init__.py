@@ -156,4 +156,8 @@ _jit_set_texpr_fuser_enabled, _jit_texpr_fuser_enabled = _texpr_fuser.set, _texp
 _jit_set_nvfuser_enabled, _jit_nvfuser_enabled = _nvfuser.exchange, _nvfuser.get
 _jit_set_nvfuser_guard_mode = _nvfuser_guard.exchange
 
+# What this package is built with, of what programs ask for.
+_has_mps = _has_xpu = _has_magma = _has_cusparselt = _has_kleidiai = False
+
+
 __getattr__ = rest_of(__name__)

@@ -92,7 +92,7 @@ def is_inductor_supported() -> bool:
     return True
 
 
-_rest = rest_of(__name__)
+_rest = rest_of(__name__, parts="utils")
 
 
 def __getattr__(name):

@@ -49,7 +49,8 @@ class CustomOpDef:
         return f"<CustomOpDef({self._qualname})>"
 
     def register_kernel(self, device_types, fn=None, /):
-        """The implementation for some devices (None: for all); also a decorator."""
+        """The implementation for some devices (None or "default": for those without one); also a
+        decorator."""
 
         def register(function):
             for kind in _device_types(device_types):
@@ -125,7 +126,7 @@ def _device_types(device_types):
     if device_types is None:
         return (None,)
     kinds = (device_types,) if isinstance(device_types, str) else tuple(device_types)
-    return tuple(device(kind).type for kind in kinds)
+    return tuple(None if kind == "default" else device(kind).type for kind in kinds)
 
 
 def _set_autograd(operator, backward, setup_context, shown):
@@ -228,8 +229,8 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=T
 
 
 def register_kernel(op, device_types, func=None, /, *, lib=None):
-    """Register the implementation for some devices (None: for all). An operator that is named may
-    be defined later."""
+    """Register the implementation for some devices (None or "default": for those without one). An
+    operator that is named may be defined later."""
 
     def register(function):
         kernels = dict.fromkeys(_device_types(device_types), function)
