@@ -282,3 +282,15 @@ def test_autocast_is_that_of_a_convolution(rates, dtype):
     apply_kernel(exact, kernel, filters.orig, filters.new).sum().backward()
     assert wanted.grad.dtype is rl.float32
     np.testing.assert_allclose(wanted.grad.numpy(), exact.grad.numpy(), atol=1e-3)
+
+
+@pytest.mark.parametrize("former", ["sinc_interpolation", "kaiser_window"])
+def test_former_names_of_windows_warn(former):
+    wave = rl.sin(rl.arange(40.0))
+    with pytest.warns(UserWarning, match=f'"{former}" resampling method name is being deprecated'):
+        found = F.resample(wave, 4, 3, resampling_method=former)
+    wanted = F.resample(wave, 4, 3, resampling_method="sinc_interp_kaiser")
+    assert rl.equal(found, wanted)
+    with pytest.warns(UserWarning, match="is being deprecated"):
+        again = T.Resample(4, 3, resampling_method=former)(wave)
+    assert rl.equal(again, wanted)

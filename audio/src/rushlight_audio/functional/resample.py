@@ -37,7 +37,8 @@ def resample(
         new_freq: the wanted rate.
         lowpass_filter_width: zero crossings of the sinc on each side; more are sharper and slower.
         rolloff: edge of the filter as a share of the lower Nyquist frequency.
-        resampling_method: the window: ``"sinc_interp_hann"`` or ``"sinc_interp_kaiser"``.
+        resampling_method: the window: ``"sinc_interp_hann"`` or ``"sinc_interp_kaiser"``. The
+            former names ``"sinc_interpolation"`` and ``"kaiser_window"`` warn.
         beta: shape of the Kaiser window; 14.7697 by default.
 
     Returns:

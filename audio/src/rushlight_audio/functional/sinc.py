@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ import rushlight as rl
 __all__ = ["SincFilter", "cast_dtype"]
 
 METHODS = ("sinc_interp_hann", "sinc_interp_kaiser")
+# Names that programs for former versions of torchaudio give. As there, both have the Kaiser window.
+FORMER = dict(zip(("sinc_interpolation", "kaiser_window"), METHODS, strict=True))
 KAISER_BETA = 14.769656459379492
 BESSEL_TERMS = 80
 # Weights of all phases that are kept as one array: 8 MB of float64.
@@ -30,7 +33,14 @@ class SincFilter:
     dtype: Any
 
     def __post_init__(self) -> None:
-        if self.resampling_method not in METHODS:
+        if self.resampling_method in FORMER:
+            warnings.warn(
+                f'"{self.resampling_method}" resampling method name is being deprecated and '
+                f'replaced by "{FORMER[self.resampling_method]}" in the next release. The default '
+                "behavior remains unchanged.",
+                stacklevel=4,
+            )
+        elif self.resampling_method not in METHODS:
             raise ValueError(
                 f"resample(): resampling_method must be one of {METHODS}, got "
                 f"{self.resampling_method!r}"
