@@ -72,6 +72,7 @@ def test_scripts_and_traces_are_turned_off():
 def test_what_the_package_is_built_with():
     names = "_has_mps _has_xpu _has_magma _has_cusparselt _has_kleidiai".split()
     assert [getattr(rushlight._C, n) for n in names] == [getattr(torch._C, n) for n in names]
+    assert rushlight.cuda._initialized is rushlight.cuda.is_initialized()
 
 
 def test_graphs_are_made_as_often_as_asked_inside_of_a_context():

@@ -242,6 +242,8 @@ _rest = rest_of(__name__)
 
 
 def __getattr__(name):
+    if name == "_initialized":
+        return is_initialized()
     if name in _PARTS:
         return importlib.import_module("rushlight.cuda." + name)
     if name in _ELSEWHERE:
