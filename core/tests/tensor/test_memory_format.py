@@ -110,3 +110,28 @@ def test_reduced_tensors_lie_by_rows():
     for ours, theirs in zip(_reduced(rushlight), _reduced(torch), strict=True):
         assert ours.stride() == theirs.stride()
         assert ours.view(-1).shape == theirs.view(-1).shape
+
+
+def one_channel(lib):
+    """Strides of images of one channel, and of layers over them, where both formats are open."""
+    x, layers = lib.zeros(2, 1, 5, 5), lib.nn
+    last = x.to(memory_format=lib.channels_last)
+    conv = layers.Conv2d(1, 8, 3).to(memory_format=lib.channels_last)
+    wide = layers.Conv2d(4, 8, 1).to(memory_format=lib.channels_last)
+    made = [
+        last, x.contiguous(memory_format=lib.channels_last),
+        last.to(memory_format=lib.channels_last), last.to(memory_format=lib.contiguous_format),
+        lib.zeros(2, 4, 1, 1).to(memory_format=lib.channels_last),
+        conv.weight, conv(x), conv(last), layers.Conv2d(1, 8, 3)(last), layers.Conv2d(1, 8, 3)(x),
+        conv(x).relu(), layers.BatchNorm2d(1)(last), layers.BatchNorm2d(8)(conv(x)),
+        wide(lib.zeros(2, 4, 5, 5)), wide.weight, layers.functional.avg_pool2d(last, 2),
+        lib.zeros(1, 1, 2, 3, 4).to(memory_format=lib.channels_last_3d),
+    ]  # fmt: skip
+    made += [last.double(), last.clone(), lib.empty_like(last), layers.Parameter(last)]
+    return [each.stride() for each in made]
+
+
+def test_strides_of_one_channel_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    assert one_channel(rushlight) == one_channel(torch)
+    assert one_channel(rushlight)[:2] == [(25, 1, 5, 1), (25, 25, 5, 1)]

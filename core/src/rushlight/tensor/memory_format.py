@@ -100,6 +100,14 @@ def suggests(shape, strides, chosen):
     return True
 
 
+def is_channels_last(array):
+    """Whether strides of an array are those of a channels-last format."""
+    if array.ndim not in (4, 5) or array.flags.c_contiguous and array.strides[1] != array.itemsize:
+        return False
+    chosen = channels_last if array.ndim == 4 else channels_last_3d
+    return suggests(array.shape, array.strides, chosen)
+
+
 def follow(array, result):
     """A result, laid out channels last if `array` is and not row-major too."""
     for chosen in (channels_last, channels_last_3d):

@@ -37,6 +37,7 @@ from rushlight.tensor.results import named
 #   foreach                          forms of calls on lists of tensors   foreach.py
 #   raw_memory                       reads strides, not a shape           ops/shape/views.py
 #   flops                            word for a count of operations       utils/flop_counter.py
+#   keeps_format, formats_of         channels last: of which inputs       _table/op.py
 #   runs_as                          ops that PyTorch runs for it         selective_checkpoint.py
 #   alone                            keyword of an argument by itself     _table/op.py, bind
 #   at_once                          f(*args) of a composite, asked first _table/bindings.py
@@ -108,7 +109,7 @@ class Op:
         self.writes = None  # f(array, *arguments) that writes in place, or answers False
         ranks = options.get("keeps_format")
         if ranks:
-            self.cpu_kernel = _keeping_format(body, ranks)
+            self.cpu_kernel = _keeping_format(body, ranks, options.get("formats_of", 1))
         self._read_signature(body)
         if kind == "composite" and "limited" in options:
             self.body = _refusing_limited(self, body)
@@ -290,18 +291,23 @@ def _refusing_limited(op, body):
     return run
 
 
-def _keeping_format(kernel, ranks):
-    """The same kernel; where the first argument, of one of so many dimensions, is channels last,
-    so do the results of as many dimensions."""
-    from rushlight.tensor.memory_format import follow
+def _keeping_format(kernel, ranks, count):
+    """The same kernel; where one of the first `count` arguments, of one of so many dimensions, is
+    channels last, so are the results of as many dimensions. With a `count` of 0 the first argument
+    decides, and one that is row-major too, with one channel, counts as row-major."""
+    from rushlight.tensor.memory_format import follow, is_channels_last
 
     def run(input, *args, **kwargs):
         results = kernel(input, *args, **kwargs)
-        if input.flags.c_contiguous or input.ndim not in ranks:
+        if input.ndim not in ranks or not count and input.flags.c_contiguous:
+            return results
+        deciding = (input, *args[: max(count - 1, 0)])
+        chosen = next((a for a in deciding if is_channels_last(a)), None)
+        if chosen is None:
             return results
         if type(results) is tuple:
-            return tuple([follow(input, result) for result in results])
-        return follow(input, results)
+            return tuple([follow(chosen, result) for result in results])
+        return follow(chosen, results)
 
     return run
 

@@ -39,9 +39,9 @@ from rushlight.tensor.memory_format import (
     contiguous_format,
     empty_like,
     goes_by_rows,
-    is_laid_out,
     lies_by_rows,
     preserve_format,
+    suggests,
 )
 from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.storage import storage_of
@@ -192,7 +192,8 @@ def to(input, *args, **kwargs):
         out = _move(out, devices.as_device(device), non_blocking)
     chosen = check_format("to", layout)
     if chosen is not preserve_format and not (out is input and not copy and _is_as(input, chosen)):
-        out = out.contiguous(memory_format=chosen)
+        copied = out.clone(memory_format=chosen) if out is input else out
+        out = copied.contiguous(memory_format=chosen)
     return out.clone() if copy and out is input else out
 
 
@@ -200,11 +201,11 @@ Tensor.to = to
 
 
 def _is_as(input, chosen):
-    """Whether a tensor counts as having a format: any that is not channels last is contiguous."""
-    formats = (channels_last, channels_last_3d)
-    return chosen is contiguous_format and not any(
-        input.dim() == len(f.order) and is_laid_out(input._array, f) for f in formats
-    )
+    """Whether a tensor counts as having a format: by its strides, also where dimensions of one
+    element leave it open; any that is not channels last is contiguous."""
+    array = input._array
+    last = [f for f in (channels_last, channels_last_3d) if suggests(array.shape, array.strides, f)]
+    return chosen in (last or [contiguous_format])
 
 
 def _converter(name, dtype):

@@ -45,6 +45,7 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
     meta=_meta,
     node="Convolution",
     keeps_format=(4, 5),
+    formats_of=2,
     autocast="lower",
     batching="convolution",
     flops="convolution",

@@ -45,7 +45,8 @@ def _batch_samples(make):
 
 @op(
     second_none=("input", "weight"), meta=batch_normalized, method=False, samples=_batch_samples,
-    node="NativeBatchNorm", keeps_format=(4, 5), autocast="input", batching="batch_norm",
+    node="NativeBatchNorm", keeps_format=(4, 5), formats_of=0, autocast="input",
+    batching="batch_norm",
     saves="eps input result1 result2 training: weight", saves_as={"training": True},
 )  # fmt: skip
 def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
@@ -112,6 +113,7 @@ def _batch_norm_gradient(grad, input, weight, eps, out1, out2, needs):
     samples=lambda make: [],  # for arrays of the CPU alone: see `fits_rectified`
     node="NativeBatchNorm",
     keeps_format=(4, 5),
+    formats_of=0,
 )
 def _batch_norm_rectified(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, eps, rectified
