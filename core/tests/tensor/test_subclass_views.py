@@ -1,6 +1,7 @@
 """Tensors as instances of subclasses: their gradients, memory, classes of results, and text."""
 
 import io
+import pickle
 
 import pytest
 import torch
@@ -257,3 +258,27 @@ def test_transforms_take_plain_tensors_and_give_them():
     seen, results = agreeing(program)
     assert seen == [("Metres", "Metres", 2)]
     assert {name for name, _ in results} == {"Tensor"}
+
+
+class Reduced(rushlight.Tensor):
+    """A subclass that says itself how it is pickled: with all of its attributes."""
+
+    def __reduce_ex__(self, protocol):
+        return rebuilt, (self.tolist(), dict(self.__dict__))
+
+
+def rebuilt(values, attributes):
+    """What :class:`Reduced` is made of again."""
+    made = rushlight.tensor(values).as_subclass(Reduced)
+    made.__dict__.update(attributes)
+    return made
+
+
+def test_attributes_are_those_of_the_program():
+    seen = rushlight.ones(2).as_subclass(Reduced)
+    seen.unit = "m"
+    result = seen * 2
+    result.unit = "s"
+    assert seen.__dict__ == {"unit": "m"} and result.__dict__ == {"unit": "s"}
+    again = pickle.loads(pickle.dumps(result))
+    assert type(again) is Reduced and again.unit == "s" and again.tolist() == [2.0, 2.0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 
+from rushlight.autograd.mode import mode
 from rushlight.tensor.dispatch import (
     DisableTorchFunction,
     hidden_from_modes,
@@ -17,7 +18,11 @@ from rushlight.tensor.storage import storage_of
 
 def viewed_as(base, tensor, cls):
     """A view of all of a tensor that is an instance of `cls`, a subclass of `base`, the class
-    Tensor. No mode is told of it, as in PyTorch; function transforms are."""
+    Tensor. No mode is told of it, as in PyTorch; function transforms are.
+
+    Where nothing is recorded it only shares the memory: what makes it a view would be among its
+    attributes, which methods such as ``__reduce_ex__`` of programs' classes read.
+    """
     if not isinstance(cls, type):
         raise TypeError(f"cls must be a type (got {type(cls).__name__})")
     if not issubclass(cls, base):
@@ -25,9 +30,11 @@ def viewed_as(base, tensor, cls):
             "Creating a Tensor subclass from a class that does not inherit from Tensor is not "
             f"possible: {cls.__name__}. Make sure your class inherits from Tensor."
         )
-    if tensor.layout is not strided:  # these have no views of all they hold
+    if tensor.layout is not strided or is_dispatching(tensor):  # these have no views of all
         return retyped(tensor, cls)
     with DisableTorchFunction(), hidden_from_modes():
+        if not stack.levels and (tensor._node is None or not mode.recording):
+            return retyped(base.detach(tensor), cls)
         view = base.__getitem__(tensor, ...)
     if getattr(view, "_level", None) is not None:
         cls = _of_transform(cls, type(view))

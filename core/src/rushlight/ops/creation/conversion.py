@@ -192,12 +192,16 @@ def to(input, *args, **kwargs):
         out = _move(out, devices.as_device(device), non_blocking)
     chosen = check_format("to", layout)
     if chosen is not preserve_format and not (out is input and not copy and _is_as(input, chosen)):
-        copied = out.clone(memory_format=chosen) if out is input else out
-        out = copied.contiguous(memory_format=chosen)
+        out = _in_format(out, chosen, out is input)
     return out.clone() if copy and out is input else out
 
 
 Tensor.to = to
+
+
+def _in_format(tensor, chosen, shared):
+    """A tensor in a format; where it is `shared` a copy, whose strides leave nothing open."""
+    return (tensor.clone if shared else tensor.contiguous)(memory_format=chosen)
 
 
 def _is_as(input, chosen):
