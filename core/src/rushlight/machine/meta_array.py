@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+from typing import Any
 
 from rushlight import devices
 from rushlight.machine import memory, np
@@ -93,7 +94,7 @@ def new_block(count):
 
 def block_of(array: MetaArray):
     """The block that a meta array is in."""
-    found = array.base
+    found: Any = array.base
     while isinstance(base := found.base, _ndarray):
         found = base
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
@@ -62,7 +64,9 @@ class CSEPass(PassBase):
 
     def call(self, graph_module: GraphModule) -> PassResult:
         """A module with a new graph, and whether it has fewer calls."""
-        made, copies, first, modified = Graph(), {}, {}, False
+        copies: dict[Any, Any] = {}
+        first: dict[Any, Any] = {}
+        made, modified = Graph(), False
         for node in graph_module.graph.nodes:
             key = None if self._stays(node) else _key(node, copies)
             if key is not None and key in first:
