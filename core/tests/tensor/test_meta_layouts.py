@@ -78,6 +78,10 @@ VIEWS = {
     "set_ to nothing": lambda x: x(2, 3).set_(),
 }
 LAYOUTS = {
+    "conv2d, its weight alone channels last": lambda x: x.F.conv2d(
+        x(2, 3, 8, 8), x.image(4, 3, 3, 3)
+    ),
+    "conv2d of one channel": lambda x: x.F.conv2d(x(2, 1, 8, 8), x.image(4, 1, 3, 3)),
     "empty_strided": lambda x: x.L.empty_strided((2, 3), (1, 5), device=x.device),
     "empty of a format": lambda x: x.L.empty(
         2, 3, 4, 5, device=x.device, memory_format=x.L.channels_last

@@ -108,6 +108,16 @@ def is_channels_last(array):
     return suggests(array.shape, array.strides, chosen)
 
 
+def format_giver(inputs, ranks, count):
+    """Which of the first `count` arguments gives its channels-last format to the results, where the
+    first one has one of so many dimensions; None if no one does. With a `count` of 0 the first one
+    decides, and counts as row-major if it is that, too, with one channel."""
+    first = inputs[0]
+    if first.ndim not in ranks or not count and first.flags.c_contiguous:
+        return None
+    return next((each for each in inputs[: max(count, 1)] if is_channels_last(each)), None)
+
+
 def follow(array, result):
     """A result, laid out channels last if `array` is and not row-major too."""
     for chosen in (channels_last, channels_last_3d):

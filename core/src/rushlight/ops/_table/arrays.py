@@ -16,7 +16,7 @@ from rushlight.ops._table.op import OPTIONAL, TENSORS
 from rushlight.ops._table.recording import argument_name, note, record
 from rushlight.ops._table.rules import result_type
 from rushlight.tensor import construction as make
-from rushlight.tensor.memory_format import by_columns, follow
+from rushlight.tensor.memory_format import by_columns, follow, format_giver
 from rushlight.tensor.tensor import EXACT, Parameter, Tensor, make_tensor
 
 ndarray = np.ndarray
@@ -129,8 +129,9 @@ def _meta(op, arrays):
     for position in op.options.get("columns", ()):
         found[position] = by_columns(found[position])
     ranks = op.options.get("keeps_format")
-    if ranks and arrays[0].ndim in ranks:
-        found = [follow(arrays[0], result) for result in found]
+    giver = format_giver(arrays, ranks, op.options.get("formats_of", 1)) if ranks else None
+    if giver is not None:
+        found = [follow(giver, result) for result in found]
     return found if many else found[0]
 
 

@@ -292,22 +292,18 @@ def _refusing_limited(op, body):
 
 
 def _keeping_format(kernel, ranks, count):
-    """The same kernel; where one of the first `count` arguments, of one of so many dimensions, is
-    channels last, so are the results of as many dimensions. With a `count` of 0 the first argument
-    decides, and one that is row-major too, with one channel, counts as row-major."""
-    from rushlight.tensor.memory_format import follow, is_channels_last
+    """The same kernel, whose results take their format as
+    :func:`~rushlight.tensor.memory_format.format_giver` says."""
+    from rushlight.tensor.memory_format import follow, format_giver
 
-    def run(input, *args, **kwargs):
-        results = kernel(input, *args, **kwargs)
-        if input.ndim not in ranks or not count and input.flags.c_contiguous:
-            return results
-        deciding = (input, *args[: max(count - 1, 0)])
-        chosen = next((a for a in deciding if is_channels_last(a)), None)
-        if chosen is None:
+    def run(*args, **kwargs):
+        results = kernel(*args, **kwargs)
+        giver = format_giver(args, ranks, count)
+        if giver is None:
             return results
         if type(results) is tuple:
-            return tuple([follow(chosen, result) for result in results])
-        return follow(chosen, results)
+            return tuple([follow(giver, result) for result in results])
+        return follow(giver, results)
 
     return run
 
