@@ -380,3 +380,35 @@ def test_wrapper_helpers():
     assert not names.is_traceable_wrapper_subclass(rushlight.ones(2))
     other = names.transform_subclass(pair, lambda name, part: part * 2)
     assert type(other) is Pair and other.part.tolist() == [2.0, 2.0]
+
+
+DRAWS = {
+    "randn": lambda x, g: rushlight.randn(3, generator=g),
+    "rand_like": lambda x, g: rushlight.rand_like(x, generator=g),
+    "uniform_": lambda x, g: x.clone().uniform_(generator=g),
+    "bernoulli": lambda x, g: rushlight.bernoulli(x, generator=g),
+    "multinomial": lambda x, g: rushlight.multinomial(x, 2, generator=g),
+    "randint": lambda x, g: rushlight.randint(0, 99, (3,), generator=g),
+    "randperm": lambda x, g: rushlight.randperm(9, generator=g),
+    "normal": lambda x, g: rushlight.normal(x, 1.0, generator=g),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_from_a_generator_of_its_own(name):
+    x, draw = rushlight.full((3,), 0.5), DRAWS[name]
+    expected = draw(x, rushlight.Generator().manual_seed(4))
+    with Plain():
+        found = draw(x, rushlight.Generator().manual_seed(4))
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_programs_have_no_generators_of_their_own(name):
+    class Drawing(rushlight.nn.Module):
+        def forward(self, x):
+            return DRAWS[name](x, generator)
+
+    generator = rushlight.Generator()
+    with pytest.raises(NotImplementedError, match=r"\(generator=...\) cannot be captured"):
+        rushlight.export.export(Drawing(), (rushlight.full((3,), 0.5),))

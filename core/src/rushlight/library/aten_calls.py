@@ -25,7 +25,16 @@ class AtenCall(NamedTuple):
 
 
 def aten_call(function, args, kwargs):
-    """The :class:`AtenCall` of a call; None where ATen has no such op."""
+    """The :class:`AtenCall` of a call, with the generator that it draws from; None where ATen has
+    no such op."""
+    call = _without_generator(function, args, kwargs)
+    generator = kwargs.get("generator")
+    if call is None or generator is None:
+        return call
+    return call._replace(kwargs={**call.kwargs, "generator": generator})
+
+
+def _without_generator(function, args, kwargs):
     op = getattr(function, "op", None)
     if op is None:
         return _of_function(function, args, kwargs)

@@ -92,6 +92,12 @@ class Recorder(ValueSizes):
 
     def step(self, function, args, kwargs):
         """The step that a call is; None where it is one of several others."""
+        if kwargs.get("generator") is not None:
+            raise NotImplementedError(
+                f"{function.__name__}(generator=...) cannot be captured: a program has no "
+                "generators of its own; draw from the default one (manual_seed), or give what was "
+                "drawn as an input"
+            )
         call = aten_call(function, args, kwargs)
         if call is not None:
             return Step(*call, self.decompositions.get(call.target))
