@@ -33,10 +33,10 @@ DIFFERENT = {
     "LSTM, dropped": ("native_dropout.default", ""),  # which PyTorch forgets
     "LSTM, the batch first": _OF_ROWS,
     "instance norm, kept": ("", "alias.default*4 copy.default*2"),
-    "transformer": (
-        "addmm.default split_with_sizes.default",
-        "add.Tensor bmm.default expand.default*2 permute.default select.int*3 squeeze.dims "
-        "unsqueeze.default view.default*4",
+    "transformer": (  # rows are multiplied in the order in which they lie
+        "addmm.default permute.default split_with_sizes.default",
+        "add.Tensor bmm.default expand.default*2 select.int*3 squeeze.dims unsqueeze.default "
+        "view.default*4",
     ),
 }
 ALL = [*FUNCTIONS, *LAYERS]
@@ -232,3 +232,18 @@ _IN_ORDER = rushlight.arange(4)
 def test_edges(function, inputs):
     parts = export(Function(function), tuple(inputs)).run_decompositions().module()
     rushlight.testing.assert_close(parts(*inputs), function(*inputs), equal_nan=True)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("given", [{"size": (5, 3)}, {"scale_factor": (0.6, 0.4)}])
+def test_antialiased_pictures_stay_whole(mode, given):
+    class Smaller(rushlight.nn.Module):
+        def forward(self, x):
+            options = {"mode": mode, "antialias": True, **given}
+            return rushlight.nn.functional.interpolate(x, **options)
+
+    x = rushlight.randn(1, 2, 8, 9)
+    program = rushlight.export.export(Smaller(), (x,)).run_decompositions()
+    (target,) = [node.target for node in program.graph.nodes if node.op == "call_function"]
+    assert str(target).partition(".")[2].startswith(f"_upsample_{mode}2d_aa.")
+    rushlight.testing.assert_close(program.module()(x), Smaller()(x), rtol=0, atol=0)

@@ -17,7 +17,7 @@ from rushlight.ops.elementwise.activation import gelu, relu
 from rushlight.ops.linalg.byte_products import byte_matmul
 from rushlight.ops.linalg.products import addmm
 from rushlight.ops.neural.epilogues import epilogue_of, linear_then
-from rushlight.ops.neural.interpolation import _maps, _resample
+from rushlight.ops.neural.interpolation import _maps, _resample, interpolate
 from rushlight.ops.neural.native_norms import native_batch_norm
 from rushlight.ops.neural.pooling import _max_unpool
 from rushlight.ops.neural.segments import segment_reduce
@@ -369,11 +369,10 @@ def _upsample_bicubic2d_aa(input, output_size, align_corners, *scales, scale_fac
 def _smoothed(mode, input, output_size, align_corners, scales_h, scales_w, scale_factors):
     if isinstance(scales_h, (tuple, list)):
         scales_h, scale_factors = None, scales_h
-    if scale_factors is not None:
-        scales_h, scales_w = scale_factors
-        if output_size is None:
-            rows, columns = input.shape[2:]
-            output_size = (int(rows * scales_h), int(columns * scales_w))
+    if scales_h is scales_w is None:  # the public function, which programs have whole
+        by_size = scale_factors is None
+        size, factors = (tuple(output_size), None) if by_size else (None, tuple(scale_factors))
+        return interpolate(input, size, factors, mode, align_corners, antialias=True)
     factors = (scales_h, scales_w)
     maps = _maps(input, tuple(output_size), factors, mode, align_corners, True)
     return _resample(input, maps, (mode, True, align_corners, factors))
