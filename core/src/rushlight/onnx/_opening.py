@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import rushlight
+from rushlight.fx.experimental.core_parts import recurrent
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.onnx._registry import translation
@@ -44,6 +45,12 @@ def _same(target, other):
     return target is other or (str(target) == str(other) and str(target).startswith("aten."))
 
 
+def _parts_of(target):
+    """What runs the parts of an op: itself, but recurrent layers are one call of a kernel."""
+    apart = {str(each): parts for each, parts in recurrent.parts().items()}
+    return apart.get(str(target), target)
+
+
 def opened(node, custom=()):
     """The graph that a node's op comes to, its inputs (nodes of the outer graph, in order) and its
     constants; None if it is not made of others."""
@@ -63,7 +70,7 @@ def opened(node, custom=()):
 
     with recorder.level:
         args, kwargs = map_aggregate(node.args, given), map_aggregate(node.kwargs, given)
-        result = node.target(*args, **kwargs)
+        result = _parts_of(node.target)(*args, **kwargs)
         if not any(n.op == "call_function" for n in recorder.graph.nodes):
             return None
         recorder.node("output", "output", (result,), {})
