@@ -168,6 +168,34 @@ def test_streams_and_ends(gpt):
     assert found[0, 3:].tolist() == whole[:3]
 
 
+def short(positions):
+    """A network with few positions, which writes numbers in order: 7 behind 6."""
+    sizes = {"n_layer": 1, "n_embd": 8, "n_head": 2, "vocab_size": 40}
+    return build_model("gpt2", "causal-lm", n_positions=positions, **sizes).eval()
+
+
+def rising(ids, scores):
+    only = rl.full_like(scores, float("-inf"))
+    only[:, (int(ids[0, -1]) + 1) % 40] = 0.0
+    return only
+
+
+def test_guesses_stay_within_the_positions():
+    """An answer that ends in time is found, though more ids are allowed than there are positions;
+    an assistant may have fewer."""
+    run = {"max_new_tokens": 99, "eos_token_id": 12, "processors": [rising]}
+    prompt, model = rl.tensor([[1, 2, 3, 4]]), short(12)
+    alone = generate(model, prompt, **run)
+    assert alone.tolist() == [list(range(1, 13))]
+    for helper in (short(12), short(8), short(2)):
+        assert generate(model, prompt, assistant_model=helper, **run).tolist() == alone.tolist()
+    again = rl.tensor([[5, 6, 7, 8, 9, 5, 6]])
+    alone = generate(model, again, **run)
+    assert generate(model, again, prompt_lookup_num_tokens=9, **run).tolist() == alone.tolist()
+    with pytest.raises(ValueError, match="13 ids are more than the model's 12 positions"):
+        generate(model, prompt, assistant_model=short(12), **{**run, "eos_token_id": 0})
+
+
 def test_a_schema_and_an_own_generator():
     tokenizer = train(["yes no true false 0 1 2"] * 4, vocab_size=270)
     rl.manual_seed(0)

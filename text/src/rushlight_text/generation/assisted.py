@@ -42,10 +42,13 @@ class SmallModel:
 
     def propose(self, ids: rl.Tensor, most: int) -> list[int]:
         """At most so many ids that may follow ``[1, T]``: fewer where an end comes, or doubt."""
+        most = min(most, self.count, self.steps.left(ids.shape[1] - 1))
+        if most < 1:
+            return []
         self.steps.take(ids)
         generator = _ahead(self.options, ids.device) if self.options.do_sample else None
         found: list[int] = []
-        while len(found) < min(most, self.count):
+        while len(found) < most:
             scores = self.steps.logits()
             for process in self.change:
                 scores = process(self.steps.ids, scores)
@@ -134,8 +137,9 @@ class AssistedSteps(Steps):
         self.guesser.learn(self.right, len(self.guessed))
         there = self.ids.shape[1]
         self.cache.crop(there - 1)
-        left = self.prompt + self.options.max_new_tokens - there
-        self.guessed, self.right = self.guesser.propose(self.ids, left - 1), 0
+        left = self.prompt + self.options.max_new_tokens - there - 1
+        self.guessed = self.guesser.propose(self.ids, min(left, self.left(there)))
+        self.right = 0
         self.ready = self.logits_after(self.guessed)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -97,6 +98,13 @@ class Steps:
         self.ids = rl.cat([self.ids, chosen[:, None]], dim=1)
         if self.mask is not None:
             self.mask = rl.cat([self.mask, rl.ones_like(self.mask[:, :1])], dim=1)
+
+    def left(self, length: int) -> int:
+        """How many ids the model can read behind the first `length`, where it has a limit."""
+        config = getattr(self.model, "config", {})
+        limits = [config.get(name) for name in ("n_positions", "max_position_embeddings")]
+        most = min([limit for limit in limits if limit], default=None)
+        return max(0, most - length) if most is not None else sys.maxsize
 
     def take(self, ids: rl.Tensor) -> None:
         """Go on from other ids ``[B, T]``, which begin with the prompt; what was read of them stays
