@@ -115,7 +115,10 @@ def format_giver(inputs, ranks, count):
     first = inputs[0]
     if first.ndim not in ranks or not count and first.flags.c_contiguous:
         return None
-    return next((each for each in inputs[: max(count, 1)] if is_channels_last(each)), None)
+    for each in inputs[: max(count, 1)]:
+        if each.strides[1] <= each.strides[-1] and is_channels_last(each):  # the first says most
+            return each
+    return None
 
 
 def follow(array, result):

@@ -322,13 +322,14 @@ class Tensor:
 
     def _alias(self):
         cls = type(self)
-        out = _new(Tensor if cls is Parameter or not subclasses.of_package(cls) else cls)
+        plain = cls in EXACT
+        out = _new(Tensor if plain or not subclasses.of_package(cls) else cls)
         out._array, out._dtype, out._node, out._storage = self._array, self._dtype, None, None
         if self._device is not devices.cpu:
             out._device = self._device
         if self.is_inference():
             out._inference = True
-        return out if cls in EXACT else subclasses.of_same_class(Tensor, self, out)
+        return out if plain else subclasses.of_same_class(Tensor, self, out)
 
     @property
     def data(self) -> Tensor:
