@@ -73,24 +73,24 @@ class BeamFrames:
     """
 
     def __init__(self, tree: Any, options: BeamOptions, ask: Ask | None, state: int):
-        name, settings = type(self).__name__, kernels.Settings(tree, *options)
-        if settings.beam_size < 1:
-            raise ValueError(f"{name}: beam_size must be at least 1, got {settings.beam_size}")
-        for which, token in (("silence", settings.silence), ("blank", settings.blank)):
-            if not 0 <= token < settings.tokens:
+        name = type(self).__name__
+        if options.beam_size < 1:
+            raise ValueError(f"{name}: beam_size must be at least 1, got {options.beam_size}")
+        for which, token in (("silence", options.silence), ("blank", options.blank)):
+            if not 0 <= token < options.tokens:
                 raise IndexError(
-                    f"{name}: {which} must be one of {settings.tokens} tokens, got {token}"
+                    f"{name}: {which} must be one of {options.tokens} tokens, got {token}"
                 )
-        self._settings, self._ask = settings, ask
+        self._options, self._settings, self._ask = options, kernels.Settings(tree, options), ask
         self._said: dict[tuple[int, int], tuple[int, float]] = {}
-        in_one_loop = not (REFERENCE or settings.log_add)
+        in_one_loop = not (REFERENCE or options.log_add)
         self._compiled: kernels.Compiled | None = self._made() if in_one_loop else None
         self.frames: list[BeamFrame] = []
         self.begin(state)
 
     def begin(self, state: int = 0) -> None:
         """Be before the first frame again, with that state of the language model."""
-        columns = (0.0, state, 0, self._settings.silence, False, -1, -1)
+        columns = (0.0, state, 0, self._options.silence, False, -1, -1)
         self.frames = [BeamFrame(*(np.array([each]) for each in columns))]
         if self._compiled is not None:
             self._compiled.begin()
@@ -110,10 +110,10 @@ class BeamFrames:
         """
         heard = np.ascontiguousarray(heard, np.float64)
         tried = np.ones(heard.shape, bool) if tried is None else np.ascontiguousarray(tried, bool)
-        if heard.ndim != 2 or heard.shape[1] != self._settings.tokens or tried.shape != heard.shape:
+        if heard.ndim != 2 or heard.shape[1] != self._options.tokens or tried.shape != heard.shape:
             raise ValueError(
                 f"{type(self).__name__}: heard and tried must be of shape "
-                f"[T, {self._settings.tokens}], got {list(heard.shape)} and {list(tried.shape)}"
+                f"[T, {self._options.tokens}], got {list(heard.shape)} and {list(tried.shape)}"
             )
         self._add(self._following(heard, tried), len(heard))
 
@@ -129,10 +129,10 @@ class BeamFrames:
         """
         last = self.frames[-1]
         ended = kernels.Record(
-            last.score[rows] + self._settings.weight * np.asarray(scores, np.float64),
+            last.score[rows] + self._options.weight * np.asarray(scores, np.float64),
             np.asarray(states, np.int64),
             last.node[rows],
-            np.full(len(rows), self._settings.silence),
+            np.full(len(rows), self._options.silence),
             np.zeros(len(rows), bool),
             np.asarray(rows, np.int64),
             np.full(len(rows), -1),

@@ -39,21 +39,21 @@ def frame_reference(
     last: Record, heard, tried, settings: Settings, ask: Ask, row: Rows | None
 ) -> Record:
     """The best hypotheses that follow those of a frame."""
-    tokens = np.flatnonzero(tried)
-    blank = tokens == settings.blank
+    options, tokens = settings.options, np.flatnonzero(tried)
+    blank = tokens == options.blank
     held = (tokens == last.token[:, None]) & ~last.blank[:, None]
     new = ~(blank | held)  # the pairs of a hypothesis and a token that the model has a word in
     score = last.score[:, None] + heard[tokens]
     if row is not None:
-        scores = np.stack([_dense(row(state), settings.tokens) for state in last.state.tolist()])
-        score += settings.weight * np.where(new, scores[:, tokens], 0.0)
-    parent, column = _reaching(score, settings, row is not None)
+        scores = np.stack([_dense(row(state), options.tokens) for state in last.state.tolist()])
+        score += options.weight * np.where(new, scores[:, tokens], 0.0)
+    parent, column = _reaching(score, options, row is not None)
     new = new[parent, column]
     state, token, score = last.state[parent], tokens[column], score[parent, column]
     if new.any():
         state[new], said = map(np.asarray, ask(state[new].tolist(), token[new].tolist()))
         if row is None:
-            score[new] += settings.weight * said
+            score[new] += options.weight * said
     zeros = np.zeros(len(parent), np.int64)
     found = Record(score, state, zeros, token, blank[column], parent, zeros - 1)
     return best_of(found, settings)
@@ -68,7 +68,7 @@ def _dense(row, tokens: int):
     return row
 
 
-def _reaching(score, settings: Settings, final: bool):
+def _reaching(score, options, final: bool):
     """Rows and columns of the pairs that can reach the next beam: all until scores are `final`.
 
     As the best of those that merge counts, and as no more than SAME merge, SAME times the beam is
@@ -76,9 +76,9 @@ def _reaching(score, settings: Settings, final: bool):
     """
     if not final or score.size == 0:
         return np.nonzero(np.ones(score.shape, bool))
-    least = score.max() - settings.threshold
-    most = SAME * settings.beam_size
-    if score.size > most and not settings.log_add:
+    least = score.max() - options.threshold
+    most = SAME * options.beam_size
+    if score.size > most and not options.log_add:
         least = max(least, np.partition(score, -most, axis=None)[-most])
     return np.nonzero(score >= least)
 
@@ -93,7 +93,7 @@ class CompiledFree(Compiled):
         row: the scores that it gives to all tokens; with `ask`.
     """
 
-    kernel = native.frames
+    free = True
     words = native.SIZE_OF_BLOCK
 
     def __init__(self, settings: Settings, ask: Ask | None, row: Rows | None):
@@ -101,7 +101,7 @@ class CompiledFree(Compiled):
         self.rows: dict[int, Any] = {}  # by states: keeps them alive
         self.places = np.zeros(64, np.int64)  # their addresses
         super().__init__(settings, ask)
-        self.block[WORDS] = settings.tokens
+        self.block[WORDS] = settings.options.tokens
         self.block[native.ROWS_OF] = address(self.places)
 
     def _answer(self) -> Any:
@@ -117,7 +117,7 @@ class CompiledFree(Compiled):
             self.block[native.ROWS_OF] = address(self.places)
         for state in states:
             if state not in self.rows and self.row is not None:
-                row = self.rows[state] = _dense(self.row(state), self.settings.tokens)
+                row = self.rows[state] = _dense(self.row(state), self.settings.options.tokens)
                 self.places[state] = address(row)
 
     def run(self, last: Record, heard, tried) -> list[Record]:

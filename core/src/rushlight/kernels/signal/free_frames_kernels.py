@@ -1,4 +1,4 @@
-"""Compiled frames of a beam search over tokens that follow each other freely.
+"""A compiled frame of a beam search over tokens that follow each other freely.
 
 As `lexicon_frames_kernels.py`, but the language model tells the scores of all tokens behind a state
 beforehand, in rows; it is asked for the next states of those hypotheses alone that are kept. Import
@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from rushlight.kernels.signal.lexicon_frames_kernels import (
     ASK,
-    CODE,
     DONE,
     FOLLOW,
     FRAME,
-    FRAMES,
     GROW,
     LENGTHS,
     MEMO_AFTER,
@@ -63,7 +61,6 @@ from rushlight.machine.language.functions import (
     f64,
     function,
     i64,
-    range_kernel,
     u8,
 )
 
@@ -143,7 +140,7 @@ def settled(g):
 
 
 @function
-def stepped(g):
+def free_step(g):
     """A frame, or what is left of it; why it did not end."""
     if g[STAGE] == FOLLOW:
         g[NEEDED] = placed(g)
@@ -162,16 +159,3 @@ def stepped(g):
         return ASK
     g[STAGE] = FOLLOW
     return DONE
-
-
-@range_kernel
-def frames(args, lo, hi, tid):
-    """All frames that are left, until there is a reason to come back."""
-    g = array(i64, args)
-    g[CODE] = DONE
-    while g[FRAME] < g[FRAMES]:
-        code = stepped(g)
-        if code != DONE:
-            g[CODE] = code
-            return
-        g[FRAME] += 1

@@ -16,6 +16,7 @@ from rushlight.kernels.launch.prepared import word_of
 from rushlight.kernels.signal import lexicon_frames_kernels as native
 from rushlight.kernels.signal import lexicon_search
 from rushlight.kernels.signal import lexicon_search_kernels as words
+from rushlight.kernels.signal.beam_frames_kernels import frames
 from rushlight.machine import np
 from rushlight.machine.memory import address
 
@@ -28,19 +29,10 @@ _FIRST_SLOTS, _MOST_SLOTS = 1 << 12, 1 << 24
 
 
 class Settings(NamedTuple):
-    """What a search is told; see :class:`rushlight.signal.BeamOptions`."""
+    """A tree of spellings, and what a search is told: :class:`rushlight.signal.BeamOptions`."""
 
     tree: lexicon_search.Tree
-    tokens: int
-    silence: int
-    blank: int
-    unknown: int
-    beam_size: int
-    threshold: float
-    weight: float
-    word_score: float
-    unknown_score: float
-    log_add: bool
+    options: Any
 
 
 class Record(NamedTuple):
@@ -58,18 +50,19 @@ class Record(NamedTuple):
 # --------------------------------------------------------------------------- frame by frame
 def frame_reference(last: Record, heard, tried, settings: Settings, ask: Ask) -> Record:
     """The best hypotheses that follow those of a frame."""
-    specials = (settings.silence, settings.blank, settings.unknown)
-    parts = (last[:5], heard, tried, settings.tree, specials, settings.weight)
+    options = settings.options
+    specials = (options.silence, options.blank, options.unknown)
+    parts = (last[:5], heard, tried, settings.tree, specials, options.weight)
     score, before, state, node, token, parent, word, blank, ends = lexicon_search.followers(*parts)
     first, middle, end = ends
     score, state = score.copy(), state.copy()
     for rows, extra in (
-        (slice(first, middle), settings.word_score),
-        (slice(middle, end), settings.unknown_score),
+        (slice(first, middle), options.word_score),
+        (slice(middle, end), options.unknown_score),
     ):
         if rows.start < rows.stop:
             after, said = ask(state[rows].tolist(), word[rows].tolist())
-            weighted = settings.weight * (np.asarray(said, float) - before[rows])
+            weighted = options.weight * (np.asarray(said, float) - before[rows])
             score[rows] = score[rows] + weighted + extra
             state[rows] = np.asarray(after)
     found = Record(score, state, node, token, blank, parent, word)
@@ -79,10 +72,11 @@ def frame_reference(last: Record, heard, tried, settings: Settings, ask: Ask) ->
 def best_of(found: Record, settings: Settings) -> Record:
     """The best of what may follow, one hypothesis for each state, node, token and kind, in the
     order of scores."""
-    key = (found.state * len(settings.tree.best) + found.node) * settings.tokens + found.token
-    key, score, size = 2 * key + found.blank, found.score, settings.beam_size
-    threshold = score.max(initial=-np.inf) - settings.threshold
-    if not settings.log_add:
+    options = settings.options
+    key = (found.state * len(settings.tree.best) + found.node) * options.tokens + found.token
+    key, score, size = 2 * key + found.blank, found.score, options.beam_size
+    threshold = score.max(initial=-np.inf) - options.threshold
+    if not options.log_add:
         rows = lexicon_search.best_rows(score, key, size, threshold)
         return Record(*(column[rows] for column in found))
     rows, totals = lexicon_search.summed_rows(score, key, size, threshold)
@@ -99,7 +93,7 @@ class Compiled:
             of its own and scores are 0.
     """
 
-    kernel = native.frames
+    free = False
     words = native.SIZE_OF_BLOCK
 
     def __init__(self, settings: Settings, ask: Ask | None):
@@ -111,20 +105,20 @@ class Compiled:
         self._forget()
 
     def _constants(self) -> None:
-        block, settings = self.block, self.settings
-        block[words.SIZE] = settings.tokens
-        block[words.STARTS : words.NODES + 1] = settings.tree.words
-        specials = (settings.silence, settings.blank, settings.unknown, word_of(settings.weight))
+        block, (tree, options) = self.block, self.settings
+        block[words.SIZE] = options.tokens
+        block[words.STARTS : words.NODES + 1] = tree.words
+        specials = (options.silence, options.blank, options.unknown, word_of(options.weight))
         block[words.SIL : words.WEIGHT + 1] = specials
-        block[native.BEAM] = settings.beam_size
-        block[native.MOST_OF] = address(settings.tree.most)
-        block[native.WORD_SCORE] = word_of(settings.word_score)
-        block[native.UNKNOWN_SCORE] = word_of(settings.unknown_score)
-        block[native.BEAM_THRESHOLD] = word_of(settings.threshold)
-        labels = settings.tree.labels
-        block[native.WORDS] = max(int(labels.max(initial=0)), settings.unknown) + 1
+        block[native.BEAM] = options.beam_size
+        block[native.MOST_OF] = address(tree.most)
+        block[native.WORD_SCORE] = word_of(options.word_score)
+        block[native.UNKNOWN_SCORE] = word_of(options.unknown_score)
+        block[native.BEAM_THRESHOLD] = word_of(options.threshold)
+        labels = tree.labels
+        block[native.WORDS] = max(int(labels.max(initial=0)), options.unknown) + 1
         block[native.CHOICE] = ctypes.addressof(self.choice)
-        self.choice[words.MOST] = settings.beam_size
+        self.choice[words.MOST] = options.beam_size
 
     def _make_room(self, rows: int) -> None:
         """Buffers for so many hypotheses that may follow a beam."""
@@ -166,7 +160,7 @@ class Compiled:
         block = self.block
         kept = block[native.MISSING], block[native.MISSED]
         block[native.MISSING], block[native.MISSED] = ctypes.addressof(given), len(keys)
-        lexicon_search.call(native.remember, block)
+        lexicon_search.call(native.remember.address(), block)
         block[native.MISSING], block[native.MISSED] = kept
 
     def _answer(self) -> Any:
@@ -183,9 +177,9 @@ class Compiled:
     # ------------------------------------------------------------------------------ the frames
     def run(self, last: Record, heard, tried) -> list[Record]:
         """What follows `last` after each of some frames, up to one that leaves nothing."""
-        frames, size = len(heard), self.settings.beam_size
-        records = np.empty((frames + 1, native.COLUMNS, max(size, len(last.score))), np.int64)
-        lengths = np.zeros(frames + 1, np.int64)
+        count, size = len(heard), self.settings.options.beam_size
+        records = np.empty((count + 1, native.COLUMNS, max(size, len(last.score))), np.int64)
+        lengths = np.zeros(count + 1, np.int64)
         lengths[0] = len(last.score)
         for column, values in zip(_record(records[0], lengths[0]), last, strict=True):
             column[:] = values
@@ -207,7 +201,7 @@ class Compiled:
 
     def _comes_back(self) -> bool:
         """Run until the loop needs something, and give it that; False once it has ended."""
-        lexicon_search.call(self.kernel, self.block)
+        lexicon_search.call(frames.address(free=self.free), self.block)
         code = self.block[native.CODE]
         if code == native.ASK:
             self._answer()

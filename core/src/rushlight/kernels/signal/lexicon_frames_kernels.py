@@ -1,8 +1,7 @@
-"""Compiled frames of a beam search over a lexicon, one after the other without Python between them.
+"""A compiled frame of a beam search over a lexicon, and the table of what its language model said.
 
-The words of arguments are those of `followers`, which this kernel sets itself for each frame, and
-more. It comes back to its caller where the language model is to be asked or a buffer is to grow,
-and goes on from there when it is called again. Import at first need.
+The words of arguments are those of `followers`, which a frame sets itself, and more. Import at
+first need.
 """
 
 from __future__ import annotations
@@ -196,7 +195,7 @@ def kept(g, count):
 
 
 @function
-def stepped(g):
+def lexicon_step(g):
     """A frame, or what is left of it; why it did not end."""
     if g[STAGE] == FOLLOW:
         g[NEEDED] = placed(g)
@@ -216,19 +215,6 @@ def stepped(g):
     kept(g, count)
     g[STAGE] = FOLLOW
     return DONE
-
-
-@range_kernel
-def frames(args, lo, hi, tid):
-    """All frames that are left, until there is a reason to come back."""
-    g = array(i64, args)
-    g[CODE] = DONE
-    while g[FRAME] < g[FRAMES]:
-        code = stepped(g)
-        if code != DONE:
-            g[CODE] = code
-            return
-        g[FRAME] += 1
 
 
 # Of `remember`: keys, next states, scores, how many; then the words of the memo.

@@ -64,16 +64,16 @@ def _block(size):
     return ctypes.c_int64 * size
 
 
-def call(kernel, block):
-    """Run a kernel on its block of words."""
-    _called(kernel.address())(ctypes.addressof(block), 0, 1, 0)
+def call(code, block):
+    """Run the kernel at `code` on its block of words."""
+    _called(code)(ctypes.addressof(block), 0, 1, 0)
 
 
-def _run(kernel, words, results):
-    """The results of a kernel, words behind those that it is given."""
+def _run(code, words, results):
+    """The results of the kernel at `code`, words behind those that it is given."""
     count = len(words)
     block = _block(count + results)(*words)
-    call(kernel, block)
+    call(code, block)
     return block[count:]
 
 
@@ -157,7 +157,7 @@ def followers(hypotheses, heard, tried, tree, specials, weight):
         *tree.words, *specials, word_of(weight),
         *range(first, first + 8 * room * _COLUMNS, 8 * room),
     ]  # fmt: skip
-    *ends, count = _run(native.followers, words, 4)
+    *ends, count = _run(native.followers.address(), words, 4)
     if count < 0:
         raise IndexError("followers: a node or a token of the hypotheses is out of range")
     blank = space[-1].view(bool)[:count]
@@ -187,7 +187,7 @@ def best_rows(score, key, most, threshold):
         address(score), address(key), count, most, word_of(threshold), table, slots - 1,
         table + 8 * slots, table + 8 * (slots + chosen),
     ]  # fmt: skip
-    (found,) = _run(native.best_rows, words, 1)
+    (found,) = _run(native.best_rows.address(), words, 1)
     return space[slots : slots + found]
 
 
