@@ -175,7 +175,7 @@ def test_nodes_that_a_pass_makes_and_erases(tmp_path):
     ]
     assert ["relu" in text for text in texts] == [True, False]
     assert ["sigmoid" in text for text in texts] == [False, True]
-    module.graph.create_node("placeholder", "later")  # which nobody watches
+    module.graph.create_node("placeholder", "later")  # once no observer is there
     assert observer.created_nodes == {"sigmoid"}
 
 

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.fx.passes.infra.pass_manager import check_order
+
 __all__ = [
     "PassManager", "inplace_wrapper", "log_hook", "loop_pass",
     "these_before_those_pass_constraint", "this_before_that_pass_constraint",
@@ -176,14 +178,7 @@ class PassManager:
         """Raise RuntimeError where the order of the passes breaks a constraint."""
         if self._validated:
             return
-        for constraint in self.constraints:
-            for i, first in enumerate(self.passes):
-                for j, second in enumerate(self.passes[i + 1 :], i + 1):
-                    if not constraint(first, second):
-                        raise RuntimeError(
-                            f"pass schedule constraint violated. Expected {first} before {second} "
-                            f"but found {first} at index {i} and {second} at index{j} in pass list."
-                        )
+        check_order(self.passes, self.constraints)
         self._validated = True
 
     def __call__(self, source: Any) -> Any:

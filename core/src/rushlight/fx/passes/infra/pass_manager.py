@@ -34,6 +34,18 @@ def this_before_that_pass_constraint(this, that):
     return lambda first, second: first is not that or second is not this
 
 
+def check_order(passes: list, constraints: list) -> None:
+    """Raise RuntimeError where the order of passes breaks a constraint."""
+    for constraint in constraints:
+        for i, first in enumerate(passes):
+            for j, second in enumerate(passes[i + 1 :], i + 1):
+                if not constraint(first, second):
+                    raise RuntimeError(
+                        f"pass schedule constraint violated. Expected {first} before {second} "
+                        f"but found {first} at index {i} and {second} at index{j} in pass list."
+                    )
+
+
 class PassManager:
     """Runs passes one after the other.
 
@@ -78,14 +90,7 @@ class PassManager:
         """Raise RuntimeError where the order of the passes breaks a constraint."""
         if self._validated:
             return
-        for constraint in self.constraints:
-            for i, first in enumerate(self.passes):
-                for j, second in enumerate(self.passes[i + 1 :], i + 1):
-                    if not constraint(first, second):
-                        raise RuntimeError(
-                            f"pass schedule constraint violated. Expected {first} before {second} "
-                            f"but found {first} at index {i} and {second} at index{j} in pass list."
-                        )
+        check_order(self.passes, self.constraints)
         self._validated = True
 
     def solve_constraints(self) -> None:
