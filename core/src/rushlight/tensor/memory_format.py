@@ -102,7 +102,9 @@ def suggests(shape, strides, chosen):
 
 def is_channels_last(array):
     """Whether strides of an array are those of a channels-last format."""
-    if array.ndim not in (4, 5) or array.flags.c_contiguous and array.strides[1] != array.itemsize:
+    if array.ndim not in (4, 5) or array.strides[1] > array.strides[-1]:  # which says most
+        return False
+    if array.flags.c_contiguous and array.strides[1] != array.itemsize:
         return False
     chosen = channels_last if array.ndim == 4 else channels_last_3d
     return suggests(array.shape, array.strides, chosen)
@@ -115,10 +117,7 @@ def format_giver(inputs, ranks, count):
     first = inputs[0]
     if first.ndim not in ranks or not count and first.flags.c_contiguous:
         return None
-    for each in inputs[: max(count, 1)]:
-        if each.strides[1] <= each.strides[-1] and is_channels_last(each):  # the first says most
-            return each
-    return None
+    return next((each for each in inputs[: max(count, 1)] if is_channels_last(each)), None)
 
 
 def follow(array, result):

@@ -175,7 +175,7 @@ def _row_without_memory(array, count):
 
 
 def _row_of(array, count):
-    """So many elements of the memory of an array from its first one on, or of new memory that holds
+    """So many elements of the memory of an array from its first one on, or of a buffer that holds
     what there was; whether they are in the same memory."""
     kind = array.dtype
     owner = _root(array)
