@@ -191,3 +191,16 @@ def test_former_paths(device):
     assert seen[0].filename == __file__
     assert scaler.scale(rushlight.tensor(2.0)).item() == (16.0 if device == "cpu" else 2.0)
     assert rushlight.cuda.amp.amp_definitely_not_available() is not rushlight.cuda.is_available()
+
+
+def test_factors_are_read_and_set():
+    for lib in BOTH:
+        options = {"growth_factor": 3.0, "backoff_factor": 0.25, "growth_interval": 5}
+        scaler = lib.amp.GradScaler("cpu", **options)
+        found = scaler.get_growth_factor(), scaler.get_backoff_factor()
+        assert found == (3.0, 0.25) and scaler.get_growth_interval() == 5
+        scaler.set_growth_factor(4.0)
+        scaler.set_backoff_factor(0.5)
+        scaler.set_growth_interval(7)
+        state = scaler.state_dict()
+        assert [state[name] for name in options] == [4.0, 0.5, 7]

@@ -8,7 +8,7 @@ import pytest
 import rushlight
 from rushlight import nn
 
-pytest.importorskip("torch")  # what is imported next needs it
+torch = pytest.importorskip("torch")  # what is imported next needs it
 from tests.autograd.test_hook_rules import agree, leaf  # noqa: E402
 
 Pair = namedtuple("Pair", "a b")
@@ -172,6 +172,34 @@ def test_hooks_of_state_dicts():
         log.error(lambda: m.load_state_dict(m.state_dict()))
 
     agree(program)
+
+
+def test_hooks_of_all_modules_see_gradients_and_what_is_registered():
+    def program(lib):
+        hooks, seen = lib.nn.modules.module, []
+        handles = [
+            hooks.register_module_full_backward_pre_hook(lambda module, grads: (2 * grads[0],)),
+            hooks.register_module_buffer_registration_hook(
+                lambda module, name, buffer: seen.append(name) or buffer + 1
+            ),
+            hooks.register_module_module_registration_hook(
+                lambda module, name, child: seen.append((name, type(child).__name__))
+            ),
+            hooks.register_module_parameter_registration_hook(
+                lambda module, name, parameter: seen.append((name, tuple(parameter.shape)))
+            ),
+        ]
+        norm = lib.nn.BatchNorm1d(2)
+        model = lib.nn.Sequential(lib.nn.Identity(), norm)
+        x = lib.ones(2, requires_grad=True)
+        model[0](x).sum().backward()
+        for handle in handles:
+            handle.remove()
+        lib.nn.BatchNorm1d(3)
+        model[0](x).sum().backward()
+        return seen, x.grad.tolist(), norm.running_mean.tolist(), norm.running_var.tolist()
+
+    assert program(rushlight) == program(torch)
 
 
 def test_modules_saved_before_there_were_all_kinds_of_hooks():

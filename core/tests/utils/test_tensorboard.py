@@ -234,6 +234,32 @@ def test_texts_curves_of_precision_and_layouts(tmp_path):
     assert fields(fields(fields(category[2][1])[3][0])[1][0])[3] == [b"z"]
 
 
+def test_summaries_of_which_all_is_known(tmp_path):
+    values = np.array([0.5, 1.5, 1.5, 3.0])
+    labels, predictions = np.array([1, 0, 1, 1]), np.array([0.9, 0.8, 0.7, 0.1])
+    counts = np.array([[3, 2, 0], [1, 1, 0], [0, 0, 1], [0, 1, 3]])
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_histogram("seen", values, bins=[0, 1, 2, 4])
+        writer.add_histogram_raw(
+            "raw", 0.5, 3.0, 4, values.sum(), (values**2).sum(), [0, 1, 2, 4], [0, 1, 2, 1]
+        )
+        writer.add_pr_curve("drawn", labels, predictions, num_thresholds=3)
+        precision, recall = [0.75, 2 / 3, 0], [1, 2 / 3, 0]
+        writer.add_pr_curve_raw("known", *counts, precision, recall, num_thresholds=3)
+        writer.add_custom_scalars_multilinechart(["a", "b"], "c", "t")
+        with pytest.raises(ValueError, match="len"):
+            writer.add_histogram_raw("bad", 0, 1, 1, 1, 1, [0, 1], [1])
+    seen, raw = (fields(only(tmp_path, tag)[5][0]) for tag in ("seen", "raw"))
+    assert seen[6] == raw[6] and seen[7] == raw[7] and raw[1] == [0.5] and raw[5] == [13.75]
+    known = np.frombuffer(fields(only(tmp_path, "known")[8][0])[5][0], np.float32)
+    assert known.reshape(6, 3)[:4].tolist() == counts.tolist()
+    drawn = np.frombuffer(fields(only(tmp_path, "drawn")[8][0])[5][0], np.float32)
+    np.testing.assert_allclose(drawn.reshape(6, 3)[:, :2], known.reshape(6, 3)[:, :2], rtol=1e-6)
+    layout = fields(fields(only(tmp_path, "custom_scalars__config__")[8][0])[8][0])
+    chart = fields(fields(layout[2][0])[2][0])
+    assert chart[1] == [b"t"] and fields(chart[2][0])[1] == [b"a", b"b"]
+
+
 def test_hyper_parameters(tmp_path):
     with SummaryWriter(tmp_path) as writer:
         writer.add_hparams({"lr": 0.1, "net": "cnn", "bn": True}, {"acc": 0.9}, run_name="r")
