@@ -2,9 +2,11 @@
 
 from rushlight import nn
 from rushlight.dtypes import float64
+from rushlight.ops.linalg.distances import cdist
 
 F = nn.functional
 ROWS, SIGNALS, PLANES, HEADS = (2, 4), (2, 3, 4), (1, 2, 6, 6), (2, 2, 3, 4)
+VOLUMES = (1, 2, 3, 4, 3)
 CLASSES, SOME = [0, 2], [1, -100]
 
 # Name -> a function and its inputs: shapes, or whole numbers.
@@ -105,6 +107,68 @@ FUNCTIONS = {
     "channel shuffle": (lambda x: F.channel_shuffle(x, 2), (1, 4, 3, 3)),
     "cosine similarity": (F.cosine_similarity, ROWS, ROWS),
     "choices": (lambda x: (x.where(x > 0.5, 2.0), 1 - x, x.tril(), x.triu(1)), ROWS),
+    "resize, nearest row": (lambda x: F.interpolate(x, 7), SIGNALS),
+    "resize, nearest volume": (lambda x: F.interpolate(x, scale_factor=1.7), VOLUMES),
+    "resize, exact row": (
+        lambda x: F.interpolate(x, scale_factor=2, mode="nearest-exact"), SIGNALS,
+    ),
+    "resize, exact plane": (
+        lambda x: F.interpolate(x, (7, 4), mode="nearest-exact"), PLANES,
+    ),
+    "resize, exact volume": (lambda x: F.interpolate(x, 5, mode="nearest-exact"), VOLUMES),
+    "resize, linear": (lambda x: F.interpolate(x, scale_factor=1.7, mode="linear"), SIGNALS),
+    "resize, linear, aligned": (
+        lambda x: F.interpolate(x, 7, mode="linear", align_corners=True), SIGNALS,
+    ),
+    "resize, linear, to one": (
+        lambda x: F.interpolate(x, 1, mode="linear", align_corners=True), SIGNALS,
+    ),
+    "resize, trilinear": (
+        lambda x: F.interpolate(x, (2, 5, 3), mode="trilinear"), VOLUMES,
+    ),
+    "resize, bicubic": (lambda x: F.interpolate(x, (4, 9), mode="bicubic"), PLANES),
+    "resize, bicubic, aligned": (
+        lambda x: F.interpolate(x, scale_factor=1.5, mode="bicubic", align_corners=True), PLANES,
+    ),
+    "resize, area": (lambda x: F.interpolate(x, (4, 3), mode="area"), PLANES),
+    "resize, smoothed": (lambda x: F.adaptive_avg_pool3d(x, 2), VOLUMES),
+    "windows": (lambda x: F.unfold(x, 3), PLANES),
+    "windows, apart": (
+        lambda x: F.unfold(x, (2, 3), dilation=(1, 2), padding=(1, 0), stride=(2, 1)), PLANES,
+    ),
+    "windows, without a batch": (lambda x: F.unfold(x, 2), (2, 4, 3)),
+    "windows summed": (
+        lambda x: F.fold(x, (6, 6), (2, 3), dilation=(1, 2), padding=(1, 0), stride=(2, 1)),
+        (2, 12, 8),
+    ),
+    "windows summed, without a batch": (lambda x: F.fold(x, (5, 5), 2), (8, 16)),
+    "affine grid": (lambda x: F.affine_grid(x, (2, 3, 4, 5), align_corners=False), (2, 2, 3)),
+    "affine grid of volumes": (
+        lambda x: F.affine_grid(x, (1, 3, 4, 5, 2), align_corners=True), (1, 3, 4),
+    ),
+    "bilinear": (F.bilinear, (2, 3), (2, 4), (5, 3, 4), (5,)),
+    "bilinear, of rows": (lambda x, y, w: F.bilinear(x, y, w), SIGNALS, SIGNALS, (2, 4, 4)),
+    "rrelu": (lambda x: F.rrelu(x - 0.5), SIGNALS),
+    "rrelu, in training": (lambda x: F.rrelu(x - 0.5, 0.1, 0.4, training=True), SIGNALS),
+    "multi-label margin": (F.multilabel_margin_loss, ROWS, [[0, 2, -1, 1], [3, -1, 0, 1]]),
+    "multi-label margin, of a row": (
+        lambda x, t: F.multilabel_margin_loss(x, t, reduction="sum"), (4,), [3, 0, -1, 1],
+    ),
+    "multi margin, each": (lambda x, t: F.multi_margin_loss(x, t, reduction="none"), ROWS, CLASSES),
+    "multi margin, weighted": (
+        lambda x, t, w: F.multi_margin_loss(x, t, p=2, weight=w), ROWS, CLASSES, (4,),
+    ),
+    "response": (lambda x: F.local_response_norm(x, 3), SIGNALS),
+    "response of planes": (lambda x: F.local_response_norm(x, 2), PLANES),
+    "distances": (F.pdist, ROWS),
+    "distances, of order 1": (lambda x: F.pdist(x, 1.0), ROWS),
+    "distances of sets": (lambda x, y: cdist(x, y), (2, 4, 3), (2, 5, 3)),
+    "distances of many": (lambda x, y: cdist(x, y), (30, 3), (3, 3)),
+    "distances by a product": (
+        lambda x, y: cdist(x, -y, compute_mode="use_mm_for_euclid_dist"), (4, 3), (5, 3),
+    ),
+    "mirrored and cut": (lambda x: F.pad(x, (-1, 2), "reflect"), SIGNALS),
+    "repeated and cut": (lambda x: F.pad(x, (2, -1, -1, 1), "replicate"), PLANES),
 }  # fmt: skip
 
 LAYERS = {

@@ -212,4 +212,121 @@ CALLS = {
         "native_dropout.default*4 native_layer_norm.default*2 permute.default*12 relu.default "
         "select.int*3 squeeze.dims unsqueeze.default view.default*22 where.self"
     ),
+    "resize, nearest row": (
+        "_to_copy.default add.Tensor arange.start_step index.Tensor mul.Tensor"
+    ),
+    "resize, nearest volume": (
+        "_to_copy.default*3 add.Tensor*3 arange.start_step*3 index.Tensor mul.Tensor*3 "
+        "unsqueeze.default*3"
+    ),
+    "resize, exact row": ("_to_copy.default add.Tensor arange.start_step index.Tensor mul.Tensor"),
+    "resize, exact plane": (
+        "_to_copy.default*2 add.Tensor*2 arange.start_step*2 index.Tensor mul.Tensor*2 "
+        "unsqueeze.default"
+    ),
+    "resize, exact volume": (
+        "_to_copy.default*3 add.Tensor*3 arange.start_step*3 index.Tensor mul.Tensor*3 "
+        "unsqueeze.default*3"
+    ),
+    "resize, linear": (
+        "_to_copy.default*2 add.Tensor*3 arange.start_step clamp.default*3 index.Tensor*2 "
+        "mul.Tensor*2 sub.Tensor*3 view.default"
+    ),
+    "resize, linear, aligned": (
+        "_to_copy.default*2 add.Tensor*2 arange.start_step clamp.default*3 index.Tensor*2 "
+        "mul.Tensor*2 sub.Tensor*2 view.default"
+    ),
+    "resize, linear, to one": (
+        "_to_copy.default*2 add.Tensor*2 arange.start_step clamp.default*3 index.Tensor*2 "
+        "mul.Tensor*2 sub.Tensor*2 view.default"
+    ),
+    "resize, trilinear": (
+        "_to_copy.default*6 add.Tensor*13 arange.start_step*3 clamp.default*9 index.Tensor*8 "
+        "mul.Tensor*10 sub.Tensor*13 view.default*3"
+    ),
+    "resize, bicubic": (
+        "_to_copy.default*4 add.Tensor*27 arange.start_step*2 cat.default*4 clamp.default*34 "
+        "floor.default*2 index.Tensor*16 mul.Tensor*34 slice.Tensor*8 squeeze.dims*8 "
+        "sub.Tensor*16 unsqueeze.default view.default*4"
+    ),
+    "resize, bicubic, aligned": (
+        "_to_copy.default*4 add.Tensor*25 arange.start_step*2 cat.default*4 clamp.default*34 "
+        "floor.default*2 index.Tensor*16 mul.Tensor*34 slice.Tensor*8 squeeze.dims*8 "
+        "sub.Tensor*14 unsqueeze.default view.default*4"
+    ),
+    "resize, area": ("_adaptive_avg_pool2d.default"),
+    "resize, smoothed": ("_adaptive_avg_pool3d.default"),
+    "windows": (
+        "add.Tensor*2 arange.start_step*4 constant_pad_nd.default index.Tensor "
+        "permute.default unsqueeze.default*6 view.default"
+    ),
+    "windows, apart": (
+        "add.Tensor*2 arange.start_step*4 constant_pad_nd.default index.Tensor "
+        "permute.default unsqueeze.default*6 view.default"
+    ),
+    "windows, without a batch": (
+        "add.Tensor*2 arange.start_step*4 constant_pad_nd.default index.Tensor "
+        "permute.default squeeze.dims unsqueeze.default*7 view.default"
+    ),
+    "windows summed": (
+        "add.Tensor*2 arange.start_step*4 constant_pad_nd.default full.default "
+        "index_put.default permute.default unsqueeze.default*6 view.default"
+    ),
+    "windows summed, without a batch": (
+        "add.Tensor*2 arange.start_step*4 constant_pad_nd.default full.default "
+        "index_put.default permute.default squeeze.dims unsqueeze.default*7 view.default"
+    ),
+    "affine grid": (
+        "_to_copy.default*4 add.Tensor*4 arange.start_step*2 constant_pad_nd.default*3 "
+        "full.default lt.Scalar*2 mul.Tensor*5 permute.default sub.Tensor*4 sum.dim_IntList "
+        "unsqueeze.default view.default*4 where.self*2"
+    ),
+    "affine grid of volumes": (
+        "_to_copy.default*6 add.Tensor*6 arange.start_step*3 constant_pad_nd.default*4 "
+        "full.default lt.Scalar*3 mul.Tensor*7 permute.default sub.Tensor*6 sum.dim_IntList "
+        "unsqueeze.default view.default*5 where.self*3"
+    ),
+    "bilinear": ("_trilinear.default add.Tensor view.default*3"),
+    "bilinear, of rows": ("_trilinear.default view.default*3"),
+    "rrelu": ("empty.memory_format rrelu_with_noise_functional.default sub.Tensor"),
+    "rrelu, in training": ("empty.memory_format rrelu_with_noise_functional.default sub.Tensor"),
+    "multi-label margin": (
+        "add.Tensor amin.default any.dim arange.start_step clamp.default div.Tensor eq.Scalar "
+        "eq.Tensor gather.default lt.Tensor mean.default permute.default "
+        "scalar_tensor.default*4 sub.Tensor sum.dim_IntList unsqueeze.default*2 where.self*4"
+    ),
+    "multi-label margin, of a row": (
+        "add.Tensor amin.default any.dim arange.start_step clamp.default div.Tensor eq.Scalar "
+        "eq.Tensor gather.default lt.Tensor permute.default scalar_tensor.default*4 "
+        "sub.Tensor sum.dim_IntList unsqueeze.default*4 where.self*4"
+    ),
+    "multi margin, each": (
+        "add.Tensor arange.start_step clamp.default gather.default mean.dim ne.Tensor "
+        "scalar_tensor.default sub.Tensor unsqueeze.default where.self"
+    ),
+    "multi margin, weighted": (
+        "add.Tensor arange.start_step clamp.default gather.default index.Tensor mean.default "
+        "mul.Tensor*2 ne.Tensor scalar_tensor.default sub.Tensor unsqueeze.default where.self"
+    ),
+    "response": (
+        "add.Tensor avg_pool2d.default constant_pad_nd.default div.Tensor mul.Tensor*2 "
+        "pow.Tensor_Scalar squeeze.dims unsqueeze.default"
+    ),
+    "response of planes": (
+        "add.Tensor avg_pool3d.default constant_pad_nd.default div.Tensor mul.Tensor*2 "
+        "pow.Tensor_Scalar squeeze.dims view.default*2"
+    ),
+    "distances": ("_pdist_forward.default"),
+    "distances, of order 1": ("_pdist_forward.default"),
+    "distances of sets": ("_cdist_forward.default"),
+    "distances of many": (
+        "cat.default*2 clamp.default full_like.default*2 mm.default mul.Tensor "
+        "permute.default pow.Tensor_Scalar*2 sqrt.default sum.dim_IntList*2 view.default"
+    ),
+    "mirrored and cut": ("abs.default*2 arange.start_step index.Tensor sub.Tensor*2"),
+    "repeated and cut": ("arange.start_step*2 clamp.default*2 index.Tensor*2"),
+    "distances by a product": (
+        "cat.default*2 clamp.default full_like.default*2 mm.default mul.Tensor neg.default "
+        "permute.default pow.Tensor_Scalar*2 sqrt.default sum.dim_IntList*2 view.default"
+    ),
 }

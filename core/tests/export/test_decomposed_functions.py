@@ -33,6 +33,11 @@ DIFFERENT = {
     "LSTM, dropped": ("native_dropout.default", ""),  # which PyTorch forgets
     "LSTM, the batch first": _OF_ROWS,
     "instance norm, kept": ("", "alias.default*4 copy.default*2"),
+    # PyTorch's parts count what is behind the last label, and give other values than its kernel
+    **dict.fromkeys(
+        ("multi-label margin", "multi-label margin, of a row"),
+        ("permute.default scalar_tensor.default unsqueeze.default where.self", ""),
+    ),
     "transformer": (  # rows are multiplied in the order in which they lie
         "addmm.default permute.default split_with_sizes.default",
         "add.Tensor bmm.default expand.default*2 select.int*3 squeeze.dims unsqueeze.default "
@@ -107,11 +112,14 @@ def test_calls_are_pytorchs_and_values_eagers(name):
     rushlight.testing.assert_close(outcome(program.module(), args), outcome(eager, args))
 
 
-@pytest.mark.parametrize("name", ["binary cross entropy", "huber", "glu", "rms norm", "mish"])
+@pytest.mark.parametrize("name", [
+    "binary cross entropy", "huber", "glu", "rms norm", "mish", "resize, linear",
+    "resize, bicubic, aligned", "windows summed", "multi-label margin",
+])  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
 def test_other_dtypes(name, dtype):
     model, args = case(name)
-    args = tuple(a.to(getattr(rushlight, dtype)) for a in args)
+    args = tuple(a.to(getattr(rushlight, dtype)) if a.is_floating_point() else a for a in args)
     parts = export(model, args).run_decompositions().module()
     rushlight.testing.assert_close(parts(*args), model(*args))
 
@@ -130,6 +138,16 @@ FREE = {  # functions of inputs with free sizes
     "planes": lambda x: F.nll_loss(x[:, :, None], x[:, :1].argmax(1)[:, None], reduction="none"),
     "margins": lambda x: F.pad(x[None], (2, 1), "reflect"),
     "triangles": lambda x: (x.tril(), F.cosine_similarity(x, x + 1)),
+    "resized": lambda x: F.interpolate(x[None], scale_factor=1.7, mode="linear"),
+    "resized planes": lambda x: F.interpolate(x[None, None], scale_factor=2.0, mode="bicubic"),
+    "nearest": lambda x: F.interpolate(x[None], scale_factor=1.5),
+    "to a size": lambda x: F.interpolate(x[None], 7, mode="linear", align_corners=True),
+    "windows": lambda x: F.unfold(x[None, None], 2, padding=1),
+    "grids": lambda x: F.affine_grid(
+        x.repeat(1, 2)[:, :6].view(-1, 2, 3), (x.shape[0], 1, 3, 2), False
+    ),
+    "response": lambda x: F.local_response_norm(x[None], 3),
+    "distances": lambda x: (rushlight.cdist(x, x[:2]), rushlight.cdist(x, x, 1.0)),
     "pools": lambda x: (F.max_pool1d(x, 2), F.avg_pool1d(x, 2)),
 }
 
@@ -165,6 +183,36 @@ def test_attention_with_heads_of_free_size_stays_whole():
     assert calls(program) == {"scaled_dot_product_attention.default": 1}
     x = rushlight.randn(2, 3, 8)
     rushlight.testing.assert_close(program.module()(x), model(x))
+
+
+@pytest.mark.parametrize("given", [{}, {"mode": "bicubic"}])
+def test_bytes(given):
+    model = Function(lambda x: F.interpolate(x if given else x[0], 7, **given))
+    x = rushlight.tensor([[[[0, 9, 255, 254]] * 3]], dtype=rushlight.uint8)
+    program = export(model, (x,)).run_decompositions()
+    assert ("upsample_bicubic2d.vec" in calls(program)) == bool(given)  # summed in whole numbers
+    rushlight.testing.assert_close(program.module()(x), model(x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("given", [{"size": 7}, {"scale_factor": 1.5}])
+def test_sizes_that_are_free_keep_resampling_by_ratios_whole(given):
+    model = Function(lambda x: F.interpolate(x, **given, mode="linear", align_corners=True))
+    sizes, x = ({2: Dim("length", min=2, max=40)},), rushlight.randn(1, 2, 5)
+    program = export(model, (x,), dynamic_shapes=(sizes,)).run_decompositions()
+    assert "upsample_linear1d.vec" in calls(program)
+    x = rushlight.randn(1, 2, 9)
+    rushlight.testing.assert_close(program.module()(x), model(x))
+
+
+def test_slopes_that_are_drawn_come_from_the_same_numbers():
+    model, x = Function(lambda x: F.rrelu(x, training=True)), rushlight.randn(40)
+    program = export(model, (x,)).run_decompositions()
+    rushlight.manual_seed(3)
+    wanted = model(x)
+    rushlight.manual_seed(3)
+    rushlight.testing.assert_close(program.module()(x), wanted, rtol=0, atol=0)
+    slopes = wanted[x < 0] / x[x < 0]
+    assert ((slopes > 1 / 8 - 1e-6) & (slopes < 1 / 3 + 1e-6)).all() and slopes.std() > 0.01
 
 
 def test_checks_of_classes_stay():

@@ -171,6 +171,7 @@ def _function(name):
     root = importlib.import_module("rushlight")
     importlib.import_module("rushlight.nn.functional")
     importlib.import_module("rushlight.ops.indexing.captured_items")
+    importlib.import_module("rushlight.ops.former.core_names")
     adapted = getattr(_Adapted, name, None) or RUNS.get(name)
     if adapted is not None:
         return adapted

@@ -20,6 +20,7 @@ from rushlight.ops._table.aten import FUNCTIONS, name_in
 from rushlight.ops._table.attributes import DTYPE, TRUTH, WHOLE, kind_of
 from rushlight.ops._table.op import OPTIONAL, SIZES, TABLE, TENSOR, TENSORS
 from rushlight.ops._table.op import REQUIRED as NOTHING
+from rushlight.ops.former import core_names  # noqa: F401 - declares schemas
 from rushlight.ops.indexing import value_steps  # noqa: F401 - declares schemas
 from rushlight.tensor.tensor import Tensor
 

@@ -8,13 +8,16 @@ from rushlight.fx.experimental.core_forms import forms
 from rushlight.fx.experimental.core_parts import (
     activations,
     attention,
+    distances,
     losses,
     margins,
     noise,
     norms,
     pools,
     recurrent,
+    resampling,
     shapes,
+    windows,
 )
 from rushlight.library.operators import lookup
 from rushlight.nn.native_calls import convolution
@@ -27,7 +30,8 @@ from rushlight.tensor.shape import wrap_dim
 
 # What functions of nn.functional come to.
 _FAMILIES = (
-    activations, attention, losses, margins, noise, norms, pools, recurrent, shapes
+    activations, attention, distances, losses, margins, noise, norms, pools, recurrent, resampling,
+    shapes, windows,
 )  # fmt: skip
 _BAG_OPTIONS = 6  # of embedding_bag, the padding last
 

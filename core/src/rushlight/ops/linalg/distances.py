@@ -155,6 +155,10 @@ def _check_rows(name, letter, value):
 
 
 @composite(
+    aten_call=lambda x1, x2, p=2.0, compute_mode=None: (
+        "cdist",
+        {"x1": x1, "x2": x2, "p": p, "compute_mode": _MODES[compute_mode] or None},
+    ),
     method=False,
     samples=lambda make: [(make(3, 2), make(4, 2)), (make(2, 3, 2), make(1, 2, 2), 1.0)],
     autocast="float32",

@@ -35,7 +35,8 @@ class FixedSizes:
 
 
 def is_fixed(size) -> bool:
-    """Whether the program that is being captured has this size in all captures."""
+    """Whether the program that is being captured has this size, or tuple of sizes, in all captures;
+    asked once for a call."""
     level = innermost_capture()
     sizes = None if level is None else level.recorder.fixed_sizes
     return sizes is None or sizes.has(level.recorder.origin, size)

@@ -6,12 +6,14 @@ import math
 
 from rushlight.fx.experimental.core_parts.activations import log_sigmoid
 from rushlight.fx.experimental.core_parts.classes import cross_entropy, nll_loss
+from rushlight.fx.experimental.core_parts.margins import at
 from rushlight.fx.experimental.core_parts.numbers import (
     below,
     chosen,
     filled,
     number,
     reduced,
+    totalled,
     widened,
 )
 from rushlight.library.operators import lookup
@@ -66,17 +68,39 @@ def _multi_margin(input, target, p=1, margin=1.0, weight=None, reduction=1):
     classes = rows.shape[1]
     wanted = (target.unsqueeze(0) if target.dim() < 1 else target).unsqueeze(1)
     loss = (below(margin, rows.gather(1, wanted)) + rows).clamp_min(0)
-    loss = loss if p == 1 else loss**p
+    loss = loss if p == 1 else loss * loss
     if weight is not None:
-        loss = loss * weight.index_select(0, wanted.squeeze(1)).unsqueeze(1)
+        loss = loss * at(weight, 0, wanted)
     others = _range(classes, input) != wanted
     loss = chosen(others, loss, 0)
     if reduction == 1:
         return loss.mean()
-    found = reduced(loss, reduction) if reduction else loss.sum(1) / classes
     if reduction:
-        return found / classes
+        return totalled(loss) / classes
+    found = loss.mean(1)
     return found.squeeze(0) if input.dim() < 2 else found
+
+
+def _multilabel_margin(self, target, reduction=1):
+    rows = self.unsqueeze(0) if self.dim() < 2 else self
+    wanted = target.unsqueeze(0) if target.dim() < 2 else target
+    classes, aten = rows.shape[1], lookup("aten")
+    order = _range(classes, self)
+    # labels are those before the first of -1
+    ends = aten.amin.default(chosen(wanted == -1, order, classes), [-1], True)
+    given = order < ends
+    scores = rows.gather(-1, chosen(given, wanted, 0))
+    labels = chosen(given, wanted, -1)
+    is_label = (order == labels.unsqueeze(-1)).any(1)
+    apart = below(1.0, scores.permute(1, 0).unsqueeze(-1)) + rows
+    loss = chosen(is_label, 0, apart.clamp_min(0) / classes)
+    # PyTorch's parts count what is behind the last label too, and so differ from its own kernel
+    loss = chosen(given.permute(1, 0).unsqueeze(-1), loss, 0)
+    if reduction == 1:
+        return totalled(loss, [0, -1]).mean()
+    if reduction:
+        return totalled(loss)
+    return totalled(loss, [0, -1])
 
 
 def _range(end, like):
@@ -102,5 +126,6 @@ def parts() -> dict:
         aten.binary_cross_entropy.default: _binary_cross_entropy,
         aten.binary_cross_entropy_with_logits.default: _binary_cross_entropy_with_logits,
         aten.multi_margin_loss.default: _multi_margin,
+        aten.multilabel_margin_loss.default: _multilabel_margin,
         aten.xlogy.Tensor: _xlogy,
     }

@@ -13,8 +13,6 @@ from rushlight.ops.shape.joining import cat
 def _pad(input, pad, mode="constant", value=None):
     if mode == "constant":
         return lookup("aten").constant_pad_nd.default(input, list(pad), value or 0.0)
-    if min(pad) < 0:
-        return NotImplemented  # cut off, which fewer values are read for
     if mode == "circular":
         return _circular(input, pad)
     count = len(pad) // 2
@@ -39,6 +37,12 @@ def at(input, *places):
 
 
 def _circular(input, pad):
+    if min(pad) < 0:
+        for i in range(len(pad) // 2):
+            dim, (before, behind) = input.dim() - 1 - i, pad[2 * i : 2 * i + 2]
+            first, end = max(-before, 0), input.shape[dim] - max(-behind, 0)
+            input = lookup("aten").slice.Tensor(input, dim, first, end)
+        pad = [max(n, 0) for n in pad]
     for i in range(len(pad) // 2):
         dim, (before, behind) = input.dim() - 1 - i, pad[2 * i : 2 * i + 2]
         size = input.shape[dim]

@@ -1,4 +1,4 @@
-"""Dropout of elements and of channels, as core ATen graphs have it."""
+"""Dropout of elements and of channels, and random slopes, as core ATen graphs have it."""
 
 from __future__ import annotations
 
@@ -54,6 +54,15 @@ def _of_alpha(channels):
     return run
 
 
+def _rrelu(self, lower=0.125, upper=1 / 3, training=False, generator=None):
+    aten = lookup("aten")
+    noise = exact(aten.empty.memory_format, [*self.shape], dtype=self.dtype, device=self.device)
+    bounds = () if (lower, upper, training) == (0.125, 1 / 3, False) else (lower, upper)
+    named = {} if generator is None else {"generator": generator}
+    options = (*bounds, training) if training else bounds
+    return exact(aten.rrelu_with_noise_functional.default, self, noise, *options, **named)[0]
+
+
 def parts() -> dict:
     """Overloads -> their parts."""
     aten = lookup("aten")
@@ -62,4 +71,5 @@ def parts() -> dict:
         aten.feature_dropout.default: _feature_dropout,
         aten.alpha_dropout.default: _of_alpha(False),
         aten.feature_alpha_dropout.default: _of_alpha(True),
+        aten.rrelu.default: _rrelu,
     }

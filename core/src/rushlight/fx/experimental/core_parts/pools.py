@@ -46,13 +46,15 @@ def _avg_pool1d(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_
 
 
 def _adaptive_avg_pool1d(self, output_size):
-    pool = lookup("aten").adaptive_avg_pool2d.default
-    return pool(self.unsqueeze(_ROW), _wide(output_size, 1)).squeeze(_ROW)
+    pool = lookup("aten")._adaptive_avg_pool2d.default
+    if list(output_size) == [1]:
+        return exact(lookup("aten").mean.dim, self.unsqueeze(_ROW), [-1, -2], True).squeeze(_ROW)
+    return exact(pool, self.unsqueeze(_ROW), _wide(output_size, 1)).squeeze(_ROW)
 
 
 def _adaptive_avg_pool3d(self, output_size):
     if list(output_size) != [1, 1, 1]:
-        return NotImplemented
+        return exact(lookup("aten")._adaptive_avg_pool3d.default, self, list(output_size))
     return exact(lookup("aten").mean.dim, self, [-1, -2, -3], True)
 
 
