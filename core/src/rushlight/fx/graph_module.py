@@ -40,13 +40,27 @@ class _CodeOnlyModule(nn.Module):
         self.__dict__.update(body)
 
 
-def _rebuilt(body: dict, imports: str):
-    """A module of what `GraphModule.__reduce__` kept: its source is traced again."""
+def reduce_graph_module(body: dict, import_block: str) -> nn.Module:
+    """A module of what `GraphModule.__reduce__` kept: its source is traced again.
+
+    Args: `body` is the module's ``__dict__`` without its graph, with the source of `forward` as
+    ``_code``; further entries that begin with ``_kept`` say the class's name and how arguments are
+    flattened. `import_block` is what the source has to import.
+
+    >>> import rushlight
+    >>> from rushlight.fx.graph_module import reduce_graph_module
+    >>> module = rushlight.fx.symbolic_trace(lambda x: x + 1)
+    >>> function, args = module.__reduce__()
+    >>> function is reduce_graph_module, function(*args)(rushlight.ones(1))
+    (True, tensor([2.]))
+    """
     from rushlight.fx._symbolic_trace import Tracer
 
     body = dict(body)
-    kept = {key: body.pop(key) for key in ("_code", "_kept_class", "_kept_tree", "_tracer_cls")}
-    forward = _compiled(f"{imports}\n{kept['_code']}", {}, kept["_kept_class"])
+    kept = {key: body.pop(key, None) for key in ("_kept_class", "_kept_tree", "_tracer_cls")}
+    kept["_code"] = body.pop("_code")
+    kept["_kept_class"] = kept["_kept_class"] or body.get("_graphmodule_cls_name", "GraphModule")
+    forward = _compiled(f"{import_block}\n{kept['_code']}", {}, kept["_kept_class"])
     root = type("CodeOnly", (_CodeOnlyModule,), {"forward": forward, "__module__": __name__})(body)
     tracer_class = kept["_tracer_cls"] or Tracer
     tracer = type("KeepModules", (tracer_class,), {"is_leaf_module": lambda self, m, name: True})()
@@ -56,8 +70,11 @@ def _rebuilt(body: dict, imports: str):
         graph._codegen = body.pop("_kept_codegen", _PyTreeCodeGen)(kept["_kept_tree"])
     new = GraphModule(root, graph, class_name=kept["_kept_class"])
     new.__dict__.update((k, v) for k, v in body.items() if k not in new.__dict__)
-    new.meta = body["meta"]
+    new.meta = body.get("meta", {})
     return new
+
+
+_rebuilt = reduce_graph_module  # as pickles name it that were written before
 
 
 def _copy_attr(from_module: nn.Module, to_module: nn.Module, target: str) -> None:
@@ -237,7 +254,7 @@ class GraphModule(NodeHooks, nn.Module):
         body["_kept_tree"] = getattr(codegen, "pytree_info", None)
         if body["_kept_tree"] is not None:
             body["_kept_codegen"] = type(codegen)
-        return _rebuilt, (body, _import_block(made.globals))
+        return reduce_graph_module, (body, _import_block(made.globals))
 
     def __deepcopy__(self, memo):
         new = type(self).__new__(type(self))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import functools
 import threading
 from typing import Any
 
@@ -162,6 +163,27 @@ def annotate(annotation: dict):
         yield
     finally:
         _current.meta = before
+
+
+def annotate_fn(annotation_dict: dict):
+    """A decorator: nodes that are made while the function runs carry the annotation, see
+    :func:`annotate`.
+
+    >>> import rushlight
+    >>> from rushlight.fx.traceback import annotate_fn, get_current_meta
+    >>> annotate_fn({"stage": 1})(get_current_meta)()["custom"]
+    {'stage': 1}
+    """
+
+    def decorate(function):
+        @functools.wraps(function)
+        def run(*args, **kwargs):
+            with annotate(annotation_dict):
+                return function(*args, **kwargs)
+
+        return run
+
+    return decorate
 
 
 def set_stack_trace(stack: list[str]) -> None:

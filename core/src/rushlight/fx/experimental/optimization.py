@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 
 from rushlight import nn
-from rushlight.fx._symbolic_trace import symbolic_trace
+from rushlight.fx._symbolic_trace import Tracer, symbolic_trace
+from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import Node
 from rushlight.nn.utils.fusion import fuse_conv_bn_eval
 
 _PAIRS = (
@@ -74,3 +77,96 @@ def remove_dropout(model: nn.Module) -> nn.Module:
     traced.delete_all_unused_submodules()
     traced.recompile()
     return traced
+
+
+def extract_subgraph(
+    orig_module: nn.Module, nodes: list[Node], inputs: list[Node], outputs: list[Node]
+) -> GraphModule:
+    """Some nodes of a graph as a module of their own, which takes the values of `inputs` and
+    returns the tuple of those of `outputs`.
+
+    >>> import rushlight
+    >>> from rushlight.fx.experimental.optimization import extract_subgraph
+    >>> module = rushlight.fx.symbolic_trace(lambda x: (x + 1).relu() * 2)
+    >>> x, add, relu, mul, _ = module.graph.nodes
+    >>> extract_subgraph(module, [relu, mul], [add], [mul])(rushlight.tensor([-1.0, 3.0]))
+    (tensor([0., 6.]),)
+    """
+    graph, copies = Graph(), {}
+    for node in inputs:
+        copies[node] = graph.placeholder(node.name)
+    for node in nodes:
+        copies[node] = graph.node_copy(node, lambda each: copies[each])
+    graph.output(tuple(copies[node] for node in outputs))
+    graph.lint()
+    return GraphModule(orig_module, graph)
+
+
+def reset_modules(
+    nodes: Iterable[Node], modules: dict[str, nn.Module], old_modules: dict[nn.Module, nn.Module]
+) -> None:
+    """Put the modules back that others, by which `old_modules` has them, took the place of.
+
+    Args: `modules` has the modules by their names, with the root as ``""``.
+    """
+    for node in nodes:
+        if node.op == "call_module" and modules[node.target] in old_modules:
+            replace_node_module(node, modules, old_modules[modules[node.target]])
+
+
+_PASSES = {"conv_bn_fuse": True, "remove_dropout": True, "mkldnn_layout_optimize": False}
+
+
+def optimize_for_inference(
+    model: nn.Module, pass_config: dict | None = None, tracer: type[Tracer] = Tracer
+) -> nn.Module:
+    """A traced model in eval mode, with batch normalisation fused into convolutions and without
+    dropout.
+
+    Args: `pass_config` turns passes off by name: ``conv_bn_fuse``, ``remove_dropout``. PyTorch's
+    third, ``mkldnn_layout_optimize``, is off: kernels choose the layouts of weights themselves.
+    `tracer` is the class that traces the model. Raises NotImplementedError for a configuration of
+    layouts, RuntimeError for one that is no dict.
+
+    >>> import rushlight
+    >>> from rushlight.fx.experimental.optimization import optimize_for_inference
+    >>> layers = rushlight.nn.Sequential(
+    ...     rushlight.nn.Conv2d(1, 2, 3), rushlight.nn.BatchNorm2d(2), rushlight.nn.Dropout()
+    ... )
+    >>> [type(m).__name__ for m in optimize_for_inference(layers.eval()).children()]
+    ['Conv2d']
+    """
+    passes = _PASSES | (pass_config or {})
+    layouts = passes["mkldnn_layout_optimize"]
+    if layouts is not False and not isinstance(layouts, dict):
+        raise RuntimeError("mkldnn_layout_optimize config is not a dict")
+    if layouts:
+        raise _no_layouts("optimize_for_inference(): mkldnn_layout_optimize")
+    if passes["conv_bn_fuse"]:
+        model = fuse(model)
+    if passes["remove_dropout"]:
+        model = remove_dropout(model)
+    model = copy.deepcopy(model)
+    return GraphModule(model, tracer().trace(model))
+
+
+def _no_layouts(name):
+    return NotImplementedError(
+        f"{name}: there is no MKL-DNN layout here, kernels choose the layouts of weights "
+        "themselves; use rushlight.compile(model)"
+    )
+
+
+def modules_to_mkldnn(nodes: list[Node], modules: dict[str, nn.Module]) -> dict:
+    """Refused with NotImplementedError: there is no MKL-DNN layout."""
+    raise _no_layouts("modules_to_mkldnn()")
+
+
+def use_mkl_length(graph) -> bool:
+    """Refused with NotImplementedError: there is no MKL-DNN layout."""
+    raise _no_layouts("use_mkl_length()")
+
+
+def gen_mkl_autotuner(example_inputs: list, iters: int = 10, warmup: int = 1):
+    """Refused with NotImplementedError: there is no MKL-DNN layout."""
+    raise _no_layouts("gen_mkl_autotuner()")

@@ -9,7 +9,7 @@ from operator import getitem
 from rushlight import nn
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule, _copy_attr
-from rushlight.fx.node import map_arg
+from rushlight.fx.node import Node, map_arg
 
 
 class Partition:
@@ -173,3 +173,19 @@ class _Split:
 
 def _flat_name(target):
     return target.replace(".", "_")
+
+
+def split_module_simple(
+    m: GraphModule, node_to_partition: dict[Node, int], *, partition_affix: str | None = None
+) -> GraphModule:
+    """:func:`split_module` by a dict of the parts of nodes, of all but inputs, attributes and the
+    output.
+
+    >>> import rushlight
+    >>> from rushlight.fx.passes.split_module import split_module_simple
+    >>> module = rushlight.fx.symbolic_trace(lambda x: rushlight.relu(x) + 1)
+    >>> _, relu, add, _ = module.graph.nodes
+    >>> [name for name, _ in split_module_simple(module, {relu: 0, add: 1}).named_children()]
+    ['submod_0', 'submod_1']
+    """
+    return split_module(m, m, node_to_partition.__getitem__, partition_affix=partition_affix)
