@@ -121,17 +121,18 @@ class ScriptFunction:
 
     @property
     def graph(self):
-        """Its operations, one a line; `str` gives the text."""
-        from rushlight.jit.graphs import Graph
+        """Its operations as nodes: see :class:`rushlight.jit.graphs.parts.Graph`; `str` gives the
+        text."""
+        from rushlight.jit.graphs.building import graph_of
 
-        return Graph(self.function)
+        return graph_of(self.function)
 
     @property
     def inlined_graph(self):
         """Its operations with those of the functions it calls."""
-        from rushlight.jit.graphs import Graph
+        from rushlight.jit.graphs.building import graph_of
 
-        return Graph(self.function, inlined=True)
+        return graph_of(self.function, inlined=True)
 
     def __repr__(self):
         return f"<rushlight.jit.ScriptFunction object '{self.name}'>"

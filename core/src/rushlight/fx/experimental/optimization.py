@@ -105,7 +105,7 @@ def extract_subgraph(
 def reset_modules(
     nodes: Iterable[Node], modules: dict[str, nn.Module], old_modules: dict[nn.Module, nn.Module]
 ) -> None:
-    """Put the modules back that others, by which `old_modules` has them, took the place of.
+    """Put the modules back that others replaced, by which `old_modules` has them.
 
     Args: `modules` has the modules by their names, with the root as ``""``.
     """
