@@ -156,6 +156,18 @@ def test_text():
     )
 
 
+def test_source_with_its_constants():
+    class Shifted(nn.Module):
+        def forward(self, x):
+            return x + rushlight.tensor([1.0, 2.0])
+
+    traced = jit.trace(Shifted(), rushlight.ones(2))
+    code, constants = traced.code_with_constants
+    assert code == traced.code and "CONSTANTS.c0" in code
+    rushlight.testing.assert_close(constants.c0, rushlight.tensor([1.0, 2.0]))
+    assert not hasattr(constants, "c1")
+
+
 def test_layers_of_traced_modules_are_counted():
     layers = nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1))
     traced = jit.trace(layers, rushlight.ones(1, 1, 8, 8))

@@ -120,6 +120,14 @@ class ScriptFunction:
         return source_of(self.function)
 
     @property
+    def code_with_constants(self) -> tuple:
+        """Its TorchScript source, and an object with the tensors that are ``CONSTANTS.c0``, ... in
+        it as ``c0``, ..."""
+        from rushlight.jit.printer import source_with_constants
+
+        return source_with_constants(self.function)
+
+    @property
     def graph(self):
         """Its operations as nodes: see :class:`rushlight.jit.graphs.parts.Graph`; `str` gives the
         text."""

@@ -26,6 +26,11 @@ class ScriptModule(Module):
         """The TorchScript source of ``forward``."""
         return self._method("forward").code
 
+    @property
+    def code_with_constants(self) -> tuple:
+        """The source of ``forward``, and an object with its tensors: see :attr:`code`."""
+        return self._method("forward").code_with_constants
+
     def _method(self, name):
         """A method with its code, whether it runs compiled or is a layer's own."""
         from rushlight.jit.callables import ScriptMethod

@@ -21,11 +21,24 @@ _REVERSED = {
 
 def source_of(function) -> str:
     """The source of one function; of a layer, what archives hold for it."""
+    return source_with_constants(function)[0]
+
+
+class ConstMap:
+    """The tensors of a function's source by their names there: ``c0``, ``c1``, ..."""
+
+    def __init__(self, tensors: list) -> None:
+        self.__dict__.update({f"c{i}": tensor for i, tensor in enumerate(tensors)})
+
+
+def source_with_constants(function) -> tuple[str, ConstMap]:
+    """The source of one function, and what ``CONSTANTS`` is in it."""
     if function.body is None:
         from rushlight.jit.exporting import layer_form
 
         function = layer_form(function.params[0].type, function.name.rpartition(".")[2])
-    return Printer().definition(function)
+    printer = Printer()
+    return printer.definition(function), ConstMap(printer.constants)
 
 
 def text_literal(value) -> str:
