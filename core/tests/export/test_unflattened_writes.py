@@ -117,7 +117,31 @@ def models(library):
             self.kept.copy_(x)
             return x
 
-    made = (Read, Given, Across, Averages, Twice, Holder, Returned)
+    class Borrowing(nn.Module):
+        """Writes the buffer of a module that is no part of it."""
+
+        def __init__(self, counter):
+            super().__init__()
+            self.scale, self.others = nn.Linear(3, 3), [counter]
+            nn.init.constant_(self.scale.weight, 0.5)
+            nn.init.constant_(self.scale.bias, 0.25)
+
+        def forward(self, x):
+            self.others[0].count.add_(1)
+            return self.scale(x) + self.others[0].count
+
+    class Borrowed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.counter = Counter()
+            self.sub = Borrowing(self.counter)
+
+        def forward(self, x):
+            y = self.sub(x)
+            z = self.counter(y)
+            return self.sub(z) * self.counter.count + self.counter(z)
+
+    made = (Read, Given, Across, Averages, Twice, Holder, Returned, Borrowed)
     return {each.__name__: each() for each in made}
 
 
@@ -131,6 +155,9 @@ CASES = [
     ("Across", (), True), ("Averages", (), True), ("Averages", ("norm", "rest"), False),
     ("Twice", (), True), ("Holder", ("counter",), True), ("Across", ("first",), False),
     ("Twice", ("sub",), False), ("Returned", (), True), ("Returned", ("sub",), False),
+    ("Across", ("second",), False), ("Across", ("first", "second"), False),
+    ("Borrowed", ("sub",), False), ("Borrowed", ("counter",), False),
+    ("Borrowed", ("counter", "sub"), False), ("Borrowed", ("sub", "sub.scale"), False),
 ]  # fmt: skip
 
 
@@ -200,5 +227,13 @@ def test_a_result_that_is_a_buffer_is_that_of_the_call():
 
 
 def test_a_kept_submodule_that_writes_the_buffer_of_another():
-    with pytest.raises(ValueError, match="of kept signature computes and does not return"):
-        unflattened(rushlight, "Across", ("second",))
+    """The buffer stays one tensor of the module, also of a copy and where it is set anew."""
+    model, module = unflattened(rushlight, "Borrowed", ("sub",))
+    module = copy.deepcopy(module)
+    module.counter.count = rushlight.ones(3)
+    model.counter.count = rushlight.ones(3)
+    same(steps(rushlight, module.double().float()), steps(rushlight, model))
+    module.load_state_dict(model.state_dict())
+    module.sub(rushlight.zeros(2, 3))
+    assert module.counter.count.tolist() == (model.counter.count + 1).tolist()
+    assert [name for name, _ in module.named_buffers()] == ["counter.count"]

@@ -43,15 +43,16 @@ def partitioned(program, names: dict[str, list[str]]) -> tuple[Graph, Call]:
     """A copy of the program's graph without what nobody reads, and the tree of its calls. `names`
     are all names of the tensors that inputs of the graph stand for."""
     graph = copy.deepcopy(program.graph)
-    kept = {entry.fqn: entry.signature for entry in program.module_call_graph if entry.fqn}
-    calls = [name for name, signature in kept.items() if signature is not None]
-    copies = add_writes(graph, program.graph_signature, names, calls)
+    entries = program.module_call_graph
+    kept = {entry.fqn: copy.deepcopy(entry.signature) for entry in entries if entry.fqn}
+    signatures = {name: signature for name, signature in kept.items() if signature is not None}
+    copies = add_writes(graph, program.graph_signature, names, signatures)
     needed = {argument.name for signature in kept.values() for argument in exchanged(signature)}
     graph.eliminate_dead_code(lambda node: node.name in needed or is_needed(node) or writes(node))
     root = _tree(graph, kept)
     structured = [call for call in root.calls() if call.signature is not None]
     for node in copies:
-        _read_buffer(node, [call for call in structured if node in call.nodes])
+        _read_buffer(node, structured)
     for call in structured:
         _read_what_is_written(call, names)
     passed = _passed(graph, root)
@@ -144,10 +145,12 @@ def _connect(call, names, passed):
 
 
 def is_own(call, node, names) -> bool:
-    """Whether a call finds what a node reads in its submodule: a tensor of it, or a graph."""
+    """Whether a call finds what a node reads: a graph, or a tensor of its submodule; one of kept
+    signature, which is called with nothing else than the original, any tensor of the model."""
     if node.op == "get_attr":
         return True
-    return node.op == "placeholder" and any(call.has(name) for name in names.get(node.name, ()))
+    homes = names.get(node.name, ()) if node.op == "placeholder" else ()
+    return bool(homes) if call.signature is not None else any(map(call.has, homes))
 
 
 def _read_what_is_written(call, names):
@@ -166,13 +169,34 @@ def _read_what_is_written(call, names):
             _replace(node, base, lambda user: user in call.nodes)
 
 
-def _read_buffer(node, calls):
-    """What `node` writes to a buffer is read from the buffer outside of those calls that do not
-    return it; `calls` are those of kept signature that it is in."""
-    value = node.args[1]
-    for call in calls:
-        if value.name not in {argument.name for argument in call.signature.outputs}:
-            _replace(value, node, lambda user, inside=call.nodes: user not in inside)
+def _read_buffer(node, structured):
+    """What `node` writes to a buffer is read from the buffer where calls of kept signature, such as
+    `structured` are, do not pass it."""
+    value, order = node.args[1], {each: i for i, each in enumerate(node.graph.nodes)}
+
+    def behind(each):
+        return order[each] > order[node]
+
+    for call in structured:
+        inside = value in call.nodes
+        passed = call.signature.outputs if inside else call.signature.inputs
+        if value.name in {argument.name for argument in passed}:
+            continue
+        _replace(
+            value,
+            node,
+            lambda n, call=call, inside=inside: behind(n) and (n in call.nodes) != inside,
+        )
+        if inside:
+            _give_buffer(node, [c for c in structured if all(map(behind, c.nodes))])
+
+
+def _give_buffer(node, calls):
+    """Let calls that are given what `node` writes to a buffer be given the buffer."""
+    home, value = node.args
+    for argument in (argument for call in calls for argument in call.signature.inputs):
+        if isinstance(argument, TensorArgument) and argument.name == value.name:
+            argument.name = home.name
 
 
 def _written(node, found):

@@ -37,8 +37,7 @@ def unflatten(
     Raises:
         TypeError: `module` is no program.
         ValueError: something that a submodule of kept signature computes passes to others past its
-            arguments and results; of a program without writes also the new value of a buffer that
-            another submodule has.
+            arguments and results.
 
     Example:
         >>> import rushlight

@@ -14,13 +14,15 @@ from rushlight.fx.node import map_arg
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 
+_WHOLE = "_whole_model"
 _STATE = ("_parameters", "_buffers", "_non_persistent_buffers_set")
 
 
 def write_model(root, program, names, graph, whole: Call) -> Graph:
     """The model's graph; the submodules of `root` get theirs. `names` are all names of the tensors
     that inputs of `graph` stand for."""
-    writer = _Writer(program, names, {node.name: node for node in graph.nodes}, whole, root)
+    nodes = {node.name: node for node in graph.nodes}
+    writer = _Writer(program, names, nodes, whole, root, root)
     for spec in program.graph_signature.input_specs:
         if spec.kind is InputKind.USER_INPUT:
             node = writer.nodes[spec.arg.name]
@@ -37,12 +39,12 @@ def write_model(root, program, names, graph, whole: Call) -> Graph:
 
 
 class _Writer:
-    """Writes the graph of one call, whose tensors `module` has: `values` maps the program's nodes
-    to the graph's."""
+    """Writes the graph of one call, whose tensors `module` has, a submodule of `root`: `values`
+    maps the program's nodes to the graph's."""
 
-    def __init__(self, program, names, nodes, call: Call, module):
+    def __init__(self, program, names, nodes, call: Call, module, root):
         self.program, self.names, self.nodes = program, names, nodes
-        self.call, self.module = call, module
+        self.call, self.module, self.root = call, module, root
         self.graph = Graph()
         self.values: dict = {}
 
@@ -66,10 +68,18 @@ class _Writer:
                 self.module.add_module(leaf, graph)
             read = self.graph.get_attr(leaf)
         else:
-            name = next(name for name in self.names[node.name] if self.call.has(name))
-            read = self.graph.get_attr(self._below(name))
+            read = self.graph.get_attr(self._attribute(self.names[node.name]))
         read.meta = dict(node.meta)
         return read
+
+    def _attribute(self, names):
+        """Where the module finds a tensor of these names."""
+        own = next((name for name in names if self.call.has(name)), None)
+        if own is not None:
+            return self._below(own)
+        # no submodule of it, and no attribute that is copied or moved with it
+        self.module.__dict__[_WHOLE] = self.root
+        return f"{_WHOLE}.{names[0]}"
 
     def _below(self, path):
         return path[len(self.call.path) + 1 :] if self.call.path else path
@@ -147,7 +157,7 @@ class _Writer:
         return f"{path}@{call.number}"
 
     def _graph(self, call, module):
-        writer = _Writer(self.program, self.names, self.nodes, call, module)
+        writer = _Writer(self.program, self.names, self.nodes, call, module, self.root)
         if call.signature is not None:
             writer.write_structured()
             return writer.graph
