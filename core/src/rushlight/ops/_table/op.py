@@ -239,7 +239,9 @@ class Op:
         from rushlight.ops._table.arrays import run_view
 
         if getattr(tensor, "_level", None) is not None:  # a wrapper of a function transform
-            return self.function(tensor, *values)
+            count = self.positional - 1
+            named = dict(zip(self.names[self.positional :], values[count:], strict=True))
+            return self.function(tensor, *values[:count], **named)
         return run_view(self, [tensor, *values])
 
     def __repr__(self):
