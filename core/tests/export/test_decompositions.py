@@ -102,6 +102,37 @@ def test_writes_through_views_become_values():
     )
 
 
+def test_writes_through_an_expanded_view():
+    class Net(nn.Module):
+        def forward(self, x):
+            y = x.clone()
+            y.expand(1, 2, 3).mul_(3)
+            z = y.expand(-1, 3)
+            y.add_(1)
+            return y, z
+
+    program = export(Net(), (rushlight.ones(2, 3),)).run_decompositions()
+    assert not any(map(writes, program.graph.nodes))
+    same_run(Net(), program, rushlight.arange(6.0).reshape(2, 3))
+
+
+def test_a_program_without_writes_stays_one():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", rushlight.zeros(2, 3))
+
+        def forward(self, x):
+            self.total.add_(x)
+            x.mul_(2)
+            return self.total + x
+
+    program = export(Net(), (rushlight.ones(2, 3),)).run_decompositions({})
+    again = program.run_decompositions()
+    assert str(again.graph_signature) == str(program.graph_signature)
+    same_run(Net(), again, rushlight.arange(6.0).reshape(2, 3))
+
+
 def test_copies_that_depend_on_strides():
     class Shuffling(nn.Module):
         def forward(self, x):

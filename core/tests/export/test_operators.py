@@ -100,7 +100,7 @@ def test_an_archive_needs_its_operators(tmp_path):
         packets["halves"] = kept
 
 
-def test_a_write_is_kept_and_refuses_to_be_decomposed():
+def test_a_write_is_kept():
     class Writing(rushlight.nn.Module):
         def forward(self, x):
             y = x * 1
@@ -110,8 +110,6 @@ def test_a_write_is_kept_and_refuses_to_be_decomposed():
     program = export(Writing(), (rows(2),))
     program.graph.eliminate_dead_code()
     assert program.module()(rows(2)).tolist() == Writing()(rows(2)).tolist()
-    with pytest.raises(NotImplementedError, match="raise_by.default writes to its arguments"):
-        program.run_decompositions()
 
 
 def test_a_table_may_take_an_operator_apart():

@@ -18,6 +18,11 @@ from rushlight.export.graph_signature import (
 )
 from rushlight.export.verifier import Verifier, schema_of
 from rushlight.fx.experimental.decompositions import by_values, core
+from rushlight.fx.experimental.functional_calls import (
+    auto_functionalized_v2,
+    functional_call,
+    results_of,
+)
 from rushlight.fx.experimental.inner_graphs import HigherOrder, holding
 from rushlight.fx.experimental.recorder import PASS, Recorder
 from rushlight.fx.experimental.tracked_sizes import TrackedSize, Tracking
@@ -25,6 +30,7 @@ from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.interpreter import Interpreter
 from rushlight.fx.traceback import NodeSource, NodeSourceAction
 from rushlight.library.operators import Operator, lookup
+from rushlight.ops._transforms import wrapped_writes
 from rushlight.ops._transforms.wrappers import replace
 from rushlight.ops.creation.tensors import empty
 from rushlight.tensor.dispatch import innermost_capture
@@ -121,8 +127,8 @@ class _Run(Interpreter):
     def call_function(self, target, args, kwargs):
         """A call of the graph; graphs among its arguments become graphs without writes."""
         if isinstance(target, HigherOrder):
-            args = replace(args, lambda tensor: _below(tensor, self.level))
-            return target.again(self.recorder, args, _functional)
+            args, named = self._lowered(args, kwargs)
+            return target.again(self.recorder, args, named, _functional)
         if isinstance(target, Operator):
             return self._operator(target, args, kwargs)
         aten = lookup("aten")
@@ -141,14 +147,24 @@ class _Run(Interpreter):
     def _operator(self, target, args, kwargs):
         """A call of an operator of a namespace, whose results share no memory with others."""
         if target._schema.is_mutable:
-            raise NotImplementedError(
-                f"run_decompositions(): {target} writes to its arguments, for which a program "
-                "without writes has no node: let it return the new values"
-            )
-        args, kwargs = (
+            return self._writing(target, target._schema.bind(args, dict(kwargs)))
+        args, kwargs = self._lowered(args, kwargs)
+        return target(*args, **kwargs)
+
+    def _lowered(self, args, kwargs):
+        args, pairs = (
             replace(v, lambda t: _below(t, self.level)) for v in (args, list(kwargs.items()))
         )
-        return target(*args, **dict(kwargs))
+        return args, dict(pairs)
+
+    def _writing(self, target, values):
+        """A call of an operator that writes to its arguments, which get new values instead."""
+        named, bases = functional_call(target, values)
+        _, named = self._lowered((), named)
+        found, new = results_of(target, auto_functionalized_v2(target, **named))
+        for base, value in zip(bases, new, strict=True):
+            wrapped_writes.assign(base, self.level.lifted(value))
+        return found
 
     def run_node(self, n):
         """The value of a node, as a tensor of the level."""
@@ -234,15 +250,13 @@ def _signature(program, graph, changed):
     for (spec, _), node in zip(changed, results, strict=False):
         target = spec.arg.name if spec.kind is InputKind.USER_INPUT else spec.target
         specs.append(OutputSpec(_MUTATIONS[spec.kind], TensorArgument(node.name), target))
-    users = zip(
-        results[len(changed) :], before.output_specs[-len(results) + len(changed) :], strict=True
-    )
-    for node, spec in users:
+    # what a program without writes gives for buffers stays that
+    for node, spec in zip(results[len(changed) :], before.output_specs, strict=True):
         if isinstance(spec.arg, ConstantArgument) or not hasattr(node, "name"):
             argument = ConstantArgument("", node)  # or a size, at one of which the program is run
         elif isinstance(spec.arg, SymFloatArgument):
             argument = SymFloatArgument(node.name)
         else:
             argument = TensorArgument(node.name)
-        specs.append(OutputSpec(OutputKind.USER_OUTPUT, argument, None))
+        specs.append(OutputSpec(spec.kind, argument, spec.target))
     return ExportGraphSignature(copy.deepcopy(before.input_specs), specs)

@@ -121,8 +121,8 @@ class Operator(OpOverload):
 
     def is_whole(self):
         """Whether programs have it as a node: its shapes are known without running its kernels."""
-        known = self._custom or self.fake is not None or "meta" in self.kernels
-        return known and COMPOSITE not in self.kernels
+        known = self._custom or self.fake is not None or {"meta", None} & self.kernels.keys()
+        return bool(known) and COMPOSITE not in self.kernels
 
     def _split_call(self, function, values):
         """Keyword-only arguments go by name."""

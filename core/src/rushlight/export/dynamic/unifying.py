@@ -254,12 +254,15 @@ class _Arguments:
 
 def _sizes_of(row, quantities):
     """What is known of a value's sizes, for ``meta["sizes"]``."""
-    values = [node.meta.get("val") for node in row]
+    return _each_size([node.meta.get("val") for node in row], quantities)
+
+
+def _each_size(values, quantities):
     first = values[0]
     if isinstance(first, Tensor):
         return _sizes(values, quantities)
-    if isinstance(first, tuple) and all(isinstance(v, Tensor) for v in first):
-        return tuple(_sizes(list(column), quantities) for column in zip(*values, strict=True))
+    if isinstance(first, tuple):
+        return tuple(_each_size(list(column), quantities) for column in zip(*values, strict=True))
     return None
 
 

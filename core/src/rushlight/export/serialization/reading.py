@@ -18,7 +18,7 @@ from rushlight.export.graph_signature import (
     OutputSpec,
     TensorArgument,
 )
-from rushlight.export.serialization import branches, calls, sizes
+from rushlight.export.serialization import branches, calls, functional_calls, sizes
 from rushlight.export.serialization.values import (
     FormatError,
     dotted,
@@ -175,10 +175,16 @@ class _Reader:
         target = found["target"]
         if target.removeprefix("torch.ops.") in _CHECKS:
             return
-        op = branches.operator_of(target)
-        if op is not None:
-            self._call_with_graphs(op, found)
-            return
+        for module, call in (
+            (branches, self._call_with_graphs), (functional_calls, self._call_without_writes)
+        ):  # fmt: skip
+            op = module.operator_of(target)
+            if op is not None:
+                call(op, found)
+                return
+        self._plain_call(found, target)
+
+    def _plain_call(self, found, target):
         # the only calls of a program: nothing else that a file names is looked up
         overload = sizes.functions().get(target) or _overload(target)
         args, kwargs = [], {}
@@ -207,6 +213,42 @@ class _Reader:
             raise FormatError(f"'{name}' gives a tensor instead of a list, which cannot be read")
         self._items(node, [only(output)[1]["name"] for output in found["outputs"]])
 
+    def _call_without_writes(self, op, found):
+        called, named = functional_calls.arguments(
+            op, found["inputs"], lambda value: self._argument(*only(value)), _overload
+        )
+        name = identifier(found.get("name") or op.__name__, op.__name__)
+        node = self.graph.create_node("call_function", op, (called,), named, name)
+        node.meta |= calls.read_metadata(found["metadata"])
+        node.meta["val"] = self._given(node, [only(output) for output in found["outputs"]])
+
+    def _given(self, node, outputs):
+        """Results that are tensors, None or lists of tensors."""
+        found = []
+        for i, (kind, value) in enumerate(outputs):
+            if kind == "as_none":
+                found.append(None)
+            elif kind == "as_tensors":
+                part = self._item(node, i, None)
+                found.append(self._given(part, [("as_tensor", each) for each in value]))
+                part.meta["val"] = found[-1]
+            elif kind == "as_tensor":
+                item = self._item(node, i, value["name"])
+                self._note(item, value["name"])
+                found.append(item.meta["val"])
+            else:
+                raise FormatError(f"'{node.name}': a result of kind {kind} cannot be read")
+        return tuple(found)
+
+    def _item(self, node, i, name):
+        """The node of one of several results."""
+        name = None if name is None else identifier(name, "result")
+        item = self.graph.create_node("call_function", operator.getitem, (node, i), {}, name)
+        item.meta |= {key: value for key, value in node.meta.items() if key != "val"}
+        if name is not None:
+            self.nodes[name] = item
+        return item
+
     def _inner_module(self, found, name):
         names = [_input_name(*only(given), i) for i, given in enumerate(found["inputs"])]
         reader = _Reader(found, names, self.depth + 1)
@@ -231,12 +273,7 @@ class _Reader:
     def _items(self, node, names):
         """A node for each of several results."""
         for i, name in enumerate(names):
-            item = self.graph.create_node(
-                "call_function", operator.getitem, (node, i), {}, identifier(name, "result")
-            )
-            item.meta |= {key: value for key, value in node.meta.items() if key != "val"}
-            self.nodes[name] = item
-            self._note(item, name)
+            self._note(self._item(node, i, name), name)
         node.meta["val"] = tuple(self.nodes[name].meta["val"] for name in names)
 
     def _number(self, node, kind, name):

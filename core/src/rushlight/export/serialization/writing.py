@@ -9,9 +9,10 @@ from rushlight.export.graph_signature import (
     InputKind,
     OutputKind,
 )
-from rushlight.export.serialization import branches, calls, sizes
+from rushlight.export.serialization import branches, calls, functional_calls, sizes
 from rushlight.export.serialization.values import FormatError, leaf
 from rushlight.export.verifier import schema_of
+from rushlight.fx.experimental.functional_calls import FunctionalCall
 from rushlight.fx.experimental.inner_graphs import HigherOrder
 from rushlight.fx.node import Node
 from rushlight.tensor.tensor import Tensor
@@ -86,6 +87,10 @@ def _node(node, values, model):
     found = sizes.call(node)
     if found is not None:
         return {**found, "metadata": {}, "is_hop_single_tensor_return": None, "name": node.name}
+    if isinstance(node.target, FunctionalCall):
+        results, known = node.meta["val"], node.meta.get("sizes")
+        given = _given(node, results, known or [None] * len(results), node, values)
+        return functional_calls.call(node, model, _argument, given)
     if isinstance(node.target, HigherOrder):
         return branches.call(node, model, _graph, _results(node, values))
     schema = schema_of(node.target)
@@ -157,14 +162,28 @@ def _outputs(node, schema, values):
 
 def _results(node, values):
     """The names of several results."""
-    taken = {u.args[1]: u.name for u in node.users if u.target is operator.getitem}
     known = node.meta.get("sizes") or [None] * len(node.meta["val"])
-    names = []
-    for i, value in enumerate(node.meta["val"]):
-        name = taken.get(i, f"{node.name}_unused_{i}")
-        values.setdefault(name, _meta(value, node, known[i]))
-        names.append({"name": name})
-    return names
+    return [each["as_tensor"] for each in _given(node, node.meta["val"], known, node, values)]
+
+
+def _given(taker, results, known, node, values, unused=None):
+    """Several results of a node, which are tensors, None or lists of them, as arguments; `taker` is
+    what parts of them are taken from."""
+    users = () if taker is None else taker.users
+    taken = {u.args[1]: u for u in users if u.target is operator.getitem}
+    found = []
+    for i, value in enumerate(results):
+        item, name = taken.get(i), f"{unused or node.name}_unused_{i}"
+        if value is None:
+            found.append({"as_none": True})
+        elif isinstance(value, Tensor):
+            name = name if item is None else item.name
+            values.setdefault(name, _meta(value, node, known[i]))
+            found.append({"as_tensor": {"name": name}})
+        else:
+            parts = _given(item, value, known[i] or [None] * len(value), node, values, name)
+            found.append({"as_tensors": [each["as_tensor"] for each in parts]})
+    return found
 
 
 # --------------------------------------------------------------------------------------- signature

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from rushlight import inspection
+from rushlight.fx.experimental.functional_calls import (
+    auto_functionalized,
+    auto_functionalized_v2,
+)
 from rushlight.fx.experimental.inner_graphs import (
     HigherOrder,
     form,
@@ -17,7 +21,14 @@ from rushlight.fx.experimental.tracked_sizes import written
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 
-__all__ = ["cond", "map_impl", "scan", "while_loop"]  # the names of rushlight.ops.higher_order
+__all__ = [  # the names of rushlight.ops.higher_order
+    "auto_functionalized",
+    "auto_functionalized_v2",
+    "cond",
+    "map_impl",
+    "scan",
+    "while_loop",
+]
 
 
 def record_cond(recorder, pred, true_fn, false_fn, operands):

@@ -22,19 +22,26 @@ from rushlight.utils import _pytree as pytree
 class HigherOrder:
     """What such a node calls: ``rushlight.ops.higher_order.cond`` and its like.
 
-    Args: `name`; `function` runs it on modules and values; ``again(recorder, args, function_of)``
+    Args: `name`; `function` runs it on modules and values; ``record(recorder, args, function_of)``
     records it in another program, with ``function_of(module)`` for each graph.
     """
 
-    def __init__(self, name, function, again):
+    def __init__(self, name, function, record=None):
         self.__name__, self.__qualname__ = name, f"higher_order.{name}"
         self.__module__, self.__doc__ = "rushlight.ops", function.__doc__
-        self._function = function
-        self.again = again
+        self._function, self._record = function, record
 
     def __call__(self, *args):
         """Run it on the modules of the graphs and their inputs."""
         return self._function(*args)
+
+    def again(self, recorder, args, kwargs, function_of):
+        """Record it in another program."""
+        return self._record(recorder, args, function_of)
+
+    def name(self):
+        """The name without that of the namespace."""
+        return self.__name__
 
     @staticmethod
     def modules(node):

@@ -126,15 +126,16 @@ class Recorder(ValueSizes):
         """The tensors of the program that a step gives: a node, and one for each of several
         results."""
         node = self.node("call_function", step.target, step.args, step.kwargs)
+        return self._given(step, node, result)
+
+    def _given(self, step, node, result, place=0):
+        """What a node gives: a tensor, a number, or several of these."""
         if isinstance(result, Tensor):
-            return self.sized(step, self.made(node, result))
+            return self.sized(step, self.made(node, result), place)
         if not isinstance(result, tuple | list):
             return result
-        node.meta["val"] = tuple(_value(r) for r in result)
-        items = [
-            self.sized(step, self.made(self._part(node, i), r), i) if isinstance(r, Tensor) else r
-            for i, r in enumerate(result)
-        ]
+        node.meta["val"] = tuple(map(_value, result))
+        items = [self._given(step, self._part(node, i), r, i) for i, r in enumerate(result)]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
 
     def _part(self, node, i):
@@ -281,6 +282,8 @@ class Recorder(ValueSizes):
 
 def _value(value):
     """What ``meta["val"]`` keeps: a tensor without values."""
+    if isinstance(value, list):
+        return tuple(map(_value, value))
     if not isinstance(value, Tensor):
         return value
     return without_values(value)
