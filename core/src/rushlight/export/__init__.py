@@ -89,8 +89,9 @@ def export(
         kwargs: keyword arguments.
         dynamic_shapes: sizes that may differ: a dict with every argument, or a list or tuple in
             their order; for a tensor a dict of dimensions, or a list or tuple of one entry each,
-            with :class:`Dim`, ``Dim.AUTO``, ``Dim.DYNAMIC``, ``Dim.STATIC`` or None; for structures
-            of tensors a structure of these. Or a :class:`ShapesCollection`.
+            with :class:`Dim`, ``Dim.AUTO``, ``Dim.DYNAMIC``, ``Dim.STATIC`` or None; for a whole
+            number one of the last four, by which it may differ itself; for structures of these a
+            structure of what is said of each. Or a :class:`ShapesCollection`.
         strict: accepted; both values do the same.
         preserve_module_call_signature: names of submodules that are called with the arguments and
             results of the original in what :func:`unflatten` makes of the program, so that others
@@ -103,6 +104,7 @@ def export(
             kept, is of a kind that a graph cannot have.
         TypeError: `forward` does not take the arguments.
         UserError: `args` is no tuple, or `dynamic_shapes` no structure beside the arguments.
+        ValueError: `dynamic_shapes` has a :class:`Dim` for a number.
         AttributeError: there is no submodule of a name in `preserve_module_call_signature`.
         GuardOnDataDependentSymNode: what the module does depends on the values of tensors.
         ConstraintViolationError: a size that `dynamic_shapes` names cannot differ; the text says

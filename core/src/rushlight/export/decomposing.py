@@ -226,7 +226,9 @@ def _placeholders(program):
 
 def _input(recorder, level, node, shape):
     value = node.meta["val"]
-    if shape is not None:
+    if isinstance(shape, int):
+        value = shape  # a number that may differ
+    elif shape is not None:
         value = empty(shape, dtype=value.dtype, device=value.device)
     made = recorder.node("placeholder", node.target, (), {}, node.name)
     made.meta["from_node"] = [NodeSource(node, PASS, NodeSourceAction.CREATE)]

@@ -8,7 +8,12 @@ import types
 
 from rushlight.errors import shape_text
 from rushlight.export.dynamic.expressions import SymInt
-from rushlight.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from rushlight.export.graph_signature import (
+    ConstantArgument,
+    InputKind,
+    OutputKind,
+    SymIntArgument,
+)
 from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph_module import GraphModule, _assign_attr
 from rushlight.fx.traceback import NodeSource, NodeSourceAction
@@ -162,12 +167,19 @@ class InputGuard:
         for (argument, form), value in zip(self.inputs, leaves, strict=True):
             if isinstance(argument, ConstantArgument):
                 self._check_constant(argument, value)
+            elif isinstance(argument, SymIntArgument):
+                self._check_number(argument.name, form, value, known)
             else:
                 self._check_tensor(argument.name, form, value)
                 for dim, size in enumerate(form[0]):
                     if isinstance(size, SymInt):
                         place = f"{argument.name}.shape[{dim}]"
                         self._check_size(size.expression, value.shape[dim], place, known)
+
+    def _check_number(self, name, expression, value, known):
+        if type(value) is not int:
+            raise TypeError(f"input '{name}' must be an int, not {type(value).__name__}")
+        self._check_size(expression, value, name, known)
 
     def _check_size(self, expression, size, place, known):
         """A size that may differ: it fits those before, and is in its range."""
@@ -238,8 +250,11 @@ class InputGuard:
 
 
 def _form(node):
-    """The shape and dtype of a tensor's input; None of a constant's."""
+    """The shape and dtype of a tensor's input; of a number's that may differ the expression; None
+    of a constant's."""
     value = node.meta["val"]
+    if isinstance(value, SymInt):
+        return value.expression
     return (
         (node.meta.get("sizes") or tuple(value.shape), value.dtype)
         if isinstance(value, Tensor)

@@ -63,6 +63,8 @@ def _sizes(first, *others):
     if not all(type(each) is type(first) for each in others):
         raise ValueError(f"AdditionalInputs: inputs of differing types: {(first, *others)}")
     if not isinstance(first, Tensor):
+        if type(first) is int and any(each != first for each in others):
+            return Dim.DYNAMIC
         if any(each != first for each in others):
             raise ValueError(f"AdditionalInputs: values that differ: {(first, *others)}")
         return None

@@ -235,21 +235,55 @@ class Captures:
 
     def bounded(self, declaration, found):
         """The declaration without small sizes at which the program is another, nor those above a
-        length of the program at which it is."""
+        length of the program at which it is; and the program, which may compute with more than
+        those samples tell that it was captured at."""
         for name, one in list(declaration.free.items()):
-            low, high = max(one.range.lower, sampling.LEAST), one.range.upper
-            if low < one.example and not self._same(declaration, found, name, low):
-                low = self._limited(declaration, found, name, low, "min")
-            for size in self._large(declaration, found, name):
-                if not self._same(declaration, found, name, size):
-                    high = self._limited(declaration, found, name, size, "max")
-                    low = self._beside(declaration, found, name, one.example, low)
-                    break
+            low, found = self._from(declaration, found, name)
+            low, high, found = self._up_to(declaration, found, name, low)
             if found.guessed:
                 low, high = self._between(declaration, found, name, (low, high))
-            if (low, high) != (max(one.range.lower, sampling.LEAST), one.range.upper):
+            if (low, high) != (declaration.least(name), one.range.upper):
                 declaration.free[name] = replace(one, range=ValueRanges(low, high))
-        return declaration
+        return declaration, found
+
+    def _from(self, declaration, found, name):
+        """The least size at which the program is the same, and the program."""
+        low, example = declaration.least(name), declaration.free[name].example
+        # a number may be 0 or 1 as well, where programs often do something else
+        for size in (low, 1) if low < sampling.LEAST else (low,):
+            if low <= size < example and not self._same(declaration, found, name, size):
+                more = self._adopted(declaration, found, name, size)
+                if more is None:
+                    low = self._limited(declaration, found, name, size, "min")
+                found = more or found
+        return low, found
+
+    def _up_to(self, declaration, found, name, low):
+        """The least and the greatest size at which the program is the same, and the program."""
+        one = declaration.free[name]
+        for size in self._large(declaration, found, name):
+            if not self._same(declaration, found, name, size):
+                more = self._adopted(declaration, found, name, size)
+                if more is None:
+                    high = self._limited(declaration, found, name, size, "max")
+                    low = self._beside(declaration, found, name, one.example, low)
+                    return low, high, found
+                found = more
+        return low, one.range.upper, found
+
+    def _adopted(self, declaration, found, name, size):
+        """The program told from one more size, such as ``max(s, 7)`` where larger ones only told
+        ``s``; None where that is none, or another one between the sizes it was captured at."""
+        if any(draws.numbers for draws in found.draws):
+            return None
+        samples = [*found.samples, {**found.sample, name: size}]
+        try:
+            more = self._told(declaration, samples, MOST_SAMPLES + 1)
+        except (DifferentProgramsError, *REFUSALS):
+            return None
+        ends = sorted((size, declaration.free[name].example))
+        sizes = sampling.between(*ends, declaration.free[name].example)
+        return more if all(self._same(declaration, more, name, each) for each in sizes) else None
 
     def _between(self, declaration, found, name, limits):
         """The limits of a size within which the program is the same at sizes between those that it

@@ -9,6 +9,7 @@ from rushlight._dynamo.exc import UserError
 from rushlight.export.dynamic.additional import AdditionalInputs
 from rushlight.export.dynamic.dims import Dim, DimHint, ShapesCollection
 from rushlight.export.dynamic.expressions import Expression, ValueRanges, symbol
+from rushlight.export.dynamic.sampling import LEAST
 from rushlight.export.dynamic.variadic import unpacked
 from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
 from rushlight.tensor.tensor import Tensor
@@ -34,7 +35,8 @@ class Constraint:
 @dataclass
 class Declaration:
     """The free sizes by name, and the expression of each size of an argument's leaf that has one,
-    by ``(leaf, dimension)``; `labels` says in words where that is."""
+    by ``(leaf, dimension)``, of a leaf that is a number itself by ``(leaf, None)``; `labels` says
+    in words where that is."""
 
     free: dict[str, Constraint] = field(default_factory=dict)
     sizes: dict[tuple[int, int], Expression] = field(default_factory=dict)
@@ -45,6 +47,12 @@ class Declaration:
         free = {n: f for n, f in self.free.items() if n != name}
         sizes = {p: e for p, e in self.sizes.items() if name not in e.symbols()}
         return Declaration(free, sizes, self.labels)
+
+    def least(self, name):
+        """The least value of a symbol that captures look at: sizes 0 and 1 are left out."""
+        lower = self.free[name].range.lower
+        of_number = any(d is None and name in e.symbols() for (_, d), e in self.sizes.items())
+        return lower if of_number else max(lower, LEAST)
 
     def only(self, names):
         """The declaration in which no other sizes are free."""
@@ -106,26 +114,42 @@ def _argument(found, name, said, value, leaf):
         for dim, spec in _entries(name, said, value):
             _size(found, spec, (leaf, dim), value.shape[dim], f"{name}.shape[{dim}]")
         return leaf + 1
+    if type(value) is int and isinstance(said, Dim | DimHint | int):
+        _number(found, said, leaf, value, name)
+        return leaf + 1
     count = pytree.tree_structure(value).num_leaves
     if said is None:
         return leaf + count
+    for part in _parts(name, said, value):
+        leaf = _argument(found, *part, leaf)
+    return leaf
+
+
+def _parts(name, said, value):
+    """The parts of an argument: their names, what is said of them, and they themselves."""
     if isinstance(value, dict) and isinstance(said, dict):
-        parts = _items(name, said, value)
-    elif isinstance(said, tuple | list) and (pairs := _keyed(value)) is not None:
+        return _items(name, said, value)
+    if isinstance(said, tuple | list) and (pairs := _keyed(value)) is not None:
         if len(said) != len(pairs):
             raise UserError(
                 f"export(): dynamic_shapes of '{name}' has {len(said)} entries, the argument "
                 f"{len(pairs)}"
             )
-        parts = [(f"{name}{key}", one, item) for one, (key, item) in zip(said, pairs, strict=True)]
-    else:
-        raise UserError(
-            f"export(): dynamic_shapes of '{name}' is {said!r}, but the argument is a "
-            f"{type(value).__name__}: sizes belong to tensors"
+        return [(f"{name}{key}", one, item) for one, (key, item) in zip(said, pairs, strict=True)]
+    raise UserError(
+        f"export(): dynamic_shapes of '{name}' is {said!r}, but the argument is a "
+        f"{type(value).__name__}: sizes belong to tensors"
+    )
+
+
+def _number(found, said, leaf, value, label):
+    """Take what is said of an argument that is a whole number."""
+    if isinstance(said, Dim):
+        raise ValueError(
+            "Unable to specify input integers as dynamic through named Dims. Please use Dim.AUTO "
+            f"or Dim.DYNAMIC instead, for {label}"
         )
-    for part in parts:
-        leaf = _argument(found, *part, leaf)
-    return leaf
+    _size(found, said, (leaf, None), value, label)
 
 
 def _items(name, said, value):

@@ -13,6 +13,7 @@ from rushlight.export.dynamic.expressions import SymInt, ValueRanges, symbol
 from rushlight.export.graph_signature import ConstantArgument, SymIntArgument
 from rushlight.export.tracing import Tracing
 from rushlight.fx.node import Node
+from rushlight.symbolic_numbers import sym_max, sym_min
 from rushlight.tensor.tensor import Tensor
 
 
@@ -55,12 +56,22 @@ def exported(module, args, kwargs, declaration: Declaration, kept) -> tuple[Capt
     if made is not None and not captures.draws(made).numbers:
         return made, {}
     declaration, found = captures.settled()
-    declaration = captures.bounded(declaration, found)
+    declaration, found = captures.bounded(declaration, found)
     made = captures.at(declaration.sizes, found.sample)
     places = {(made.inputs[leaf], dim): e for (leaf, dim), e in declaration.sizes.items()}
     drawn = found.write(places)
+    _note_numbers(made.signature, places, found.sample)
     finish(made.graph_module, made.signature)
     return made, drawn | ranges(declaration)
+
+
+def _note_numbers(signature, places, sample):
+    """Let inputs that are whole numbers, and may differ, be symbols."""
+    specs = {spec.arg.name: spec for spec in signature.input_specs}
+    for (node, dim), expression in places.items():
+        if dim is None:
+            node.meta["val"] = SymInt(expression.value(sample), expression)
+            specs[node.name].arg = SymIntArgument(node.name)
 
 
 def finish(graph_module, signature):
@@ -85,19 +96,25 @@ def declaration_of(program) -> Declaration:
     inputs = [node for node in program.graph.nodes if node.op == "placeholder"]
     for place, node in enumerate(inputs):
         value = node.meta.get("val")
-        if not isinstance(value, Tensor):
-            continue
-        for dim, size in enumerate(node.meta.get("sizes") or ()):
+        for dim, size, label in _sizes_of(node, value):
             if isinstance(size, SymInt):
                 found.sizes[place, dim] = size.expression
                 _solve(size, examples)
                 for name in size.expression.symbols():
-                    found.labels.setdefault(name, f"{node.name}.shape[{dim}]")
+                    found.labels.setdefault(name, label)
     for key, limits in program.range_constraints.items():
         name = str(key)
         if name in examples:
             found.free[name] = Constraint(name, limits, examples[name])
     return found
+
+
+def _sizes_of(node, value):
+    """Dimensions and sizes of an input, with words for them; of a number itself."""
+    if not isinstance(value, Tensor):
+        return [(None, value, node.name)]
+    sizes = enumerate(node.meta.get("sizes") or ())
+    return [(dim, size, f"{node.name}.shape[{dim}]") for dim, size in sizes]
 
 
 def _solve(size, examples):
@@ -107,12 +124,17 @@ def _solve(size, examples):
         examples.setdefault(name, (int(size) - offset) // factor)
 
 
-def shapes_at(program, sizes, sample) -> dict[int, list[int]]:
-    """Shapes of a program's placeholders by number, at the sizes that a sample gives."""
+def shapes_at(program, sizes, sample) -> dict[int, list[int] | int]:
+    """Shapes of a program's placeholders by number, at the sizes that a sample gives; of those that
+    are numbers the numbers."""
     inputs = [node for node in program.graph.nodes if node.op == "placeholder"]
-    shapes = {place: list(inputs[place].meta["val"].shape) for place, _ in sizes}
+    shapes: dict = {}
     for (place, dim), expression in sizes.items():
-        shapes[place][dim] = expression.value(sample)
+        if dim is None:
+            shapes[place] = expression.value(sample)
+        else:
+            shape = shapes.setdefault(place, list(inputs[place].meta["val"].shape))
+            shape[dim] = expression.value(sample)
     return shapes
 
 
@@ -127,9 +149,13 @@ def remade(program, make):
         lambda sizes, sample, draws: make(shapes_at(program, sizes, sample), draws), declaration
     )
     declaration, found = captures.settled()
+    if any(node.target in (sym_max, sym_min) for node in program.graph.nodes):
+        declaration, found = captures.bounded(declaration, found)  # for what one end tells
     made = captures.at(declaration.sizes, found.sample)
     places = [node for node in made.graph.nodes if node.op == "placeholder"]
-    drawn = found.write({(places[p], d): e for (p, d), e in declaration.sizes.items()})
+    sizes = {(places[p], d): e for (p, d), e in declaration.sizes.items()}
+    drawn = found.write(sizes)
+    _note_numbers(made.graph_signature, sizes, found.sample)
     finish(made.graph_module, made.graph_signature)
     made.range_constraints.update(drawn | ranges(declaration))
     return made

@@ -260,14 +260,12 @@ def _differences(row, near):
         if all(v == x - y + offset for v, x, y in values):
             found.append((add(add(a, times(number(-1), b)), offset), None))
     for other, expression in near:
-        least = min(row)
-        offset = max((v - k for k, v in zip(other, row, strict=True) if v > least), default=0)
-        if all(v == max(k + offset, least) for k, v in zip(other, row, strict=True)):
-            longer = add(expression, offset)
-            found.append((Expression(max, (longer, number(least))), None))
-        for kind, limit in ((min, max(row)), (max, min(row))):
-            if all(v == kind(k, limit) for k, v in zip(other, row, strict=True)):
-                found.append((Expression(kind, (expression, number(limit))), None))
+        for kind, limit in ((max, min(row)), (min, max(row))):
+            pairs = list(zip(other, row, strict=True))
+            offset = next((v - k for k, v in pairs if v != limit), 0)
+            if all(v == kind(k + offset, limit) for k, v in pairs):
+                whole = add(expression, offset)
+                found.append((Expression(kind, (whole, number(limit))), None))
     return found or _remainders(row, near)
 
 

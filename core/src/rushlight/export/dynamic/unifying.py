@@ -41,9 +41,9 @@ class Unified:
         expressions of this one give there."""
         known, count, sample = self.quantities.known, len(self.samples), more.samples[-1]
         return all(
-            known[row[:count]].value(sample) == row[-1]
+            row[-1] == (known[row[:count]].value(sample) if row[:count] in known else row[0])
             for row in more.quantities.known
-            if row[:count] in known
+            if row[:count] in known or all(value == row[0] for value in row[:count])
         )
 
     def write(self, sizes, checked=True) -> dict:

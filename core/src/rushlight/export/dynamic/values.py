@@ -13,7 +13,9 @@ CAPTURES = 6  # with different numbers
 _TRIES, _GUESSES = 24, 3000
 _SPREAD = 40  # how far from the least possible number others are tried
 # What a program may raise with numbers that it does not take.
-REFUSALS = (RuntimeError, ValueError, IndexError, AssertionError, TypeError)
+REFUSALS = (
+    RuntimeError, ValueError, IndexError, AssertionError, TypeError, ArithmeticError,
+)  # fmt: skip
 
 
 class Values:

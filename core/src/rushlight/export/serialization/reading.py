@@ -16,6 +16,7 @@ from rushlight.export.graph_signature import (
     InputSpec,
     OutputKind,
     OutputSpec,
+    SymIntArgument,
     TensorArgument,
 )
 from rushlight.export.serialization import branches, calls, functional_calls, sizes
@@ -106,10 +107,10 @@ def _input_spec(word, value):
         constant = read_leaf(*only(value["value"]))
         return InputSpec(InputKind.USER_INPUT, ConstantArgument(name, constant), None)
     if word == "user_input":
-        kind, argument = only(value["arg"])
-        if kind == "as_tensor":
-            name = identifier(argument["name"], word)
-            return InputSpec(InputKind.USER_INPUT, TensorArgument(name), None)
+        argument = calls.read_argument(*only(value["arg"]))
+        if isinstance(argument, TensorArgument | SymIntArgument):
+            identifier(argument.name, word)
+            return InputSpec(InputKind.USER_INPUT, argument, None)
     raise FormatError(f"an input of kind {word} cannot be read: {value!r}")
 
 

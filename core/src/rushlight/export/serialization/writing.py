@@ -65,7 +65,7 @@ def _graph(graph, model):
     ]
     placeholders = [n for n in graph.nodes if n.op == "placeholder"]
     return {
-        "inputs": [_argument(n if _is_tensor(n) else n.meta["val"], "") for n in placeholders],
+        "inputs": [_argument(n if _is_value(n) else n.meta["val"], "") for n in placeholders],
         "outputs": [_argument(value, "") for value in graph.output_node().args[0]],
         "nodes": nodes,
         "tensor_values": values,
@@ -73,6 +73,10 @@ def _graph(graph, model):
         "custom_obj_values": {},
         **sizes.numbers(graph),
     }
+
+
+def _is_value(node):
+    return _is_tensor(node) or sizes.is_number(node)
 
 
 def _is_tensor(node):
@@ -205,7 +209,7 @@ def _input_spec(spec):
         return {"tensor_constant": {"arg": name, "tensor_constant_name": spec.target}}
     if isinstance(spec.arg, ConstantArgument):
         return {"constant_input": {"name": spec.arg.name, "value": leaf(spec.arg.value)}}
-    return {"user_input": {"arg": {"as_tensor": name}}}
+    return {"user_input": {"arg": calls.argument_as_json(spec.arg)}}
 
 
 def _output_spec(spec):
