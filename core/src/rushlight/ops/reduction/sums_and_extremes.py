@@ -695,7 +695,8 @@ def _norm2(input: Tensor, dim=None, keepdim=False):
 def _norm2_gradient(grad, input, out, dim, keepdim):
     shape = tuple(input.shape)
     out, grad = restore(out, shape, dim, keepdim), restore(grad, shape, dim, keepdim)
-    return input * where(out == 0, 0.0, grad / where(out == 0, 1.0, out))
+    # no quotient is above 1: the inverse of a small norm is infinite in float16
+    return grad * where(out == 0, 0.0, input / where(out == 0, 1.0, out))
 
 
 def _prepared_norm(input, dim=None, keepdim=False):
