@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight import devices
 from rushlight.dtypes import as_dtype
 from rushlight.tensor.shape import normalize_size
+from rushlight.tensor.tensor import Tensor
 
 _OPTIONS = (
     "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -88,6 +89,20 @@ def full_like(input, fill_value, dtype=None, device=None):
     if device is not None:
         given["device"] = devices.as_device(device)
     return "full_like", given
+
+
+def normal(mean, std=1.0, size=None, *, generator=None, out=None, **named):
+    """``normal(mean, std)`` of tensors and numbers, and ``normal(mean, std, size)``."""
+    if size is None:
+        return "normal", {"mean": _number(mean), "std": _number(std)}
+    # with a size, tensors of no dimensions stand for their numbers
+    mean, std = (value.item() if isinstance(value, Tensor) else value for value in (mean, std))
+    given = {"mean": _number(mean), "std": _number(std), "size": list(normalize_size((size,)))}
+    return "normal", given | options(**named)
+
+
+def _number(value):
+    return float(value) if type(value) is int else value
 
 
 def randint(low=None, high=None, size=None, *, generator=None, **named):

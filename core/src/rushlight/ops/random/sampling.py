@@ -309,7 +309,22 @@ def _shape_for(*values):
     return np.broadcast_shapes(*[v._array.shape for v in values if isinstance(v, Tensor)])
 
 
+def _normal(mean, std=1.0, size=None, **named):
+    """ATen's op, whose `size` stands third."""
+    return normal(mean, std, size, **named)
+
+
+@overridable(as_given=True)
 @transformable
+@in_aten(
+    "normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
+    "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    "normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "
+    "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
+    "Tensor",
+    call=forms.normal, run={"normal": _normal},
+)  # fmt: skip
 def normal(
     mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
     requires_grad=False, pin_memory=False,
