@@ -31,7 +31,18 @@ def aten_call(function, args, kwargs):
     generator = kwargs.get("generator")
     if call is None or generator is None:
         return call
-    return call._replace(kwargs={**call.kwargs, "generator": generator})
+    return call._replace(
+        target=_drawing(call.target), kwargs={"generator": generator, **call.kwargs}
+    )
+
+
+def _drawing(target):
+    """The overload that takes a generator, of makers of tensors another one."""
+    if any(argument.name == "generator" for argument in target._schema.arguments):
+        return target
+    overload = target._overloadname
+    name = "generator" if overload == "default" else f"{overload}_generator"
+    return getattr(target.overloadpacket, name)
 
 
 def _without_generator(function, args, kwargs):

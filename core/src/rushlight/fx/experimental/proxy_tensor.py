@@ -85,6 +85,8 @@ class _Trace:
         self.function, self.root = function, nn.Module()
         self.recorder = Recorder(fake, table, self._constant, draws=draws)
         self.constants: dict = {}
+        self.generators: dict = {}
+        self.recorder.generator = self._generator
 
     def _constant(self, tensor):
         """The node that reads a tensor of the function's own."""
@@ -96,6 +98,14 @@ class _Trace:
         node = self.recorder.graph.get_attr(found[0])
         self.recorder.entering(node, tensor)
         return node
+
+    def _generator(self, generator):
+        """A node that reads a generator of the function's own."""
+        names = {id(held): name for name, held in self.generators.items()}
+        name = names.get(id(generator), f"_opaque_obj{len(names)}")
+        self.generators[name] = generator
+        setattr(self.root, name, generator)
+        return self.recorder.graph.get_attr(name)
 
     def trace(self, args, devices=None):
         recorder = self.recorder

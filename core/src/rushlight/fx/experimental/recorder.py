@@ -21,6 +21,7 @@ from rushlight.fx.traceback import NodeSource, NodeSourceAction
 from rushlight.library.aten_calls import aten_call, is_default
 from rushlight.library.kinds import OpOverload
 from rushlight.ops._transforms.capturing import Captured, CaptureLevel
+from rushlight.ops.random.generators import Generator
 from rushlight.ops.indexing import captured_items  # noqa: F401 - binds items of Captured
 from rushlight.tensor.construction import without_values
 from rushlight.tensor.tensor import Tensor
@@ -57,6 +58,7 @@ class Recorder(ValueSizes):
         if draws is not None:
             draws.recorder = self
         self.pending: list = []
+        self.generator = None  # gives the node of a generator, where programs may have one
         self.gradients = None  # what records those that the program itself asks for
         self.modules: dict = {}  # graphs that nodes name, by attribute
         self.fixed_sizes = None  # which sizes are, where captures are several
@@ -92,7 +94,7 @@ class Recorder(ValueSizes):
 
     def step(self, function, args, kwargs):
         """The step that a call is; None where it is one of several others."""
-        if kwargs.get("generator") is not None:
+        if kwargs.get("generator") is not None and self.generator is None:
             raise NotImplementedError(
                 f"{function.__name__}(generator=...) cannot be captured: a program has no "
                 "generators of its own; draw from the default one (manual_seed), or give what was "
@@ -247,6 +249,8 @@ class Recorder(ValueSizes):
                 raise RuntimeError("a tensor escaped from a program that was captured before")
         if isinstance(value, Tensor) and not isinstance(value, Node):
             return self.constant(value)
+        if isinstance(value, Generator):
+            return self.generator(value)
         plain = getattr(value, "as_plain", None)  # of a number that depends on values
         if plain is None:
             return value

@@ -221,6 +221,8 @@ def run(level, step, function, args, kwargs):
     # what makes a tensor of no other is told where; the rest follows its inputs
     if level.fake and "device" in step.kwargs:
         named["device"] = devices.meta
+    if level.fake and named.get("generator") is not None:
+        named["generator"] = _as_it_is(named["generator"])
     with level.outside():
         result = _result(level, function, lowered, named)
     # the caller holds the tensor that was written to, and reads the step from now on
@@ -234,6 +236,11 @@ def run(level, step, function, args, kwargs):
         many = isinstance(made, tuple | list)
         link_views(op, made if many else (made,), op.bind(args, kwargs), many)
     return made
+
+
+def _as_it_is(generator):
+    """A generator that gives the same numbers: shapes alone draw none from the program's."""
+    return type(generator)(generator.device).set_state(generator.get_state())
 
 
 def _result(level, function, args, kwargs):

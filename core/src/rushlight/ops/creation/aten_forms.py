@@ -22,6 +22,14 @@ def ranged(name, values):
     return f"{name}({values}, {_OPTIONS}) -> Tensor"
 
 
+def drawn(schema):
+    """The schema of the same maker with a generator, which is another overload in ATen."""
+    name, _, rest = schema.partition("(")
+    packet, _, overload = name.partition(".")
+    overload = f"{overload}_generator" if overload else "generator"
+    return f"{packet}.{overload}({rest}".replace("*, ", "*, Generator? generator, ")
+
+
 def like(name, values=""):
     """The schema of a maker of tensors like another."""
     return f"{name}(Tensor self, {values}{_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor"

@@ -169,7 +169,8 @@ def _maker(name, sample, short, doc):
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    in_aten(forms.sized(name), call=forms.by_size(name))(make)
+    schema = forms.sized(name)
+    in_aten(schema, forms.drawn(schema), call=forms.by_size(name))(make)
     transformed = transformable(make)
 
     @functools.wraps(make)
@@ -212,6 +213,8 @@ randn = _maker("randn", _normals, drawing.NORMAL, "Samples from the standard nor
 @in_aten(
     forms.ranged("randint", "SymInt high, SymInt[] size"),
     forms.ranged("randint.low", "SymInt low, SymInt high, SymInt[] size"),
+    forms.drawn(forms.ranged("randint", "SymInt high, SymInt[] size")),
+    forms.drawn(forms.ranged("randint.low", "SymInt low, SymInt high, SymInt[] size")),
     call=forms.randint,
 )
 def randint(
@@ -270,6 +273,7 @@ def real_numbers(op, **named):
 @transformable
 @in_aten(
     forms.ranged("randperm", "SymInt n"),
+    forms.drawn(forms.ranged("randperm", "SymInt n")),
     call=lambda n, **named: ("randperm", {"n": n, **forms.options(**named)}),
 )
 def randperm(
