@@ -21,8 +21,8 @@ from rushlight.fx.traceback import NodeSource, NodeSourceAction
 from rushlight.library.aten_calls import aten_call, is_default
 from rushlight.library.kinds import OpOverload
 from rushlight.ops._transforms.capturing import Captured, CaptureLevel
-from rushlight.ops.random.generators import Generator
 from rushlight.ops.indexing import captured_items  # noqa: F401 - binds items of Captured
+from rushlight.ops.random.generators import Generator
 from rushlight.tensor.construction import without_values
 from rushlight.tensor.tensor import Tensor
 
