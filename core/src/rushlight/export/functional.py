@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 from rushlight.library.aten_calls import aten_call
+from rushlight.ops._table.arrays import link
 from rushlight.ops._transforms import wrapped_writes as writes
 from rushlight.ops._transforms.tracking import Tracked, TrackingLevel
 from rushlight.ops._transforms.wrappers import call_op, in_form, replace, shed, wrap
@@ -24,8 +25,10 @@ class Functional(Tracked):
         return hasattr(function, "aten_call") and by_values
 
     def detach(self):
-        """A new tensor of the program."""
-        return wrap(Functional, self._inner.detach(), self._level)
+        """A tensor with the same memory: writes to one change the other."""
+        found = wrap(Functional, self._inner.detach(), self._level)
+        link(found, self, writes.DETACHING, [self])
+        return found
 
     def __getitem__(self, index):
         """A new tensor where the index has tensors, else a view."""
@@ -113,4 +116,6 @@ def _call(level, op, values):
     ]
     if writes.gives_views(op) and isinstance(values[0], Functional):
         writes.link_views(op, outs, values, many)
+        for out in outs:
+            out._writable = None  # one of several views, too: no gradient has to follow it
     return in_form(result, outs) if many else outs[0]

@@ -111,7 +111,7 @@ def gives_views(op):
     return op.kind == "view"
 
 
-class _Item:
+class Item:
     """A view op that gives several, as the one that gives one of them."""
 
     def __init__(self, op, number):
@@ -123,11 +123,31 @@ class _Item:
         return self.op.replay(tensor, values)[self.number]
 
 
+class _Detaching:
+    """``detach()`` as a view op."""
+
+    options: dict = {}
+    positional = 1
+
+    @staticmethod
+    def body(array):
+        """The same elements."""
+        return array
+
+    @staticmethod
+    def replay(tensor, values):
+        """The same of another tensor."""
+        return tensor.detach()
+
+
+DETACHING = _Detaching()
+
+
 def link_views(op, views, values, many):
     """Note that wrappers are views of the first argument, and that one of several is not written
     to."""
     for number, out in enumerate(views):
-        link(out, values[0], _Item(op, number) if many else op, values)
+        link(out, values[0], Item(op, number) if many else op, values)
         if many:
             out._writable = f"Output of '{op.name}' is one of several views: clone it first."
 

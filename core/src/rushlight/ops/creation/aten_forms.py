@@ -102,11 +102,16 @@ def full_like(input, fill_value, dtype=None, device=None):
 def normal(mean, std=1.0, size=None, *, generator=None, out=None, **named):
     """``normal(mean, std)`` of tensors and numbers, and ``normal(mean, std, size)``."""
     if size is None:
-        return "normal", {"mean": _number(mean), "std": _number(std)}
+        return "normal", _given(mean=_number(mean), std=_number(std))
     # with a size, tensors of no dimensions stand for their numbers
     mean, std = (value.item() if isinstance(value, Tensor) else value for value in (mean, std))
-    given = {"mean": _number(mean), "std": _number(std), "size": list(normalize_size((size,)))}
+    shape = list(normalize_size((size,)))
+    given = _given(mean=_number(mean), std=_number(std), size=shape)
     return "normal", given | options(**named)
+
+
+def _given(**values):
+    return values
 
 
 def _number(value):

@@ -8,15 +8,17 @@ from rushlight.machine.arrays import is_array
 from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.value_sized import value_sized
 from rushlight.ops._transforms.capturing import Captured
+from rushlight.ops._transforms.wrapped_writes import DETACHING, Item
 from rushlight.ops.creation.tensors import tensor
 from rushlight.ops.former.private_names import sliced
 from rushlight.ops.indexing import items as indexing
 from rushlight.ops.indexing import recorded_items
 from rushlight.ops.indexing.index_forms import expanded, width
 from rushlight.ops.indexing.items import _slice
-from rushlight.ops.indexing.slicing import narrow, select
+from rushlight.ops.indexing.slicing import diagonal, narrow, select, unbind, unfold
 from rushlight.ops.indexing.value_steps import picked_sizes
-from rushlight.ops.shape.view_copies import select_scatter, slice_scatter
+from rushlight.ops.shape.complex_views import view_as_complex, view_as_real
+from rushlight.ops.shape.view_copies import diagonal_scatter, select_scatter, slice_scatter
 from rushlight.ops.shape.views import permute, t, transpose, view_scatter
 from rushlight.tensor.dispatch import captured, stack
 from rushlight.tensor.overriding import overridable
@@ -178,6 +180,8 @@ def scattered(base, value, path):
     if not path:
         return value
     (step, values), rest = path[0], path[1:]
+    if isinstance(step, Item):
+        return _with_one(base, value, step, values, rest)
     inner = step.replay(base, values)
     value = scattered(inner, value, rest)
     if step is _slice.op:
@@ -187,8 +191,25 @@ def scattered(base, value, path):
     if step is narrow.op:
         dim, start, length = values
         return slice_scatter(base, value, dim, start, start + length)
+    if step is diagonal.op:
+        return diagonal_scatter(base, value, *values)
+    if step is unfold.op:
+        raise NotImplementedError(
+            "a write to what unfold() gives has no form by values: write to slices of the tensor"
+        )
     back = _BACK.get(step)
     return value.reshape(base.shape) if back is None else back(value, *values)
+
+
+def _with_one(base, value, step, values, rest):
+    """A copy of `base` in which one of several parts, or a view of it, is `value`."""
+    parts = step.op.replay(base, values)
+    value = scattered(parts[step.number], value, rest)
+    if step.op is unbind.op:
+        return select_scatter(base, value, *values, step.number)
+    dim = values[-1]
+    start = sum(part.shape[dim] for part in parts[: step.number])
+    return slice_scatter(base, value, dim, start, start + value.shape[dim])
 
 
 def _with_part(base, value, index):
@@ -218,6 +239,9 @@ _BACK = {
     ),
     transpose.op: lambda value, dim0, dim1: value.transpose(dim0, dim1),
     t.op: lambda value: value.t(),
+    view_as_real.op: lambda value: view_as_complex(value),
+    view_as_complex.op: lambda value: view_as_real(value),
+    DETACHING: lambda value: value,
 }
 
 
