@@ -19,7 +19,7 @@ from rushlight.ops.indexing.slicing import diagonal, narrow, select, unbind, unf
 from rushlight.ops.indexing.value_steps import picked_sizes
 from rushlight.ops.shape.complex_views import view_as_complex, view_as_real
 from rushlight.ops.shape.view_copies import diagonal_scatter, select_scatter, slice_scatter
-from rushlight.ops.shape.views import permute, t, transpose, view_scatter
+from rushlight.ops.shape.views import permute, t, transpose, unsqueeze, view, view_scatter
 from rushlight.tensor.dispatch import captured, stack
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
@@ -198,7 +198,11 @@ def scattered(base, value, path):
             "a write to what unfold() gives has no form by values: write to slices of the tensor"
         )
     back = _BACK.get(step)
-    return value.reshape(base.shape) if back is None else back(value, *values)
+    if back is not None:
+        return back(value, *values)
+    if step is view.op and value.is_contiguous():
+        return value.view(base.shape)
+    return value.reshape(base.shape)
 
 
 def _with_one(base, value, step, values, rest):
@@ -242,6 +246,7 @@ _BACK = {
     view_as_real.op: lambda value: view_as_complex(value),
     view_as_complex.op: lambda value: view_as_real(value),
     DETACHING: lambda value: value,
+    unsqueeze.op: lambda value, dim: value.squeeze(dim),
 }
 
 
