@@ -183,7 +183,11 @@ def scattered(base, value, path):
     if isinstance(step, Item):
         return _with_one(base, value, step, values, rest)
     inner = step.replay(base, values)
-    value = scattered(inner, value, rest)
+    return _back(base, scattered(inner, value, rest), step, values)
+
+
+def _back(base, value, step, values):
+    """A copy of `base` in which the view that a step takes is `value`."""
     if step is _slice.op:
         return _with_part(base, value, values[0])
     if step is select.op:
