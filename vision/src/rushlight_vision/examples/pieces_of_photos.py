@@ -90,10 +90,12 @@ def nearest(left: list[torch.Tensor], right: list[torch.Tensor], images: torch.T
 
 def draw(images: torch.Tensor, found: torch.Tensor, labels: torch.Tensor) -> None:
     figure, axes = plt.subplots(3, 10, figsize=(11, 4))
-    for axis, image, name, label in zip(axes.flat, images, found, labels, strict=False):
-        axis.imshow(image[0], cmap="gray", vmin=0, vmax=1)
-        colour = "black" if name == label else "red"
-        axis.set_title(NAMES[int(name)].split("_")[0][:10], fontsize=8, color=colour)
+    for number, axis in enumerate(axes.flat):
+        axis.imshow(images[number, 0], cmap="gray", vmin=0, vmax=1)
+        name = NAMES[int(found[number])].split("_")[0][:10]
+        axis.set_title(
+            name, fontsize=8, color="black" if found[number] == labels[number] else "red"
+        )
         axis.axis("off")
     figure.tight_layout()
     figure.savefig(OUT / "pieces.png", dpi=120)

@@ -62,8 +62,9 @@ class Node:
     the blocks inside of it."""
 
     def __init__(self, kind: str, inputs: list[Value], schema: Any = None, at: Any = None) -> None:
-        self._kind, self._inputs, self._outputs = kind, [], []
-        self._schema, self._at = schema, at
+        self._kind, self._schema, self._at = kind, schema, at
+        self._inputs: list[Value] = []
+        self._outputs: list[Value] = []
         self._attributes: dict[str, Any] = {}
         self._blocks: list[Block] = []
         for value in inputs:
