@@ -37,7 +37,7 @@ class Models:
     def rows(self):
         """Ways to choose sizes."""
         free = self.declaration.free
-        ways = sampling.wide, sampling.near, sampling.ordered
+        ways = sampling.wide, sampling.near, sampling.ordered, sampling.about
         return tuple(way(free) for way in ways) if free else ([{}],)
 
     def at(self, sample):

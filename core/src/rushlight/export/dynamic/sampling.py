@@ -26,6 +26,12 @@ def near(free) -> list[dict[str, int]]:
     return _rows(free, lambda one, turn: [one.example + k for k in (1, 2, 3, 5, 8)])
 
 
+def about(free) -> list[dict[str, int]]:
+    """The same with sizes on both sides of the example's: for programs with sizes such as
+    ``min(s, 7)``."""
+    return _rows(free, lambda one, turn: [one.example + k for k in (-1, 1, -2, 2, -3)])
+
+
 def ordered(free) -> list[dict[str, int]]:
     """Sizes near the example's, in its order: for programs that cut one argument to the size of
     another, which must not be larger."""
