@@ -1,11 +1,15 @@
 """Files of packaged networks: matrices are bytes with a scale a row, and come back."""
 
+from functools import partial
+
 import pytest
 
 import rushlight as rl
 from rushlight.serialization import safetensors
 from rushlight_text.models.pretrained import build_model
 from rushlight_text.zoo import files
+
+CAUSAL = partial(build_model, head="causal-lm")
 
 
 def test_matrices_become_bytes():
@@ -18,6 +22,14 @@ def test_matrices_become_bytes():
     again = files.as_floats(found)
     assert set(again) == set(state) and again["v"].tolist() == [1.0, 2.0]
     assert again["m"][2].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_weights_of_convolutions_are_rows_too():
+    weight = rl.randn(4, 3, 5)
+    found = files.as_bytes({"w": weight})
+    rows = files.as_bytes({"w": weight.flatten(1)})
+    assert found["w"].shape == (4, 3, 5) and rl.equal(found["w"].flatten(1), rows["w"])
+    assert rl.allclose(files.as_floats(found)["w"], weight, atol=0.02)
 
 
 def test_no_value_is_off_by_more_than_half_a_step():
@@ -33,7 +45,7 @@ def test_a_network_comes_back(tmp_path):
     sizes = {"vocab_size": 9, "n_layer": 1, "n_head": 2, "n_embd": 16, "n_positions": 8}
     model = build_model("gpt2", "causal-lm", **sizes).eval()
     files.write_network(tmp_path / "a.safetensors", model, letters=["ü", '"'])
-    again, notes = files.read_network(tmp_path / "a.safetensors", "causal-lm")
+    again, notes = files.read_network(tmp_path / "a.safetensors", CAUSAL)
     assert notes["letters"] == ["ü", '"'] and notes["config"]["n_embd"] == 16
     written = safetensors.load_file(tmp_path / "a.safetensors")
     assert "lm_head.weight" not in written  # tied to the table of tokens
@@ -51,6 +63,6 @@ def test_files_in_halves_are_read(tmp_path):
     files.write_network(tmp_path / "a.safetensors", model)
     notes = files.notes_of(tmp_path / "a.safetensors", "config")
     safetensors.save_file(state, tmp_path / "b.safetensors", metadata=notes)
-    again, _ = files.read_network(tmp_path / "b.safetensors", "causal-lm")
+    again, _ = files.read_network(tmp_path / "b.safetensors", CAUSAL)
     ids = rl.tensor([[1, 2, 8]])
     assert rl.allclose(again(ids).logits, model(ids).logits, atol=2e-3)

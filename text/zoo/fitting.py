@@ -10,6 +10,7 @@ import datetime
 import json
 import random
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +21,12 @@ from rushlight import nn, optim
 from rushlight_text.data import pad_ids
 from rushlight_text.models.pretrained import build_model
 from rushlight_text.models.pretrained.t5 import shifted
-from rushlight_text.zoo.networks import PAD
+from rushlight_text.zoo.aligned import AlignedTransformer
+from rushlight_text.zoo.writers import PAD
 
 Batch = tuple[Any, ...]
 Pairs = list[tuple[list[int], list[int]]]
+Batches = Callable[[Pairs, int, random.Random], list[Pairs]]
 
 
 def encoder_decoder(
@@ -39,8 +42,8 @@ def encoder_decoder(
     return build_model({"model_type": "marian"}, "seq2seq-lm", **sizes)
 
 
-def pair_batches(rows: Pairs, tokens: int, pick: random.Random) -> list[Batch]:
-    """An epoch's batches of about so many target ids, of similar lengths: ids, mask, labels."""
+def pair_batches(rows: Pairs, tokens: int, pick: random.Random) -> list[Pairs]:
+    """An epoch's batches of about so many target ids, of similar lengths."""
     rows = list(rows)
     pick.shuffle(rows)
     rows.sort(key=lambda row: (len(row[1]), len(row[0])))
@@ -53,6 +56,20 @@ def pair_batches(rows: Pairs, tokens: int, pick: random.Random) -> list[Batch]:
     return batches
 
 
+def equal_batches(rows: Pairs, tokens: int, pick: random.Random) -> list[Pairs]:
+    """An epoch's batches of about so many target ids, each of targets of one length."""
+    groups: dict[int, Pairs] = defaultdict(list)
+    for row in rows:
+        groups[len(row[1])].append(row)
+    batches = []
+    for length, group in groups.items():
+        pick.shuffle(group)
+        count = max(1, tokens // length)
+        batches += [group[start : start + count] for start in range(0, len(group), count)]
+    pick.shuffle(batches)
+    return batches
+
+
 def tensors(batch: Pairs) -> Batch:
     """Ids, mask and labels of a batch; padding of labels is not counted in the loss."""
     ids, mask = pad_ids([source for source, _ in batch], PAD)
@@ -60,14 +77,32 @@ def tensors(batch: Pairs) -> Batch:
     return ids, mask, labels.masked_fill(there == 0, -100)
 
 
-def translation_loss(model: Any, smoothing: float) -> Callable[[Batch], rl.Tensor]:
-    """The mean cross entropy of the labels of a batch."""
+def translation_loss(model: Any, smoothing: float = 0.1) -> Callable[[Pairs], rl.Tensor]:
+    """The mean cross entropy of the targets of a batch of an encoder-decoder."""
 
-    def loss_of(batch: Batch) -> rl.Tensor:
-        ids, mask, labels = batch
+    def loss_of(batch: Pairs) -> rl.Tensor:
+        ids, mask, labels = tensors(batch)
         logits = model(ids, mask, shifted(labels, model.config)).logits
         return nn.functional.cross_entropy(
             logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing
+        )
+
+    return loss_of
+
+
+def aligned_loss(
+    model: AlignedTransformer, smoothing: float = 0.1, forget: float = 0.1
+) -> Callable[[Pairs], rl.Tensor]:
+    """The mean cross entropy of the pieces of a batch; of the pieces before, a share `forget` is
+    hidden, so that the network does not lean on what it may have got wrong."""
+
+    def loss_of(batch: Pairs) -> rl.Tensor:
+        letters, pieces = (rl.tensor(each) for each in zip(*batch, strict=True))
+        before = nn.functional.pad(pieces[:, :-1], (1, 0), value=model.none)
+        before = before.masked_fill(rl.rand(before.shape) < forget, model.none)
+        logits = model(letters, before)
+        return nn.functional.cross_entropy(
+            logits.flatten(0, 1), pieces.flatten(), label_smoothing=smoothing
         )
 
     return loss_of
@@ -80,7 +115,8 @@ class Plan:
 
     With `until` (a time of day such as ``"17:05"``) `epochs` is found in the course of training:
     the decay begins when the time that is left is what `decay` epochs take. `stop` ends it after
-    so many epochs, before or in the decay.
+    so many epochs, before or in the decay. `with_valid`: what is held out to choose a plan is
+    learnt, too.
     """
 
     lr: float
@@ -88,10 +124,10 @@ class Plan:
     epochs: int
     decay: int
     warm: int = 500
-    smoothing: float = 0.1
     average: float = 0.999
     until: str | None = None
     stop: int | None = None
+    with_valid: bool = False
 
     def rate(self, epoch: float, step: int) -> float:
         """The factor of the rate, `epoch` with its fraction."""
@@ -115,23 +151,34 @@ class Course:
     """A model learning pairs by a plan, with averaged weights and a checkpoint an epoch.
 
     Args:
-        model: an encoder-decoder.
+        model: what learns.
         plan: its rates and lengths.
         folder: where ``newest.ckpt`` is written and read, and `report` may write more.
         report: called after each epoch with the averaged model and the number of epochs done.
+        loss_of: the loss of the model on a batch.
+        batches: makes an epoch's batches of the pairs.
     """
 
-    def __init__(self, model: Any, plan: Plan, folder: Path, report: Callable[[Any, int], str]):
+    def __init__(
+        self,
+        model: Any,
+        plan: Plan,
+        folder: Path,
+        report: Callable[[Any, int], str],
+        loss_of: Callable[[Pairs], rl.Tensor],
+        batches: Batches = pair_batches,
+    ):
         self.model, self.plan, self.folder, self.report = model, plan, folder, report
+        self.loss_of, self.batches = loss_of, batches
         self.averaged = optim.swa_utils.AveragedModel(
             model, multi_avg_fn=optim.swa_utils.get_ema_multi_avg_fn(plan.average)
         )
         self.optimizer = optim.AdamW(
             model.parameters(), plan.lr, betas=(0.9, 0.98), weight_decay=0.01
         )
-        self.loss_of = translation_loss(model, plan.smoothing)
         self.step = self.epoch = 0
         self.seconds = 0.0
+        self.former: list[str] = []  # the recipes of plans that are done
 
     def run(self, rows: Pairs) -> Any:
         """Learn to the end of the plan; the averaged model, in evaluation mode."""
@@ -151,21 +198,28 @@ class Course:
             )
         return self.averaged.module.eval()
 
-    def recipe(self) -> str:
-        """The options by which the same is trained again."""
-        said = f"--epochs {self.plan.epochs} --decay {self.plan.decay}"
-        return said if self.epoch >= self.plan.epochs else f"{said} --stop {self.epoch}"
+    def recipes(self) -> list[str]:
+        """The options by which the same is trained again, one plan after the other."""
+        return [*self.former, self._recipe()]
+
+    def _recipe(self) -> str:
+        said = f"--epochs {self.plan.epochs} --decay {self.plan.decay} --lr {self.plan.lr}"
+        if self.plan.with_valid:
+            said += " --with-valid"
+        if self.epoch < self.plan.epochs:
+            said += f" --stop {self.epoch}"
+        return said
 
     def _one_epoch(self, rows: Pairs) -> float:
         rl.manual_seed(self.epoch)
-        batches = pair_batches(rows, self.plan.tokens, random.Random(self.epoch))
+        batches = self.batches(rows, self.plan.tokens, random.Random(self.epoch))
         self.model.train()
         total = 0.0
         for number, batch in enumerate(batches):
             factor = self.plan.rate(self.epoch + number / len(batches), self.step)
             for group in self.optimizer.param_groups:
                 group["lr"] = self.plan.lr * factor
-            loss = self.loss_of(tensors(batch))
+            loss = self.loss_of(batch)
             self.optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -178,7 +232,8 @@ class Course:
     def _keep(self) -> None:
         parts = {"model": self.model, "averaged": self.averaged, "optimizer": self.optimizer}
         state: dict[str, Any] = {name: part.state_dict() for name, part in parts.items()}
-        state["counts"] = json.dumps([self.epoch, self.step, self.seconds, self.plan.epochs])
+        counts = [self.epoch, self.step, self.seconds, self.plan.epochs, self.recipes()]
+        state["counts"] = json.dumps(counts)
         self.folder.mkdir(parents=True, exist_ok=True)
         rl.save(state, self.folder / "writing.ckpt")
         (self.folder / "writing.ckpt").replace(self.folder / "newest.ckpt")
@@ -190,7 +245,11 @@ class Course:
         state = rl.load(newest)
         for name in ("model", "averaged", "optimizer"):
             getattr(self, name).load_state_dict(state[name])
-        self.epoch, self.step, self.seconds, self.plan.epochs = json.loads(state["counts"])
+        self.epoch, self.step, self.seconds, epochs, recipes = json.loads(state["counts"])
+        if self.epoch == epochs < self.plan.epochs:  # that plan is done, this one goes on
+            self.former = recipes
+        else:
+            self.former, self.plan.epochs = recipes[:-1], epochs
         if self.plan.epochs - self.epoch <= self.plan.decay:
             self.plan.until = None  # the decay has begun, its end is fixed
         print(f"goes on from {newest} after {self.epoch} epochs", flush=True)

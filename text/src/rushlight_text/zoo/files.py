@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import rushlight as rl
 from rushlight.serialization import safetensors
-from rushlight_text.models.pretrained import build_model, load_weights
+from rushlight_text.models.pretrained import load_weights
 from rushlight_text.zoo.bags import notes_of
 
 __all__ = ["SCALE", "as_bytes", "as_floats", "read_network", "write_network"]
@@ -22,7 +23,8 @@ def as_bytes(state: dict[str, rl.Tensor]) -> dict[str, rl.Tensor]:
 
     A matrix ``[R, C]`` becomes int8 ``[R, C]`` and, under its name with ``.scale``, float32
     ``[R]``: the largest magnitude of the row by 127, so that a value is off by at most half of it.
-    Other tensors become float16.
+    Weights of convolutions ``[R, C, ...]`` too, `R` being their outputs. Other tensors become
+    float16.
 
     Example
     -------
@@ -32,11 +34,12 @@ def as_bytes(state: dict[str, rl.Tensor]) -> dict[str, rl.Tensor]:
     found = {}
     for name, value in state.items():
         value = value.detach().float()
-        if value.dim() != 2:
+        if value.dim() < 2:
             found[name] = value.half()
             continue
-        scale = value.abs().amax(1).clamp(min=1e-12) / 127
-        found[name] = (value / scale[:, None]).round().to(rl.int8)
+        rows = value.flatten(1)
+        scale = rows.abs().amax(1).clamp(min=1e-12) / 127
+        found[name] = (rows / scale[:, None]).round().to(rl.int8).view(value.shape)
         found[name + SCALE] = scale
     return found
 
@@ -44,7 +47,7 @@ def as_bytes(state: dict[str, rl.Tensor]) -> dict[str, rl.Tensor]:
 def as_floats(state: dict[str, rl.Tensor]) -> dict[str, rl.Tensor]:
     """What :func:`as_bytes` wrote, in float32; tensors without a scale are converted."""
     return {
-        name: value.float() * state[name + SCALE][:, None]
+        name: (value.float().flatten(1) * state[name + SCALE][:, None]).view(value.shape)
         if name + SCALE in state
         else value.float()
         for name, value in state.items()
@@ -65,13 +68,15 @@ def write_network(path: str | os.PathLike, model: Any, **notes: Any) -> None:
     safetensors.save_file(as_bytes(state), path, metadata=metadata)
 
 
-def read_network(path: str | os.PathLike, head: str) -> tuple[Any, dict[str, Any]]:
-    """The model in evaluation mode, and the notes.
+def read_network(
+    path: str | os.PathLike, build: Callable[[dict[str, Any]], Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The model that `build` makes of the configuration, in evaluation mode, and the notes.
 
     Raises ValueError where the file was not written by :func:`write_network`.
     """
     notes = {key: json.loads(value) for key, value in notes_of(Path(path), "config").items()}
-    model = build_model(notes["config"], head)
+    model = build(notes["config"])
     state = as_floats(safetensors.load_file(path))
     load_weights(model, state, dtype=rl.float32, source=os.fspath(path))
     return model.eval(), notes

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import rushlight as rl
 from rushlight import nn
 from rushlight_text.data.collate import pad_ids
 from rushlight_text.generation import generate
+from rushlight_text.models.pretrained import build_model
 from rushlight_text.tokenizers.pretrained import Tokenizer
 from rushlight_text.zoo.files import read_network, write_network
 
@@ -99,7 +101,7 @@ class CharacterWriter(nn.Module):
     @classmethod
     def load(cls, path: str | os.PathLike) -> CharacterWriter:
         """Read what :meth:`save` wrote."""
-        model, notes = read_network(path, "causal-lm")
+        model, notes = read_network(path, partial(build_model, head="causal-lm"))
         return cls(model, notes["characters"]).eval()
 
 
@@ -190,7 +192,7 @@ class PlainEnglish(nn.Module):
         """Read what :meth:`save` wrote."""
         import tokenizers
 
-        model, notes = read_network(path, "seq2seq-lm")
+        model, notes = read_network(path, partial(build_model, head="seq2seq-lm"))
         backend = tokenizers.Tokenizer.from_str(notes["tokenizer"])
         names = {"pad_token": "[PAD]", "eos_token": "<|endoftext|>"}
         return cls(model, Tokenizer(backend, names)).eval()
