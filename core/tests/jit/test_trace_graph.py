@@ -131,6 +131,30 @@ def test_results_and_inputs():
     assert rushlight._C._get_tracing_state() is None
 
 
+def test_values_know_where_they_are_read():
+    def program(lib):
+        def forward(self, x):
+            return (self.layer(x) * 2 + self.layer(x)).relu()
+
+        model = type("Twice", (lib.nn.Module,), {"forward": forward})()
+        model.layer = lib.nn.Linear(3, 2)
+        graph = lib.jit._get_trace_graph(model, lib.rand(4, 3))[0]
+        users = [[use.user.kind() for use in v.uses()] for v in graph.inputs()]
+        users += [
+            [u.user.kind() for u in n.output().uses()] for n in graph.findAllNodes("aten::mul")
+        ]
+        constants = graph.findAllNodes("prim::Constant")
+        copied = [node.kind() for node in graph.copy().nodes()]
+        return (
+            users, [node.kindOf("value") for node in constants], constants[0].t("value").item(),
+            graph.findNode("aten::relu").inputsSize(), graph.findNode("aten::tanh"),
+            copied == [node.kind() for node in graph.nodes()],
+            [v.isCompleteTensor() for v in graph.inputs()],
+        )  # fmt: skip
+
+    assert program(rushlight) == program(torch)
+
+
 def test_scripted_parts_are_refused():
     inner = rushlight.jit.script(_doubled)
     with pytest.raises(NotImplementedError, match="_doubled is scripted"):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from rushlight import dtypes
 from rushlight._C import script_types as types
 from rushlight.fx.experimental.proxy_tensor import _Trace
 from rushlight.fx.node import Node as FxNode
+from rushlight.jit.graphs.parts import CONSTANT, Graph, Node, Value
 from rushlight.jit.tracer.trace_state import ACTIVE, Scopes
 from rushlight.library.aten_schemas import schemas_of
 from rushlight.library.schema import REQUIRED, Argument
@@ -60,38 +61,19 @@ class CompleteTensorType:
         """The name of its storage: ``"Float"``, ``"Long"``, ..."""
         return self._tensor.type().rpartition(".")[2].removesuffix("Tensor")
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompleteTensorType:
+        return self
+
     def __repr__(self) -> str:
         return f"{self.scalarType()}({', '.join(map(str, self.sizes()))})"
 
 
-class Value:
-    """A value of a graph, with the node that makes it."""
-
-    def __init__(self, node: Node, name: str, held: Any, constant: bool = False) -> None:
-        self._node, self._name, self._held, self._constant = node, name, held, constant
-
-    def node(self) -> Node:
-        """The node that makes it."""
-        return self._node
-
-    def debugName(self) -> str:  # noqa: N802 - PyTorch's name
-        """Its name, without ``%``."""
-        return self._name
+class TracedValue(Value):
+    """A value of a trace, of which everything is known."""
 
     def isCompleteTensor(self) -> bool:  # noqa: N802 - PyTorch's name
         """Whether it is a tensor of known shape."""
-        return isinstance(self._held, Tensor)
-
-    def type(self) -> Any:
-        """Its type, an object with ``kind()``."""
-        return _type_of(self._held)
-
-    def toIValue(self) -> Any:  # noqa: N802 - PyTorch's name
-        """The number, text or None that a constant is; None for other values."""
-        return self._held if self._constant else None
-
-    def __repr__(self) -> str:
-        return f"{self._name} defined in ({self._node})"
+        return isinstance(self._type, CompleteTensorType)
 
 
 def _type_of(held: Any) -> Any:
@@ -107,87 +89,36 @@ def _type_of(held: Any) -> Any:
     return types.AnyType.get() if kind is None else kind.get()
 
 
-class Node:
-    """A call, a constant or a list: ``kind()``, ``inputs()``, ``outputs()``, ``scopeName()``."""
+class TracedNode(Node):
+    """A call, a constant or a list, with the module that made it."""
 
     def __init__(self, kind: str, inputs: list[Value], scope: str) -> None:
-        self._kind, self._inputs, self._scope = kind, inputs, scope
-        self._outputs: list[Value] = []
-
-    def kind(self) -> str:
-        """What it does: ``"aten::linear"``, ``"prim::Constant"``, ..."""
-        return self._kind
-
-    def inputs(self) -> Iterator[Value]:
-        """What it takes, in the order of ATen's arguments."""
-        return iter(self._inputs)
-
-    def outputs(self) -> Iterator[Value]:
-        """What it gives."""
-        return iter(self._outputs)
-
-    def inputsSize(self) -> int:  # noqa: N802 - PyTorch's name
-        """How many values it takes."""
-        return len(self._inputs)
-
-    def outputsSize(self) -> int:  # noqa: N802 - PyTorch's name
-        """How many values it gives."""
-        return len(self._outputs)
-
-    def output(self) -> Value:
-        """What it gives. RuntimeError unless that is one value."""
-        if len(self._outputs) != 1:
-            raise RuntimeError(f"{self._kind} gives {len(self._outputs)} values, not one")
-        return self._outputs[0]
+        super().__init__(kind, inputs)
+        self._scope = scope
 
     def scopeName(self) -> str:  # noqa: N802 - PyTorch's name
         """What hooks pushed by ``torch._C._get_tracing_state().push_scope``, joined by ``/``."""
         return self._scope
 
-    def __repr__(self) -> str:
-        given = ", ".join(f"%{each.debugName()} : {each.type()}" for each in self._outputs)
-        taken = ", ".join(f"%{each.debugName()}" for each in self._inputs)
-        return f"{given} = {self._kind}({taken})"
 
-
-class TraceGraph:
+class TraceGraph(Graph):
     """The nodes of a trace; parameters of modules are inputs behind those that were given."""
 
     def __init__(self) -> None:
-        self._nodes: list[Node] = []
-        self._param = Node("prim::Param", [], "")
-        self._return = Node("prim::Return", [], "")
+        super().__init__()
         self._count = 0
 
-    def nodes(self) -> Iterator[Node]:
-        """All nodes, in the order of their calls."""
-        return iter(self._nodes)
-
-    def inputs(self) -> Iterator[Value]:
-        """What the function was given, then the tensors of its own."""
-        return self._param.outputs()
-
-    def outputs(self) -> Iterator[Value]:
-        """What the function gave, in a flat row."""
-        return self._return.inputs()
-
-    def value(self, node: Node, held: Any, constant: bool = False) -> Value:
-        """A new value of a node."""
-        made = Value(node, str(self._count), held, constant)
+    def value(self, node: Node, kind: Any) -> TracedValue:
+        """A new value of a node, and its type."""
+        made = TracedValue(node, str(self._count), kind)
         self._count += 1
         node._outputs.append(made)
         return made
 
     def add(self, kind: str, inputs: list[Value], scope: str) -> Node:
         """A new node."""
-        self._nodes.append(Node(kind, inputs, scope))
+        self._nodes.append(TracedNode(kind, inputs, scope))
         return self._nodes[-1]
-
-    def __repr__(self) -> str:
-        given = ",\n      ".join(f"%{v.debugName()} : {v.type()}" for v in self.inputs())
-        lines = [f"  {node}" for node in self._nodes]
-        found = ", ".join(f"%{v.debugName()}" for v in self.outputs())
-        return "\n".join([f"graph({given}):", *lines, f"  return ({found})", ""])
 
 
 class _Builder:
@@ -196,6 +127,8 @@ class _Builder:
     def __init__(self, constants: dict[str, Tensor]) -> None:
         self.graph, self.constants = TraceGraph(), constants
         self.values: dict[FxNode, Any] = {}  # node -> its value, or those of a call with several
+        self.attributes: dict[str, TracedValue] = {}
+        self.held: dict[Value, Any] = {}
         self.scope = ""
 
     def build(self, nodes: list[FxNode]) -> TraceGraph:
@@ -207,21 +140,24 @@ class _Builder:
 
     def on_placeholder(self, node: FxNode) -> None:
         """An input."""
-        self.values[node] = self.graph.value(self.graph._param, node.meta["val"])
+        self.values[node] = self.value(self.graph.paramNode(), node.meta["val"])
 
     def on_get_attr(self, node: FxNode) -> None:
-        """A parameter or buffer of the module, an input; or another tensor, a constant."""
-        constant = self.constants.get(str(node.target))
-        if constant is None:
-            self.on_placeholder(node)
-        else:
-            made = self.graph.add("prim::Constant", [], self.scope)
-            self.values[node] = self.graph.value(made, constant, constant=True)
+        """A parameter or buffer of the module, an input; or another tensor, a constant: one for
+        all that read it."""
+        name = str(node.target)
+        if name not in self.attributes:
+            constant = self.constants.get(name)
+            if constant is None:
+                self.attributes[name] = self.value(self.graph.paramNode(), node.meta["val"])
+            else:
+                self.attributes[name] = self.constant(constant)
+        self.values[node] = self.attributes[name]
 
     def on_output(self, node: FxNode) -> None:
         """The results."""
         for each in pytree.tree_leaves(node.args[0]):
-            self.graph._return._inputs.append(self.one(each))
+            self.graph.returnNode().addInput(self.one(each))
 
     def on_call_function(self, node: FxNode) -> None:
         """A call of ATen's, or the choice of one of several results."""
@@ -234,7 +170,7 @@ class _Builder:
         made = self.graph.add(name, inputs, self.scope)
         found = node.meta.get("val")
         several = isinstance(found, tuple | list)
-        values = [self.graph.value(made, each) for each in (found if several else (found,))]
+        values = [self.value(made, each) for each in (found if several else (found,))]
         self.values[node] = values if several else values[0]
 
     def one(self, given: Any) -> Value:
@@ -244,13 +180,24 @@ class _Builder:
             return self.of_list(found) if isinstance(found, list) else found
         if isinstance(given, list | tuple):
             return self.of_list([self.one(each) for each in given])
-        node = self.graph.add("prim::Constant", [], self.scope)
-        return self.graph.value(node, given, constant=True)
+        return self.constant(given)
+
+    def value(self, node: Node, held: Any) -> TracedValue:
+        """A new value of a node."""
+        made = self.graph.value(node, _type_of(held))
+        self.held[made] = held
+        return made
+
+    def constant(self, held: Any) -> TracedValue:
+        """A node of a constant, its value."""
+        node = self.graph.add(CONSTANT, [], self.scope)
+        node._attributes["value"] = held
+        return self.value(node, held)
 
     def of_list(self, values: list[Value]) -> Value:
         """A list of values."""
         node = self.graph.add("prim::ListConstruct", values, self.scope)
-        return self.graph.value(node, [each._held for each in values])
+        return self.value(node, [self.held[each] for each in values])
 
 
 def _arguments(node: FxNode) -> tuple[str, list[Any]]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from rushlight.tensor.tensor import Tensor
 
+CONSTANT = "prim::Constant"
 _KINDS = {bool: "i", int: "i", float: "f", str: "s", complex: "c"}
 
 
@@ -42,6 +43,10 @@ class Value:
         """Its type; `str` of it is as TorchScript writes types."""
         return self._type
 
+    def isCompleteTensor(self) -> bool:  # noqa: N802 - PyTorch's name
+        """Whether it is a tensor of known shape; False, since compiled functions take any."""
+        return False
+
     def uses(self) -> list[Use]:
         """Where it is read."""
         return list(self._uses)
@@ -52,9 +57,6 @@ class Value:
 
     def __repr__(self) -> str:
         return f"{self._name} defined in ({self._node!r})"
-
-
-CONSTANT = "prim::Constant"
 
 
 class Node:
