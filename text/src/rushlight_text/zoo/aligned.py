@@ -84,8 +84,8 @@ class AlignedTransformer(nn.Module):
     -------
     >>> import rushlight as rl
     >>> network = AlignedTransformer(letters=30, pieces=10, width=16, heads=2).eval()
-    >>> network(rl.tensor([[0, 5, 6, 7, 1]]), rl.tensor([[10, 3, 4]])).shape
-    Size([1, 3, 10])
+    >>> tuple(network(rl.tensor([[0, 5, 6, 7, 1]]), rl.tensor([[10, 3, 4]])).shape)
+    (1, 3, 10)
     """
 
     def __init__(
