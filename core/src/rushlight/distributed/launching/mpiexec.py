@@ -25,6 +25,7 @@ from rushlight.distributed.launching.agent import end_with_parent
 from rushlight.machine.mpi.job_server import JobServer
 from rushlight.machine.mpi.startup import SERVER, host_name
 
+_NAMED = 4  # ranks that are named where it is not clear which one failed first
 _INTERVAL = 0.05
 _READING = 0.5  # seconds for news that were sent before mpiexec ended
 _SET_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2): orphans become ours
@@ -132,9 +133,10 @@ def _children():
 
 
 def _reason(code, server):
-    if server.failed:
-        rank, why = next(iter(server.failed.items()))
-        return f"rank {rank} is gone ({why})"
+    failures = [f"rank {rank} is gone ({why})" for rank, why in server.first_failures().items()]
+    if failures:
+        more = len(failures) - _NAMED
+        return "; ".join(failures[:_NAMED]) + (f"; {more} more" if more > 0 else "")
     missing = sorted(set(range(server.size)) - server.leaving)
     if missing:
         return f"mpiexec ended with exit code {code} before ranks {missing} had come to their end"

@@ -12,10 +12,16 @@ from __future__ import annotations
 import contextlib
 import hmac
 import json
+import select
 import socket
 import threading
+import time
 import uuid
 
+_SILENT = "its process has ended"
+# Seconds within which it cannot be told who ended first: launchers kill the others when they see
+# the end of one, whose connection may be closed behind theirs.
+_INSTANT = 1.0
 _MAXIMA = "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024 rc=0"
 
 
@@ -108,7 +114,9 @@ class JobServer(threading.Thread):
         self.past: list[bytes] = []  # news, for ranks that connect later
         self.ended: set[int] = set()
         self.leaving: set[int] = set()
-        self.failed: dict[int, str] = {}  # why, in the order of their ends
+        self.failed: dict[int, str] = {}  # why
+        self.closings = select.epoll()  # its list has the order in which connections are closed
+        self.closed: dict[int, float] = {}  # ranks in that order, and when it was noted
         self.owed: dict[int, set[int]] = {}  # a leaving rank -> those that have not settled
 
     def run(self) -> None:
@@ -149,9 +157,10 @@ class JobServer(threading.Thread):
     def _control(self, connection, stream, rank):
         with self.lock:
             self.controls[rank] = connection
+            self.closings.register(connection, select.EPOLLRDHUP)
             for line in self.past:
                 connection.sendall(line)
-        reason = "its process has ended"
+        reason = _SILENT
         try:
             for line in stream:
                 message = json.loads(line)
@@ -187,8 +196,13 @@ class JobServer(threading.Thread):
         with self.lock:
             if rank in self.ended:
                 return
+            self._note_closings()
+            if rank not in self.closed:  # it has said that it fails
+                self.closed[rank] = time.monotonic()
             self.ended.add(rank)
-            self.controls.pop(rank, None)
+            connection = self.controls.pop(rank, None)
+            if connection is not None:
+                self.closings.unregister(connection)
             if rank not in self.leaving:
                 self.failed[rank] = reason
             self._tell({"news": "gone", "rank": rank, "why": reason})
@@ -196,6 +210,28 @@ class JobServer(threading.Thread):
             for owed in self.owed.values():
                 owed.discard(rank)
             self._release()
+
+    def _note_closings(self):
+        """Note whose connections are closed: threads that wait for them go on in any order."""
+        ranks = {connection.fileno(): rank for rank, connection in self.controls.items()}
+        for number, _ in self.closings.poll(0):
+            rank = ranks.get(number)
+            if rank is not None and rank not in self.closed:
+                self.closed[rank] = time.monotonic()
+
+    def first_failures(self) -> dict[int, str]:
+        """The rank that failed first, and why; of ranks that ended without a word all that did so
+        within an instant."""
+        with self.lock:
+            order = [rank for rank in self.closed if rank in self.failed]
+            if not order or self.failed[order[0]] != _SILENT:
+                return {rank: self.failed[rank] for rank in order[:1]}
+            end = self.closed[order[0]] + _INSTANT
+            return {
+                rank: _SILENT
+                for rank in order
+                if self.failed[rank] == _SILENT and self.closed[rank] <= end
+            }
 
     def _tell(self, news):
         self.past.append(json.dumps(news).encode() + b"\n")
