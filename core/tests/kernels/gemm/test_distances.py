@@ -28,6 +28,40 @@ def test_distances(rows, others, length, mode, dtype):
         np.testing.assert_allclose(found.numpy(), exact, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("order", [0, 1, 2, 2.5, np.inf])
+@pytest.mark.parametrize(
+    ("rows", "others"),
+    [((20, 17), (600, 17)), ((3, 20, 40), (3, 30, 40)), ((2, 1, 7, 9), (3, 40, 9)),
+     ((5, 4), (2, 6, 4))],
+)  # fmt: skip
+def test_orders_and_batches(rows, others, order, dtype):
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-3, 4, shape).astype(dtype) / 2 for shape in (rows, others))
+    b.reshape(-1)[5] = np.inf
+    apart = np.abs(a[..., None, :].astype(np.float64) - b[..., None, :, :])
+    exact = np.linalg.norm(apart, order, -1) if order != 2.5 else (apart**2.5).sum(-1) ** 0.4
+    found = rushlight.cdist(rushlight.from_numpy(a), rushlight.from_numpy(b), float(order),
+                            compute_mode="donot_use_mm_for_euclid_dist")  # fmt: skip
+    np.testing.assert_allclose(found.numpy(), exact, rtol=1e-5)
+
+
+def test_differences_that_are_no_numbers():
+    """A NaN is in every distance from its row, whatever the order."""
+    torch = pytest.importorskip("torch")
+    a, b = np.zeros((3, 9), np.float32), np.ones((40, 9), np.float32)
+    a[1, 4], b[7, 0], b[8, 8] = np.nan, np.nan, -np.inf
+    for order in (0.0, 1.0, 2.0, np.inf):
+        found = rushlight.cdist(
+            rushlight.from_numpy(a), rushlight.from_numpy(b), order, MODES[1]
+        ).numpy()
+        assert np.isnan(found[1]).all()
+        assert np.isnan(found[:, 7]).all()
+        if order != np.inf:  # PyTorch leaves some of them out there
+            want = torch.cdist(torch.tensor(a), torch.tensor(b), order, MODES[1])
+            np.testing.assert_array_equal(found, want.numpy())
+
+
 @pytest.mark.skipif(REFERENCE, reason="the reference goes by a product of matrices")
 def test_a_row_has_no_distance_from_itself():
     x = rushlight.randn(100, 16)

@@ -156,6 +156,11 @@ def test_infinities_and_nan():
     x = np.array([[np.inf, 1], [-np.inf, -np.inf], [np.nan, 1], [-np.inf, 2]], "f4")
     found = folds.folded("logsumexp", x, (1,), False)(x)
     np.testing.assert_array_equal(found, np.array([np.inf, -np.inf, np.nan, 2], "f4"))
+    for rows in (2, 6):  # of columns four go together
+        columns = np.full((rows, 4), -np.inf, "f4")
+        columns[:2] = x.T
+        found = folds.folded("logsumexp", columns, (0,), False)(columns)
+        np.testing.assert_array_equal(found, np.array([np.inf, -np.inf, np.nan, 2], "f4"))
     assert folds.truth(False, x[2:3, :1].copy(), (0, 1), False)(x[2:3, :1].copy())[()]
 
 

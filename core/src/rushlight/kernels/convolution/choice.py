@@ -50,7 +50,7 @@ __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_wei
 _WINOGRAD = int(os.environ.get("RUSHLIGHT_WINOGRAD", "4"))  # largest tile of outputs; 0: none
 _WINOGRAD_CHANNELS = 32
 _DEPTHWISE_TAPS = 64  # more taps than these are not worth unrolled code
-_plans: dict = {}
+_plans = Remembered()
 _ready = Remembered()  # by shapes that were seen before: the result's, and what runs them
 
 
@@ -65,15 +65,6 @@ def _is_plain(array):
 
 
 # ---- tile paths ----------------------------------------------------------------------------------
-
-
-def _planned(key, build):
-    plan = _plans.get(key)
-    if plan is None:
-        if len(_plans) >= 1024:
-            _plans.clear()
-        plan = _plans[key] = build()
-    return plan
 
 
 def _as_two_dims(arrays, weight_shape, stride, padding, dilation):
@@ -294,8 +285,8 @@ def _depthwise(kind, dtype, x_shape, w_shape, stride, padding, dilation):
 def _planned_depthwise(kind, image, weight, stride, padding, dilation):
     """A plan of :mod:`depthwise`."""
     key = (kind, image.dtype, image.shape, weight.shape, stride, padding, dilation)
-    return _planned(key, lambda: _depthwise(kind, image.dtype, image.shape, weight.shape, stride,
-                                            padding, dilation))  # fmt: skip
+    shapes = image.dtype, image.shape, weight.shape
+    return _plans.built(key, lambda: _depthwise(kind, *shapes, stride, padding, dilation))
 
 
 def _is_depthwise(c, weight_shape, groups):
@@ -318,7 +309,7 @@ def _run_doubles(x, w, bias, out, stride, padding, dilation, groups, flipped=Fal
         return False
     x, w, out, *settings = _as_two_dims((x, w, out), w.shape, stride, padding, dilation)
     key = ("doubles", x.shape, w.shape, *settings, groups, flipped)
-    plan = _planned(key, lambda: _build_doubles(x.shape, w.shape, out.shape, *settings, groups,
+    plan = _plans.built(key, lambda: _build_doubles(x.shape, w.shape, out.shape, *settings, groups,
                                                 flipped))  # fmt: skip
     if plan is not None:
         row = None if bias is None else compute_array(bias)
@@ -439,9 +430,8 @@ def tile_plan(x_shape, w_shape, stride, padding, dilation, groups, planes=3):
     """The plan of a convolution over two dims that is not by depth."""
     key = ("forward", x_shape, w_shape, stride, padding, dilation, groups, planes)
     n, c = x_shape[:2]
-    return _planned(key, lambda: _build_forward(n, c, x_shape[2:], w_shape[0], w_shape[2:], stride,
-                                                padding, dilation, groups, False,
-                                                planes))  # fmt: skip
+    sizes, window = (n, c, x_shape[2:], w_shape[0], w_shape[2:]), (stride, padding, dilation)
+    return _plans.built(key, lambda: _build_forward(*sizes, *window, groups, False, planes))
 
 
 @referenced_by(input_gradient_reference)
@@ -523,7 +513,7 @@ def _input_gradient_runner(dy, w, out, stride, padding, dilation, groups, planes
         return lambda dy, w, out, _: plan.run(dy, w, out)
     key = ("input", out.shape, w.shape, stride, padding, dilation, groups, planes)
     n, c = out.shape[:2]
-    plan = _planned(key, lambda: _build_input_gradient(n, c, out.shape[2:], w.shape[0],
+    plan = _plans.built(key, lambda: _build_input_gradient(n, c, out.shape[2:], w.shape[0],
                                                        w.shape[2:], stride, padding, dilation,
                                                        groups, planes))  # fmt: skip
     return None if plan is None else of_all_groups(plan, groups)
@@ -581,7 +571,7 @@ def _weight_gradient_runner(x, out, stride, padding, dilation, groups, planes=3)
         return _planned_depthwise("WeightGradient", x, out, stride, padding, dilation).run
     key = ("weight", x.shape, out.shape, stride, padding, dilation, groups, planes)
     n, c = x.shape[:2]
-    plan = _planned(key, lambda: _build_weight_gradient(n, c, x.shape[2:], out.shape[0],
+    plan = _plans.built(key, lambda: _build_weight_gradient(n, c, x.shape[2:], out.shape[0],
                                                         out.shape[2:], stride, padding, dilation,
                                                         groups, planes))  # fmt: skip
     if groups == 1:

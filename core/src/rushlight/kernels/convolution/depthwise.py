@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from rushlight.kernels.convolution import depthwise_planes as whole_planes
 from rushlight.kernels.convolution import depthwise_rows as emitted
+from rushlight.kernels.convolution import window_rows as block_words
 from rushlight.kernels.gemm.epilogue_emitters import finish
 from rushlight.kernels.gemm.microkernel import VL
 from rushlight.kernels.launch.execution import chunk, language_type
@@ -190,23 +191,28 @@ def weight_gradient_planes(args, lo, hi, tid):
 def ready_block(block, height, width, py, px, rows, columns):
     """The sizes of a parameter block of emitted code: of the plane, the padding, the result."""
     p = array(i64, block)
-    p[emitted.HEIGHT], p[emitted.WIDTH], p[emitted.PY], p[emitted.PX] = height, width, py, px
-    p[emitted.ROWS], p[emitted.COLUMNS], p[emitted.BIAS] = rows, columns, i64(0)
+    p[block_words.HEIGHT], p[block_words.WIDTH], p[block_words.PY], p[block_words.PX] = (
+        height,
+        width,
+        py,
+        px,
+    )
+    p[block_words.ROWS], p[block_words.COLUMNS], p[block_words.BIAS] = rows, columns, i64(0)
 
 
 @range_kernel
 def forward_rows(args, lo, hi, tid):
     """Items are output planes (image, channel)."""
-    g, block, size = array(i64, args), stack(emitted.WORDS), 4 if real is f32 else 8
+    g, block, size = array(i64, args), stack(block_words.WORDS), 4 if real is f32 else 8
     p, multiple = array(i64, block), g[O] // g[C]
     ready_block(block, g[H], g[WIDTH], g[PY], g[PX], g[HO], g[WO])
     for item in range(lo, hi):
         image, channel = item // g[O], item % g[O]
-        p[emitted.SOURCE] = g[X] + size * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
-        p[emitted.OUT] = g[Y] + size * item * g[HO] * g[WO]
-        p[emitted.WEIGHT] = g[W] + size * channel * high * wide
+        p[block_words.SOURCE] = g[X] + size * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
+        p[block_words.OUT] = g[Y] + size * item * g[HO] * g[WO]
+        p[block_words.WEIGHT] = g[W] + size * channel * high * wide
         if g[BIAS] != 0:
-            p[emitted.BIAS] = g[BIAS] + size * channel
+            p[block_words.BIAS] = g[BIAS] + size * channel
         call_address(g[CODE], block)
     pixels = g[HO] * g[WO]
     finish(g[EPILOGUE], g[Y] + size * lo * pixels, (hi - lo) * pixels)
@@ -215,7 +221,7 @@ def forward_rows(args, lo, hi, tid):
 @range_kernel
 def input_gradient_rows(args, lo, hi, tid):
     """Items are input planes (image, channel). X is the gradient, Y what is computed."""
-    g, block, size = array(i64, args), stack(emitted.WORDS), 4 if real is f32 else 8
+    g, block, size = array(i64, args), stack(block_words.WORDS), 4 if real is f32 else 8
     p, multiple, taps = array(i64, block), g[O] // g[C], high * wide
     pixels, ho, wo = g[H] * g[WIDTH], g[HO], g[WO]
     rows, columns = (ho - 1) * step_y + 1, (wo - 1) * step_x + 1
@@ -225,20 +231,20 @@ def input_gradient_rows(args, lo, hi, tid):
     memset(grid, i32(0), size * rows * columns)
     ready_block(block, rows, columns, (high - 1) * apart_y - g[PY], (wide - 1) * apart_x - g[PX],
                 g[H], g[WIDTH])  # fmt: skip
-    p[emitted.WEIGHT] = part + size * pixels
+    p[block_words.WEIGHT] = part + size * pixels
     for item in range(lo, hi):
         image, channel = item // g[C], item % g[C]
         target = g[Y] + size * item * pixels
         for i in range(multiple):
             o = channel * multiple + i
-            p[emitted.SOURCE] = g[X] + size * (image * g[O] + o) * ho * wo
+            p[block_words.SOURCE] = g[X] + size * (image * g[O] + o) * ho * wo
             if step_y > 1 or step_x > 1:
-                spread_plane(p[emitted.SOURCE], ho, wo, grid, columns)
-                p[emitted.SOURCE] = grid
+                spread_plane(p[block_words.SOURCE], ho, wo, grid, columns)
+                p[block_words.SOURCE] = grid
             w = array(real, g[W] + size * o * taps)
             for k in range(taps):
                 turned[k] = w[taps - 1 - k]
-            p[emitted.OUT] = target if i == 0 else part
+            p[block_words.OUT] = target if i == 0 else part
             call_address(g[CODE], block)
             if i > 0:
                 total, addend = array(real, target), array(real, part)
@@ -249,19 +255,21 @@ def input_gradient_rows(args, lo, hi, tid):
 @range_kernel
 def weight_gradient_rows(args, lo, hi, tid):
     """Items are output channels. X is the input, W the gradient of the output."""
-    g, block, size = array(i64, args), stack(emitted.WORDS), 4 if real is f32 else 8
+    g, block, size = array(i64, args), stack(block_words.WORDS), 4 if real is f32 else 8
     vector = 4 * VL // size
     lanes = high * wide * vector
     p, multiple = array(i64, block), g[O] // g[C]
     memory = scratch(tid, 2 * size * lanes)
     sums, totals = array(real, memory), array(real, memory + size * lanes)
     ready_block(block, g[H], g[WIDTH], g[PY], g[PX], g[HO], g[WO])
-    p[emitted.WEIGHT] = memory
+    p[block_words.WEIGHT] = memory
     for channel in range(lo, hi):
         memset(memory, i32(0), 2 * size * lanes)
         for image in range(g[N]):
-            p[emitted.SOURCE] = g[X] + size * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
-            p[emitted.OUT] = g[W] + size * (image * g[O] + channel) * g[HO] * g[WO]
+            p[block_words.SOURCE] = (
+                g[X] + size * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
+            )
+            p[block_words.OUT] = g[W] + size * (image * g[O] + channel) * g[HO] * g[WO]
             call_address(g[CODE], block)
             if image % IMAGES_AT_ONCE == IMAGES_AT_ONCE - 1 or image == g[N] - 1:
                 for i in range(lanes):
@@ -289,7 +297,10 @@ def _plan(kernels, dtype, n, c, image, o, size, taps, stride, padding, dilation,
             window = taps, tuple(padding if strided else reach), dilation
             words[CODE] = whole_planes.plane_address(emits, dtype.itemsize, tuple(image), *window)
         else:
-            words[CODE] = emitted.rows_address(emits, dtype.itemsize, *taps, *steps, *dilation)
+            rows = size[0] if strided else image[0]
+            block = emitted.rows_at_once(rows, *taps) if emits == "forward" else 1
+            window = dtype.itemsize, *taps, *steps, *dilation
+            words[CODE] = emitted.rows_address(emits, block, *window)
         kernel = by_rows
     code = kernel.address(
         real=language_type(dtype), high=taps[0], wide=taps[1], step_y=stride[0], step_x=stride[1],

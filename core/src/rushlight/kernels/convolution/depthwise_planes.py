@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.kernels.convolution.depthwise_rows import IN_REGISTERS, OUT, SOURCE, WEIGHT, Block
+from rushlight.kernels.convolution.window_rows import OUT, SOURCE, WEIGHT, Block
 from rushlight.kernels.gemm.microkernel import I64, VL
 from rushlight.machine.llvm import ir
 from rushlight.machine.machine_code import load_module
@@ -17,11 +17,12 @@ from rushlight.machine.machine_code import load_module
 __all__ = ["fits", "plane_address"]
 
 LIMIT = 64  # elements of a plane
+MOST_TAPS = 25  # whose weights are loaded before anything else
 
 
 def fits(image, size, taps, stride):
     """Whether planes are taken as a whole."""
-    small = image[0] * image[1] <= LIMIT and taps[0] * taps[1] <= IN_REGISTERS
+    small = image[0] * image[1] <= LIMIT and taps[0] * taps[1] <= MOST_TAPS
     return small and tuple(image) == tuple(size) and tuple(stride) == (1, 1)
 
 
@@ -42,7 +43,7 @@ def _reach(vl, plane, window, padding, dilation):
 
 
 class _Plane:
-    """Emits ``void(int64 *p)`` for a plane; words as in :mod:`depthwise_rows`."""
+    """Emits ``void(int64 *p)`` for a plane; words as in :mod:`.window_rows`."""
 
     def __init__(self, module, name, size, plane, window, padding, dilation):
         self.rows = Block(module, name, size)

@@ -25,12 +25,11 @@ class Forward:
     """A forward convolution, or (``flipped``) the gradient of its input."""
 
     def __init__(self, n, c, image, o, flipped):
-        from rushlight.kernels.gemm.microkernel import FINISHES_FROM
-        from rushlight.kernels.gemm.plans import images_plan
+        from rushlight.kernels.gemm import microkernel, plans
 
         self.flipped = flipped
-        self.epilogues = "light" if c >= FINISHES_FROM else "none"
-        self.plan = images_plan(o, image[0] * image[1], c, flipped, n)
+        self.epilogues = "light" if c >= microkernel.FINISHES_FROM else "none"
+        self.plan = plans.images_plan(o, image[0] * image[1], c, flipped, n)
 
     def run(self, x, w, y, bias, epilogue=None):
         """Write the convolution of x and w, plus bias (or None), into y, the epilogue behind it;

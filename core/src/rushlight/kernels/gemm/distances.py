@@ -1,95 +1,147 @@
-"""Euclidean distances between all pairs of rows, from their differences: more exact than by a
-product of matrices, and quicker where rows are short. Pairs of rows of one matrix come packed, in
-the order (0, 1), (0, 2), ..., (1, 2), ..."""
+"""Distances between all pairs of rows, from their differences: Euclidean ones are more exact so
+than by a product of matrices, and quicker where rows are short. Pairs of rows of one matrix come
+packed, in the order (0, 1), (0, 2), ..., (1, 2), ..."""
 
 from __future__ import annotations
 
+import math
+
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.launch.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.launch.prepared import Remembered, called, prepared
+from rushlight.kernels.launch.prepared import Remembered, called, prepared, prepared_into
 from rushlight.machine import np
 from rushlight.machine.language.functions import (
+    Parameter,
+    absolute,
     array,
     f32,
     function,
     i64,
     independent,
+    maximum,
     range_kernel,
     real,
     square_root,
     stack,
 )
 
-__all__ = ["euclidean", "pairs_gradient", "prepare_pairs"]
+__all__ = ["between", "from_products", "pairs_gradient", "prepare_pairs"]
 
-# Argument words as in `prepared`: the distances (P, R), rows (P, M), the others turned (M, R).
-OUT, ROWS, TURNED, COUNT, LENGTH = range(1, 6)
+# Argument words as in `prepared`: the distances (*, P, R), rows (*, P, M), the others turned
+# (*, M, R).
+OUT, ROWS, TURNED, COUNT, LENGTH, EACH = range(1, 7)
 SEGMENT = 512  # distances from one row that are formed together
 LANES = 16  # distances that are formed at least
 
 _known = Remembered()
+_ORDERS = {0: 0, 1: 1, 2: 2, math.inf: 3}
+
+
+order = Parameter("order")  # of the norm: 0, 1, 2 or INFINITE
+INFINITE = 3
 
 
 @function
-def add_squares(total, own, others, step, count):
-    """Squared differences in four elements of a row and of `count` others."""
+def term(apart):
+    """What a difference adds to a norm, before the root."""
+    if order == 2:
+        return apart * apart
+    if order == 0:
+        return real(0) if apart == 0 else (real(1) if apart == apart else apart)
+    return absolute(apart)
+
+
+@function
+def joined(one, other):
+    """Two parts of a norm, before the root."""
+    if order == INFINITE:
+        return maximum(one, other)
+    return one + other
+
+
+@function
+def add_terms(total, own, others, step, count):
+    """Four elements of a row and of `count` others."""
     a, b, c, d = own[0], own[1], own[2], own[3]
     for j in independent(count):
-        first, second = a - others[j], b - others[step + j]
-        third, fourth = c - others[2 * step + j], d - others[3 * step + j]
-        some = first * first + second * second
-        total[j] += some + third * third + fourth * fourth
+        first, second = term(a - others[j]), term(b - others[step + j])
+        third, fourth = term(c - others[2 * step + j]), term(d - others[3 * step + j])
+        some = joined(joined(joined(first, second), third), fourth)
+        total[j] = joined(total[j], some)
 
 
 @function
-def add_more_squares(total, own, others, step, count):
-    """The same in eight elements."""
+def add_more_terms(total, own, others, step, count):
+    """Eight elements."""
     a, b, c, d = own[0], own[1], own[2], own[3]
     e, f, g, h = own[4], own[5], own[6], own[7]
     for j in independent(count):
-        first, second = a - others[j], b - others[step + j]
-        third, fourth = c - others[2 * step + j], d - others[3 * step + j]
-        fifth, sixth = e - others[4 * step + j], f - others[5 * step + j]
-        seventh, eighth = g - others[6 * step + j], h - others[7 * step + j]
-        some = first * first + second * second + third * third + fourth * fourth
-        more = fifth * fifth + sixth * sixth + seventh * seventh + eighth * eighth
-        total[j] += some + more
+        first, second = term(a - others[j]), term(b - others[step + j])
+        third, fourth = term(c - others[2 * step + j]), term(d - others[3 * step + j])
+        fifth, sixth = term(e - others[4 * step + j]), term(f - others[5 * step + j])
+        seventh, eighth = term(g - others[6 * step + j]), term(h - others[7 * step + j])
+        some = joined(joined(joined(first, second), third), fourth)
+        more = joined(joined(joined(fifth, sixth), seventh), eighth)
+        total[j] = joined(total[j], joined(some, more))
 
 
 @function
-def squares_of_row(own, turned, step, length, total, width):
-    """Squared distances from a row to `width` columns of `turned`, whose rows are `step` apart."""
+def norms_of_row(own, turned, step, length, total, width):
+    """Norms before the root of a row's differences from `width` columns of `turned`, whose rows are
+    `step` apart."""
     size = 4 if real is f32 else 8
     for j in independent(width):
         total[j] = 0
     eights, fours = length - length % 8, length - length % 4
     for i in range(0, eights, 8):
         others = array(real, turned + size * i * step)
-        add_more_squares(total, array(real, own + size * i), others, step, width)
+        add_more_terms(total, array(real, own + size * i), others, step, width)
     for i in range(eights, fours, 4):
         others = array(real, turned + size * i * step)
-        add_squares(total, array(real, own + size * i), others, step, width)
+        add_terms(total, array(real, own + size * i), others, step, width)
     for i in range(fours, length):
         one, others = array(real, own)[i], array(real, turned + size * i * step)
         for j in independent(width):
-            apart = one - others[j]
-            total[j] += apart * apart
+            total[j] = joined(total[j], term(one - others[j]))
+
+
+@function
+def root_of(total):
+    """The norm."""
+    return square_root(total) if order == 2 else total
 
 
 @range_kernel
 def distances(args, lo, hi, tid):
-    """Items are rows."""
+    """Items are rows of all batches, each of which has EACH."""
     g = array(i64, args)
     count, length, size = g[COUNT], g[LENGTH], 4 if real is f32 else 8
     total = array(real, stack(SEGMENT))
     for row in range(lo, hi):
         own = g[ROWS] + size * row * length
+        others = g[TURNED] + size * (row // g[EACH]) * length * count
         for start in range(0, count, SEGMENT):
-            turned, width = g[TURNED] + size * start, min(SEGMENT, count - start)
-            squares_of_row(own, turned, count, length, total, width)
+            turned, width = others + size * start, min(SEGMENT, count - start)
+            norms_of_row(own, turned, count, length, total, width)
             out = array(real, g[OUT] + size * (row * count + start))
             for j in independent(width):
-                out[j] = square_root(total[j])
+                out[j] = root_of(total[j])
+
+
+# Argument words: the products (*, P, R), twice, squared lengths of both rows, P and R.
+PRODUCTS, OWN, OTHERS, P, R = 1, 3, 4, 5, 6
+
+
+@range_kernel
+def distances_of_products(args, lo, hi, tid):
+    """Products of rows become their distances. Items are rows of all batches."""
+    g = array(i64, args)
+    count, size, own = g[R], 4 if real is f32 else 8, array(real, g[OWN])
+    for row in range(lo, hi):
+        out = array(real, g[PRODUCTS] + size * row * count)
+        others, length = array(real, g[OTHERS] + size * (row // g[P]) * count), own[row]
+        for j in independent(count):
+            out[j] = square_root(maximum(length + others[j] - 2 * out[j], real(0)))
 
 
 @function
@@ -110,7 +162,7 @@ def pair_distances(args, lo, hi, tid):
         own, out = g[ROWS] + size * row * length, pairs_before(row, count) - row - 1
         for start in range((row + 1) // LANES * LANES, count, SEGMENT):
             width = min(SEGMENT, step - start)
-            squares_of_row(own, g[TURNED] + size * start, step, length, total, width)
+            norms_of_row(own, g[TURNED] + size * start, step, length, total, width)
             first = max(0, row + 1 - start)
             asked = array(real, g[OUT] + size * (out + start + first))
             for j in independent(min(width, count - start) - first):
@@ -167,22 +219,43 @@ def pair_gradients(args, lo, hi, tid):
                     out[i] += some + r * (own[i] - c[i]) + s * (own[i] - d[i])
 
 
-def euclidean(x1, x2):
-    """Distances between the rows of (P, M) and (R, M); None where that is left to NumPy: other
-    dtypes, batches, the reference mode."""
-    if REFERENCE or x1.ndim != 2 or x2.ndim != 2 or x1.dtype not in COMPILED_DTYPES:
+def between(x1, x2, p):
+    """Distances of order `p` between the rows of (*, P, M) and (*, R, M), from their differences;
+    None where that is left to NumPy: other dtypes and orders, the reference mode."""
+    if REFERENCE or p not in _ORDERS or x1.dtype not in COMPILED_DTYPES:
         return None
-    turned, x1 = by_rows(x2.T), by_rows(x1)
-    key = x1.shape, turned.shape, x1.dtype
+    batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    x1 = by_rows(np.broadcast_to(x1, (*batch, *x1.shape[-2:])))
+    turned = by_rows(np.swapaxes(np.broadcast_to(x2, (*batch, *x2.shape[-2:])), -1, -2))
+    key = x1.shape, turned.shape, x1.dtype, p
     call = _known.get(key)
     if call is None:
-        (rows, length), count = x1.shape, len(x2)
-        code = distances.address(real=language_type(x1.dtype))
-        outputs = [((rows, count), x1.dtype)]
-        grain = chunk(rows, length * count // 2)
-        arrays = [x1, turned]
-        call = _known.keep(key, prepared(code, rows, grain, arrays, outputs, [count, length]))
+        (rows, length), count = x1.shape[-2:], turned.shape[-1]
+        code = distances.address(real=language_type(x1.dtype), order=_ORDERS[p])
+        outputs, items = [((*batch, rows, count), x1.dtype)], math.prod(batch) * rows
+        grain, words = chunk(items, length * count // 2), [count, length, rows]
+        call = _known.keep(key, prepared(code, items, grain, [x1, turned], outputs, words))
     return called(call, (x1, turned))
+
+
+def from_products(products, own, others):
+    """Euclidean distances (*, P, R) in place of products of rows, from these and squared lengths
+    (*, P) and (*, R) of the same batches; None where that is left to NumPy."""
+    arrays = [products, *map(by_rows, (own, others))]
+    if REFERENCE or products.dtype not in COMPILED_DTYPES or not products.flags.c_contiguous:
+        return None
+    key = "products", products.shape, products.dtype
+    call = _known.get(key)
+    if call is None:
+        rows, count = products.shape[-2:]
+        code = distances_of_products.address(real=language_type(products.dtype))
+        items = products.size // count
+        call = prepared_into(code, items, chunk(items, count), arrays, [rows, count])
+        if call is None:
+            return None
+        _known.keep(key, call)
+    found = call(*arrays, products)
+    return None if found is NotImplemented else found
 
 
 def prepare_pairs(x):
@@ -192,7 +265,7 @@ def prepare_pairs(x):
     (count, length), dtype = x.shape, x.dtype
     if count < 2:
         return None
-    code = pair_distances.address(real=language_type(dtype))
+    code = pair_distances.address(real=language_type(dtype), order=2)
     outputs, padded = [((count * (count - 1) // 2,), dtype)], -(-count // LANES) * LANES
     arrays, grain = [np.array(x), np.empty((length, padded), dtype)], chunk(count, length * count)
     call = prepared(code, count, grain, arrays, outputs, [count, length])

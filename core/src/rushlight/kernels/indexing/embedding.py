@@ -14,7 +14,9 @@ from rushlight.machine.language.functions import (
     Parameter,
     array,
     f32,
+    function,
     i64,
+    independent,
     infinity,
     range_kernel,
     real,
@@ -107,6 +109,31 @@ def sum_gradients(args, lo, hi, tid):
                     out[j] += incoming[j]
 
 
+@function
+def is_added(row, rows, padding):
+    """Whether a row is one of the table that counts."""
+    return (row >= 0) & (row < rows) & (row != padding)
+
+
+@function
+def add_rows(g, out, k, end):
+    """Add the next few rows of a bag one after the other, where all of them count; how many."""
+    indices, width, size = array(i64, g[INDICES]), g[WIDTH], 4 if real is f32 else 8
+    if k + 4 > end:
+        return i64(0)
+    first, second, third, fourth = indices[k], indices[k + 1], indices[k + 2], indices[k + 3]
+    some = is_added(first, g[ROWS], g[PADDING]) & is_added(second, g[ROWS], g[PADDING])
+    if not (some & is_added(third, g[ROWS], g[PADDING]) & is_added(fourth, g[ROWS], g[PADDING])):
+        return i64(0)
+    a = array(real, g[TABLE] + size * first * width)
+    b = array(real, g[TABLE] + size * second * width)
+    c = array(real, g[TABLE] + size * third * width)
+    d = array(real, g[TABLE] + size * fourth * width)
+    for j in independent(width):
+        out[j] = out[j] + a[j] + b[j] + c[j] + d[j]
+    return i64(4)
+
+
 @range_kernel
 def reduce_bags(args, lo, hi, tid):
     """Items are bags: OUT[b] = sum, mean or maximum of its rows.
@@ -122,8 +149,17 @@ def reduce_bags(args, lo, hi, tid):
         places = array(i64, g[PLACES] + 8 * bag * width)
         for j in range(width):
             out[j] = -infinity(real) if mode == 2 else real(0)
-        for k in range(starts[bag], starts[bag + 1]):
-            row = indices[k]
+        k, end = starts[bag], starts[bag + 1]
+        while k < end:
+            added = i64(0)
+            if mode < 2 and g[SCALES] == 0:
+                added = add_rows(g, out, k, end)
+            if added > 0:
+                count += added
+                k += added
+                continue
+            place, row = k, indices[k]
+            k += 1
             if row < 0 or row >= rows:
                 array(i64, g[FAILED])[0] = 1
                 continue
@@ -137,7 +173,7 @@ def reduce_bags(args, lo, hi, tid):
                         out[j] = x[j]
                         places[j] = row
             elif g[SCALES] != 0:
-                factor = scales[k]
+                factor = scales[place]
                 for j in range(width):
                     out[j] += factor * x[j]
             else:

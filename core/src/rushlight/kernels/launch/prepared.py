@@ -165,6 +165,11 @@ class Remembered(dict):
         self[key] = function
         return function
 
+    def built(self, key, build):
+        """What is remembered, which is built the first time."""
+        found = self.get(key)
+        return self.keep(key, build()) if found is None else found
+
 
 _EVERY = 32  # calls that miss the table, of which one is put there
 

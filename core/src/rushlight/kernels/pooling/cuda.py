@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.kernels.launch.cuda import empty, grid_of, launch
-from rushlight.kernels.pooling.windows import output_size
+from rushlight.kernels.pooling.geometry import output_size
 from rushlight.machine import np
 from rushlight.machine.cuda import sources
 

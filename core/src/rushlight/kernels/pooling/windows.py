@@ -7,43 +7,36 @@ flat positions in the spatial dims of the input.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 
 from rushlight.kernels.copying.conversion import cast
 from rushlight.kernels.launch.execution import (
     COMPILED_DTYPES,
-    chunk,
     compute_array,
-    language_type,
     referenced_by,
 )
-from rushlight.kernels.launch.prepared import called
+from rushlight.kernels.launch.prepared import Remembered, called
 from rushlight.kernels.pooling.checks import check_positions
 from rushlight.kernels.pooling.compiled import (
-    COUNTED,
-    KERNEL_W,
-    OD,
-    OW,
-    PADDING_W,
-    STEP_D,
-    STEP_W,
-    TABLE_D,
-    TABLE_W,
-    WORDS,
-    D,
-    W,
+    CODE,
     avg_backward,
     avg_forward,
-    avg_rows,
     max_backward,
     max_forward,
-    max_forward_pairs,
-    max_forward_regular,
-    max_rows,
     max_strips,
     spread_planes,
+)
+from rushlight.kernels.pooling.geometry import (
+    Pool,
+    adaptive_geometry,
+    adaptive_windows,
+    avg_geometry,
+    max_geometry,
+    max_windows,
+    output_size,
+    plans,
+    three,
 )
 from rushlight.kernels.reduction.totals import totalled
 from rushlight.machine import np, threads
@@ -60,144 +53,11 @@ __all__ = [
 ]
 
 _INT64 = np.dtype(np.int64)
-_FEW_TAPS = 4  # in a row, unrolled
-_LANES = 8  # positions in a vector
+# Of emitted code: windows apart along rows; elements of an image, as positions have 32 bits there;
+# columns that are not neighbours.
+_STRIDES, _LARGEST, _WIDEST_APART = 4, 1 << 30, 16
+_SPREAD = 2  # gradients with zeros between them by the size of the image
 _JOINED = 16  # rows
-_LONG_ROW = 24  # results of a row from which vectors pay: 28 x 28 -> 14: x0.85, 56 -> 28: x1.8
-
-
-def output_size(size, kernel, stride, padding, dilation, ceil_mode):
-    """Spatial sizes of the result; a window must start inside the image or its left padding."""
-    result = []
-    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
-        span = n + 2 * p - d * (k - 1) - 1
-        length = (span + (s - 1 if ceil_mode else 0)) // s + 1
-        if ceil_mode and (length - 1) * s >= n + p:
-            length -= 1
-        result.append(length)
-    return tuple(result)
-
-
-# ---- plans ---------------------------------------------------------------------------------------
-
-
-def _max_windows(size, out, kernel, stride, padding, dilation):
-    """Start and end of every window along one dim, clipped to the image on the dilation's grid."""
-    start = np.arange(out, dtype=np.int64) * stride - padding
-    end = np.minimum(start + (kernel - 1) * dilation + 1, size)
-    missing = np.maximum(0, -(start // dilation))
-    start = np.where(start < 0, start + missing * dilation, start)
-    return start, end
-
-
-@functools.lru_cache(256)
-def has_windows_beside(size, kernel, stride, padding, dilation, ceil_mode):
-    """Whether a window shows nothing of the image, so that its maximum is none of the elements."""
-    settings = kernel, stride, padding, dilation
-    out = output_size(size, *settings, ceil_mode)
-    windows = (_max_windows(*one) for one in zip(size, out, *settings, strict=True))
-    return any(bool((start >= end).any()) for start, end in windows)
-
-
-def _adaptive_windows(size, out):
-    i = np.arange(out, dtype=np.int64)
-    return i * size // out, -(-(i + 1) * size // out)
-
-
-def _three(values, neutral):
-    return (neutral,) * (3 - len(values)) + tuple(values)
-
-
-_plans: dict = {}
-
-
-class _Pool:
-    """Window tables and plans of one pooling geometry."""
-
-    def __init__(self, planes, size, out, tables, steps, divisors, dtype):
-        self.tables = [np.ascontiguousarray(np.stack(t, axis=1)) for t in tables]
-        self.divisors = None
-        words = [0] * WORDS
-        words[D : W + 1], words[OD : OW + 1] = size, out
-        words[STEP_D : STEP_W + 1] = steps
-        words[TABLE_D : TABLE_W + 1] = [t.ctypes.data for t in self.tables]
-        if divisors is not None:
-            self.divisors = np.ascontiguousarray(divisors, dtype)
-            words[COUNTED] = self.divisors.ctypes.data
-        work = max(int(np.prod(size)), int(np.prod(out)) * 4)
-        self.words, self.items, self.work = words, planes, work
-        self.grain, self.kind = chunk(planes, work), language_type(dtype)
-        self.plans = {}
-
-    def run(self, kernel, *arrays, rows=1, weight=1, **parameters):
-        """Run a kernel over the planes, or over so many rows of each; `weight`: of an element."""
-        key = kernel, *parameters.values()
-        plan = self.plans.get(key)
-        if plan is None:
-            code = kernel.address(real=self.kind, **parameters)
-            grain = self.grain
-            if rows != 1 or weight != 1:
-                grain = chunk(self.items * rows, -(-self.work * weight // rows))
-            plan = threads.plan(code, self.items * rows, grain, self.words)
-            self.plans[key] = plan
-        self.last = plan
-        threads.run(plan, *arrays)
-
-
-def _planned(key, build):
-    pool = _plans.get(key)
-    if pool is None:
-        if len(_plans) >= 1024:
-            _plans.clear()
-        pool = _plans[key] = build()
-    return pool
-
-
-def _max_pool(shape, dtype, kernel, stride, padding, dilation, out):
-    def build():
-        size = _three(shape[2:], 1)
-        k, s, d = (_three(v, 1) for v in (kernel, stride, dilation))
-        tables = [
-            _max_windows(*settings)
-            for settings in zip(size, _three(out, 1), k, s, _three(padding, 0), d, strict=True)
-        ]
-        pool = _Pool(shape[0] * shape[1], size, _three(out, 1), tables, d, None, dtype)
-        pool.words[PADDING_W], pool.words[KERNEL_W] = padding[-1], kernel[-1]
-        return pool
-
-    return _planned(("max", shape, dtype, kernel, stride, padding, dilation, out), build)
-
-
-def _avg_pool(shape, dtype, kernel, stride, padding, out, count_include_pad, divisor):
-    def build():
-        size = _three(shape[2:], 1)
-        whole = _three(out, 1)
-        tables, extents = [], []
-        for n, o, k, s, p in zip(size, whole, _three(kernel, 1), _three(stride, 1),
-                                 _three(padding, 0), strict=True):  # fmt: skip
-            start = np.arange(o, dtype=np.int64) * s - p
-            end = np.minimum(start + k, n + p)
-            inside = np.maximum(start, 0), np.minimum(end, n)
-            tables.append(inside)
-            extents.append(end - start if count_include_pad else inside[1] - inside[0])
-        counts = extents[0][:, None, None] * extents[1][:, None] * extents[2]
-        if divisor is not None:
-            counts = np.full(whole, divisor)
-        return _Pool(shape[0] * shape[1], size, whole, tables, (1, 1, 1), counts, dtype)
-
-    key = ("avg", shape, dtype, kernel, stride, padding, out, count_include_pad, divisor)
-    return _planned(key, build)
-
-
-def _adaptive(shape, dtype, out):
-    def build():
-        size, whole = _three(shape[2:], 1), _three(out, 1)
-        tables = [_adaptive_windows(n, o) for n, o in zip(size, whole, strict=True)]
-        extents = [end - start for start, end in tables]
-        counts = extents[0][:, None, None] * extents[1][:, None] * extents[2]
-        return _Pool(shape[0] * shape[1], size, whole, tables, (1, 1, 1), counts, dtype)
-
-    return _planned(("adaptive", shape, dtype, out), build)
 
 
 # ---- reference -----------------------------------------------------------------------------------
@@ -240,7 +100,7 @@ def _max_pool_forward_reference(input, kernel_size, stride, padding, dilation, c
                                 places=True):  # fmt: skip
     out = _check("max_pool", input.shape, kernel_size, stride, padding, dilation, ceil_mode)
     tables = [
-        _max_windows(*settings)
+        max_windows(*settings)
         for settings in zip(
             input.shape[2:], out, kernel_size, stride, padding, dilation, strict=True
         )  # fmt: skip
@@ -263,7 +123,7 @@ def _max_pool_backward_reference(grad, indices, input_shape):
 def _avg_settings(shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor):
     out = _check("avg_pool", shape, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
     _check_divisor(divisor)
-    pool = _avg_pool(shape, np.dtype(np.float64), kernel, stride, padding, out,
+    pool = avg_geometry(shape, np.dtype(np.float64), kernel, stride, padding, out,
                      count_include_pad, divisor)  # fmt: skip
     tables = [t.T for t in pool.tables[3 - len(kernel) :]]
     return out, tables, pool.divisors.reshape(out)
@@ -301,7 +161,7 @@ def _avg_pool_backward_reference(grad, input_shape, kernel_size, stride, padding
 
 
 def _adaptive_settings(shape, out):
-    tables = [_adaptive_windows(n, o) for n, o in zip(shape[2:], out, strict=True)]
+    tables = [adaptive_windows(n, o) for n, o in zip(shape[2:], out, strict=True)]
     counts = np.ones(())
     for start, end in tables:
         counts = np.multiply.outer(counts, end - start)
@@ -359,25 +219,39 @@ def max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode, p
         return found if places else (found[0] if type(found) is tuple else found, None)
     out = _check("max_pool", input.shape, *settings, ceil_mode)
     x = compute_array(input)
-    short = kernel_size[-1] <= _FEW_TAPS and dilation[-1] == 1 and stride[-1] <= _FEW_TAPS
-    short = short and not _may_miss(input.shape[2:], out, settings)
+    in_vectors = _has_vectors(x.shape[2:], out, settings)
     y, index = np.empty((*x.shape[:2], *out), x.dtype), None
-    if places or not short:  # the other kernels find positions in any case
+    if places or not in_vectors:  # the other kernel finds positions in any case
         index = np.empty(y.shape, np.int64)
     if y.size:
         shape, inside = x.shape, out
         if index is None and x.ndim == 3 and x.shape[2] == out[0] * kernel_size[0]:
             shape, inside = _joined_rows(x.shape, settings, out)
-        pool = _max_pool(shape, x.dtype, *settings, inside)
-        _run_max(pool, settings, inside, short, x, y, index)
+        pool = max_geometry(shape, x.dtype, *settings, inside)
+        if in_vectors:
+            kind, arrays = ("maxima", (x, y)) if index is None else ("positions", (x, y, index))
+            _run_in_vectors(kind, pool, settings, inside, arrays)
+        else:
+            pool.run(max_forward, x, y, index)
         _keep(key, pool, input.dtype, (y.shape,) if index is None else (y.shape, index.shape))
     return cast(y, input.dtype), index if places else None
+
+
+def _has_vectors(size, out, settings):
+    """Whether there is code for windows in vectors: near each other, each of which shows something
+    of an image."""
+    kernel, stride, _, dilation = settings
+    if dilation[-1] > 1 and kernel[-1] > _WIDEST_APART:
+        return False
+    if stride[-1] > _STRIDES or math.prod(size) > _LARGEST:
+        return False
+    return not _may_miss(size, out, settings)
 
 
 def _may_miss(size, out, settings):
     """Whether all taps of some window are beside the image: dilation steps over a few rows."""
     return any(
-        d > 1 and p > 0 and (np.subtract(*_max_windows(n, o, k, s, p, d)) >= 0).any()
+        d > 1 and p > 0 and (np.subtract(*max_windows(n, o, k, s, p, d)) >= 0).any()
         for n, o, k, s, p, d in zip(size, out, *settings, strict=True)
     )
 
@@ -391,28 +265,17 @@ def _joined_rows(shape, settings, out):
     return (planes // several, 1, several * shape[2]), (several * out[0],)
 
 
-def _run_max(pool, settings, out, short, x, y, index):
-    """Run the quickest kernel; ``index`` may be None where windows are ``short``."""
-    kernel, (*_, stride), padding, dilation = settings
-    taps, rows = kernel[-1], int(np.prod(out[:-1]))
-    high = min(kernel[-2], _FEW_TAPS) if len(kernel) > 1 else 1
-    pairs = x.ndim == 4 and kernel == settings[1] == (2, 2) and index is not None
-    pairs = pairs and padding == (0, 0) and dilation == (1, 1)
-    whole = (x.shape[-1] - taps + padding[-1]) // stride + 1 - -(-padding[-1] // stride)
-    vectors = whole >= _LONG_ROW or whole > 0 and whole % _LANES == 0
-    if pairs and 2 * out[0] <= x.shape[2] and 2 * out[1] <= x.shape[3]:
-        pool.run(max_forward_pairs, x, y, index)
-    elif index is None:
-        pool.run(max_rows, x, y, rows=rows, stride=stride, taps=taps, high=high, places=0)
-    elif short and vectors:
-        pool.run(max_rows, x, y, index, rows=rows, stride=stride, taps=taps, high=high, places=1)
-    elif stride <= 2 and out[-1] >= _LONG_ROW:
-        pool.run(max_forward_regular, x, y, index, stride=stride)
-    else:
-        pool.run(max_forward, x, y, index)
+def _run_in_vectors(kind, pool, settings, out, arrays):
+    """Results of windows by emitted code."""
+    from rushlight.kernels.pooling.window_vectors import rows_of_windows, windows_address
+
+    kernel, stride, _, dilation = settings
+    geometry = kernel[-1], stride[-1], dilation[-1]
+    pool.words[CODE] = windows_address(kind, arrays[0].itemsize, *geometry)
+    pool.run(rows_of_windows, *arrays, rows=math.prod(out[:-1]))
 
 
-_calls: dict = {}  # of dense float arrays by geometry, behind all checks
+_calls = Remembered()  # of dense float arrays by geometry, behind all checks
 
 
 def _keep(key, pool, dtype, shapes):
@@ -435,23 +298,17 @@ def _keep(key, pool, dtype, shapes):
             return y
 
     call.pool = pool  # its tables are known to the plan by their addresses
-    _remember(key, call)
-
-
-def _remember(key, call):
-    if len(_calls) >= 1024:
-        _calls.clear()
-    _calls[key] = call
+    _calls.keep(key, call)
 
 
 def _flat_pool(input_shape, out, dtype):
     """Geometry without windows: for gradients that follow indices."""
     key = ("flat", input_shape, out, dtype)
-    size, whole = _three(input_shape[2:], 1), _three(out, 1)
+    size, whole = three(input_shape[2:], 1), three(out, 1)
     empty = np.zeros(0, np.int64)
     tables = [(empty, empty)] * 3
     planes = input_shape[0] * input_shape[1]
-    return _planned(key, lambda: _Pool(planes, size, whole, tables, (1, 1, 1), None, dtype))
+    return plans.built(key, lambda: Pool(planes, size, whole, tables, (1, 1, 1), None, dtype))
 
 
 @referenced_by(_max_pool_backward_reference)
@@ -486,12 +343,10 @@ def avg_pool_forward(
     x = compute_array(input)
     y = empty((*x.shape[:2], *out), x.dtype)
     if y.size:
-        pool = _avg_pool(x.shape, x.dtype, *settings, out, count_include_pad, divisor_override)
-        inside = (out[-1] - 1) * stride[-1] + kernel_size[-1] - padding[-1] <= x.shape[-1]
-        if stride[-1] <= 2 and out[-1] >= _LONG_ROW and (inside or padding[-1]):
-            pool.words[PADDING_W], pool.words[KERNEL_W] = padding[-1], kernel_size[-1]
-            rows = int(np.prod(out[:-1]))
-            pool.run(avg_rows, x, y, rows=rows, stride=stride[-1])
+        pool = avg_geometry(x.shape, x.dtype, *settings, out, count_include_pad, divisor_override)
+        whole = *settings, one
+        if _has_vectors(x.shape[2:], out, whole):
+            _run_in_vectors("means", pool, whole, out, (x, y))
         else:
             pool.run(avg_forward, x, y)
         _keep(key, pool, input.dtype, (y.shape,))
@@ -511,10 +366,30 @@ def avg_pool_backward(
     dy = compute_array(grad)
     dx = empty(input_shape, dy.dtype)
     if dx.size:
-        pool = _avg_pool(input_shape, dy.dtype, *settings, out, count_include_pad,
+        pool = avg_geometry(input_shape, dy.dtype, *settings, out, count_include_pad,
                          divisor_override)  # fmt: skip
-        pool.run(avg_backward, dx, dy)
+        if not _gradient_in_vectors(pool, settings, dx, dy):
+            pool.run(avg_backward, dx, dy)
     return cast(dx, grad.dtype)
+
+
+def _gradient_in_vectors(pool, settings, dx, dy):
+    """The gradient as sums of windows over the shares of the results, between which are zeros as
+    windows are apart; whether there is code for that."""
+    kernel, stride, padding = settings
+    out, size = dy.shape[2:], dx.shape[2:]
+    spread = tuple((o - 1) * s + 1 for o, s in zip(out, stride, strict=True))
+    one = (1,) * len(kernel)
+    beside = tuple(k - 1 - p for k, p in zip(kernel, padding, strict=True))
+    whole = kernel, one, beside, one
+    if not _has_vectors(spread, size, whole) or math.prod(spread) > _SPREAD * math.prod(size):
+        return False
+    shares = np.zeros((*dy.shape[:2], *spread), dy.dtype)
+    places = shares[(..., *(slice(None, None, s) for s in stride))]
+    np.divide(dy, pool.divisors.reshape(out), out=places)
+    sums = avg_geometry(shares.shape, dy.dtype, *whole[:3], size, True, None)
+    _run_in_vectors("sums", sums, whole, size, (shares, dx))
+    return True
 
 
 def _check_divisor(divisor):
@@ -525,6 +400,17 @@ def _check_divisor(divisor):
 def _check_gradient(op, grad, expected):
     if grad.shape != expected:
         raise ValueError(f"{op}: grad has shape {grad.shape}, expected {expected}")
+
+
+def _even_windows(size, out):
+    """Extents, strides and padding of windows that divide an image evenly, where there is code for
+    such in vectors; or None."""
+    if not min(out) or any(n % o for n, o in zip(size, out, strict=True)):
+        return None
+    if max(out) == 1 or size[-1] > _STRIDES * out[-1]:
+        return None
+    kernel = tuple(n // o for n, o in zip(size, out, strict=True))
+    return kernel, kernel, (0,) * len(kernel)
 
 
 def _check_adaptive(op, shape, out):
@@ -544,15 +430,18 @@ def adaptive_avg_pool_forward(input, output_size):
     if call is not None and input.flags.c_contiguous:
         return call(input)
     _check_adaptive("adaptive_avg_pool", input.shape, output_size)
+    even = _even_windows(input.shape[2:], output_size)
+    if even is not None:
+        return avg_pool_forward(input, *even, False, True, None)
     x = compute_array(input)
     y = empty((*x.shape[:2], *output_size), x.dtype)
     if y.size:
         if max(output_size) == 1 and input.dtype in COMPILED_DTYPES:
             mean = totalled("mean", x, tuple(range(2, x.ndim)), True, x.dtype)
             if mean is not None:
-                _remember(key, lambda x: called(mean, (x,)))
+                _calls.keep(key, lambda x: called(mean, (x,)))
                 return called(mean, (x,))
-        pool = _adaptive(x.shape, x.dtype, output_size)
+        pool = adaptive_geometry(x.shape, x.dtype, output_size)
         pool.run(avg_forward, x, y)
         _keep(key, pool, input.dtype, (y.shape,))
     return cast(y, input.dtype)
@@ -563,12 +452,15 @@ def adaptive_avg_pool_backward(grad, input_shape):
     """Gradient of :func:`adaptive_avg_pool_forward` with respect to its input."""
     input_shape = tuple(input_shape)
     _check_adaptive("adaptive_avg_pool", input_shape, grad.shape[2:])
+    even = _even_windows(input_shape[2:], grad.shape[2:])
+    if even is not None:
+        return avg_pool_backward(grad, input_shape, *even, False, True, None)
     dy = compute_array(grad)
     if not dy.size:
         return np.zeros(input_shape, grad.dtype)
     dx = empty(input_shape, dy.dtype)
     kernel = spread_planes if max(dy.shape[2:]) == 1 else avg_backward
-    _adaptive(input_shape, dy.dtype, dy.shape[2:]).run(kernel, dx, dy)
+    adaptive_geometry(input_shape, dy.dtype, dy.shape[2:]).run(kernel, dx, dy)
     return cast(dx, grad.dtype)
 
 
@@ -581,11 +473,14 @@ def adaptive_max_pool_forward(input, output_size):
     if call is not None and input.flags.c_contiguous:
         return call(input)
     _check_adaptive("adaptive_max_pool", input.shape, output_size)
+    even = _even_windows(input.shape[2:], output_size)
+    if even is not None:
+        return max_pool_forward(input, *even, (1,) * len(output_size), False)
     x = compute_array(input)
     y = empty((*x.shape[:2], *output_size), x.dtype)
     index = np.empty(y.shape, np.int64)
     if y.size:
-        pool, rows = _adaptive(x.shape, x.dtype, output_size), math.prod(output_size[:-1])
+        pool, rows = adaptive_geometry(x.shape, x.dtype, output_size), math.prod(output_size[:-1])
         if rows < math.prod(x.shape[2:-1]):  # several rows in a window
             pool.run(max_strips, x, y, index, rows=rows, weight=4)
         else:

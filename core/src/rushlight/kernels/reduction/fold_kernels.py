@@ -16,6 +16,7 @@ from rushlight.machine.language.functions import (
     f64,
     function,
     i64,
+    independent,
     infinity,
     maximum,
     range_kernel,
@@ -133,6 +134,43 @@ def fold_rows(args, lo, hi, tid):
 wide_fold_rows = range_kernel(fold_rows.definition, wide=True)  # for exponentials
 
 
+@function
+def columns_of_four(x, first, inner):
+    """A column of four rows from element `first` on."""
+    return x[first], x[first + inner], x[first + 2 * inner], x[first + 3 * inner]
+
+
+@function
+def column_maxima(x, n, inner, count, best):
+    """The maxima of `count` columns, rows `inner` apart, or 0 for infinite ones."""
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        for j in independent(count):
+            a, b, c, d = columns_of_four(x, i * inner + j, inner)
+            best[j] = maximum(best[j], maximum(maximum(a, b), maximum(c, d)))
+    for i in range(whole, n):
+        for j in independent(count):
+            best[j] = maximum(best[j], x[i * inner + j])
+    for j in range(count):
+        best[j] = shift_of(best[j])
+
+
+@function
+def column_exponentials(x, n, inner, count, centre, total):
+    """Sums of exponentials of distances from `centre`, four of which are added before they are
+    widened."""
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        for j in independent(count):
+            a, b, c, d = columns_of_four(x, i * inner + j, inner)
+            low = exponential(a - centre[j]) + exponential(b - centre[j])
+            high = exponential(c - centre[j]) + exponential(d - centre[j])
+            total[j] += f64(low + high)
+    for i in range(whole, n):
+        for j in independent(count):
+            total[j] += f64(exponential(x[i * inner + j] - centre[j]))
+
+
 @range_kernel
 def fold_columns(args, lo, hi, tid):
     """Items are blocks of COLUMNS neighbouring columns."""
@@ -159,20 +197,15 @@ def fold_columns(args, lo, hi, tid):
                 middle[j] = total[j] / f64(n)
                 total[j] = 0
         elif kind == LOG_SUM_EXP:
-            for i in range(n):
-                for j in range(count):
-                    centre[j] = maximum(centre[j], x[i * inner + j])
-            for j in range(count):
-                centre[j] = shift_of(centre[j])
-        for i in range(n):
+            column_maxima(x, n, inner, count, centre)
+            column_exponentials(x, n, inner, count, centre, total)
+        for i in range(n if kind != LOG_SUM_EXP else i64(0)):
             for j in range(count):
                 value = x[i * inner + j]
                 if kind == PRODUCT:
                     total[j] = total[j] * f64(value)
                 elif kind == SUM:
                     total[j] += f64(value)
-                elif kind == LOG_SUM_EXP:
-                    total[j] += f64(exponential(value - centre[j]))
                 else:
                     apart = f64(value) - middle[j]
                     total[j] += apart * apart
@@ -187,6 +220,9 @@ def fold_columns(args, lo, hi, tid):
                 out[j] = logarithm(real(total[j])) + centre[j]
             else:
                 out[j] = real(total[j])
+
+
+wide_fold_columns = range_kernel(fold_columns.definition, wide=True)
 
 
 @range_kernel

@@ -59,11 +59,14 @@ def folded(kind, input, axes, keepdim, divisor=1.0):
     outer, n, inner = found
     if kind in _ONE_PASS and inner > 1 and input.size >= LONG:
         return None  # whole rows at a time are quicker where the caches do not hold them
-    rows = native.wide_fold_rows if kind == LOG_OF_SUM else native.fold_rows
-    kernel = rows if inner == 1 else native.fold_columns
+    wide = kind == LOG_OF_SUM
+    if inner == 1:
+        kernel = native.wide_fold_rows if wide else native.fold_rows
+    else:
+        kernel = native.wide_fold_columns if wide else native.fold_columns
     items = outer if inner == 1 else outer * -(-inner // native.COLUMNS)
     work = input.size // items
-    if work > LONG and items < 16:
+    if work > LONG and items < 16 and not wide:
         return None
     code = kernel.address(**floating_types(input.dtype), kind=KINDS[kind])
     outputs = [(_result_shape(input, axes, keepdim), input.dtype)]

@@ -46,13 +46,13 @@ class Vectors:
         """a * b + c, rounded once."""
         return self._call(builder, f"llvm.fma.v{self.count}{self.name}", self.kind, [a, b, c])
 
-    def load(self, builder, address, mask=None):
-        """A vector; lanes outside the mask read as zero and touch no memory."""
+    def load(self, builder, address, mask=None, beside=None):
+        """A vector; lanes outside the mask read as zero, or `beside`, and touch no memory."""
         where = builder.inttoptr(address, self.kind.as_pointer())
         if mask is None:
             return builder.load(where, align=self.size)
         alignment = [I32(self.size)] if alignment_is_argument() else []
-        operands = [where, *alignment, mask, self.zero]
+        operands = [where, *alignment, mask, self.zero if beside is None else beside]
         return self._masked(builder, "load", self.kind, operands)
 
     def store(self, builder, value, address, mask=None):

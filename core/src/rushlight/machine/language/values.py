@@ -48,16 +48,24 @@ class Value:
 @contextlib.contextmanager
 def counted_loop(builder, count):
     """For IR emitters: a loop over 0..count-1; yields the index."""
+    kind = IR_TYPES["i64"]
+    with stepped_loop(builder, ir.Constant(kind, 0), count, ir.Constant(kind, 1)) as index:
+        yield index
+
+
+@contextlib.contextmanager
+def stepped_loop(builder, first, end, step):
+    """For IR emitters: a loop over range(first, end, step), upward; yields the index."""
     head, body, after = (builder.append_basic_block(n) for n in ("head", "body", "after"))
     start = builder.block
     builder.branch(head)
     builder.position_at_end(head)
     index = builder.phi(IR_TYPES["i64"])
-    index.add_incoming(ir.Constant(IR_TYPES["i64"], 0), start)
-    builder.cbranch(builder.icmp_signed("<", index, count), body, after)
+    index.add_incoming(first, start)
+    builder.cbranch(builder.icmp_signed("<", index, end), body, after)
     builder.position_at_end(body)
     yield index
-    following = builder.add(index, ir.Constant(IR_TYPES["i64"], 1), flags=("nsw",))
+    following = builder.add(index, step, flags=("nsw",))
     index.add_incoming(following, builder.block)
     builder.branch(head)
     builder.position_at_end(after)

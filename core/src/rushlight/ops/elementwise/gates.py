@@ -12,18 +12,42 @@ from rushlight.ops._table.domains import nonzero
 from rushlight.ops._table.number_limits import WIDE, check_factors
 from rushlight.ops._table.numpy_names import numpy_names
 from rushlight.ops._table.op import composite, elementwise
-from rushlight.ops._table.rules import real_same
+from rushlight.ops._table.rules import real_floating, real_same
 from rushlight.ops._table.second_order import with_history
-from rushlight.ops.creation.tensors import ones_like, zeros_like
+from rushlight.ops.creation.tensors import empty_like, ones_like, zeros_like
 from rushlight.ops.elementwise.activation import leaky_relu
 from rushlight.ops.elementwise.comparison import where
+from rushlight.ops.elementwise.exponential import sigmoid
 from rushlight.ops.neural.softmax import softmax
 from rushlight.ops.random.generators import Generator
 from rushlight.ops.random.random_alike import rand_like
 from rushlight.ops.random.sampling import rand
 from rushlight.tensor.dispatch import readable
+from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
+
+
+@elementwise(
+    rule=real_floating,
+    method=False,
+    inplace=False,
+    limited=False,
+    tested_by="glu",
+    node="Glu",
+    saves="",  # PyTorch's keeps the whole input
+)
+def _gated(input, gate):
+    """``input * sigmoid(gate)``."""
+    return input * xp.sigmoid(gate)
+
+
+def _gate_gradient(grad, input, gate):
+    open = sigmoid(gate)
+    return grad * input * (open * (1 - open))
+
+
+_gated.gradient(input=lambda grad, gate: grad * sigmoid(gate), gate=_gate_gradient)
 
 
 @composite(
@@ -43,7 +67,7 @@ def glu(input: Tensor, dim=-1):
             f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}"
         )
     a, b = input.chunk(2, dim) if input.shape[dim] else (input, input)
-    return a * b.sigmoid()
+    return _gated(a, b)
 
 
 def _weight_of_channels(read):
@@ -181,10 +205,11 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 
     (Jang et al., 2017; Maddison et al., 2017.)
     """
-    noise = -zeros_like(logits.detach().contiguous()).exponential_().log()
+    rows_first = {"memory_format": contiguous_format}
+    noise = -empty_like(logits, **rows_first).exponential_().log()
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
-    index = soft.detach().argmax(dim, keepdim=True)
-    one = zeros_like(soft.detach()).scatter(dim, index, 1.0)
+    index = soft.max(dim, keepdim=True)[1]
+    one = zeros_like(logits, **rows_first).scatter_(dim, index, 1.0)
     return one - soft.detach() + soft

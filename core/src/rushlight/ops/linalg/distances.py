@@ -67,23 +67,22 @@ def _cdist(x1: Tensor, x2: Tensor, p, mode):
 def _distances(x1, x2, p, mode):
     shape, _ = _cdist_meta(x1, x2, p, mode)
     by_product = mode == 1 or (mode == 0 and (x1.shape[-2] > _SMALL or x2.shape[-2] > _SMALL))
-    if p == 2 and x1.size and x2.size and (not by_product or x1.shape[-1] <= _SHORT):
-        found = distances.euclidean(x1, x2)
+    if x1.size and x2.size and (p != 2 or not by_product or x1.shape[-1] <= _SHORT):
+        found = distances.between(x1, x2, p)
         if found is not None:
             return found
     out = np.zeros(shape, x1.dtype)
     if not out.size or not x1.shape[-1]:
         return out
     with np.errstate(all="ignore"):
-        _fill_distances(out, x1, x2, p, by_product)
+        if p == 2 and by_product:
+            return _euclidean(x1, x2)
+        _fill_distances(out, x1, x2, p)
     return out
 
 
-def _fill_distances(out, x1, x2, p, by_product):
-    """By one matrix product, or by blocks of differences."""
-    if p == 2 and by_product:
-        out[...] = _euclidean(x1, x2)
-        return
+def _fill_distances(out, x1, x2, p):
+    """By blocks of differences."""
     rows = out.shape[-2]
     step = max(1, _ELEMENTS // max(1, out.size // rows * x1.shape[-1]))
     for start in range(0, rows, step):
@@ -93,14 +92,20 @@ def _fill_distances(out, x1, x2, p, by_product):
 
 def _euclidean(x1, x2):
     """By ``|a|^2 + |b|^2 - 2 a.b``: one matrix product."""
-    squares = np.square(x1).sum(-1)[..., :, None] + np.square(x2).sum(-1)[..., None, :]
     product = kernels.matmul(x1, np.swapaxes(x2, -1, -2))
+    own, others = (
+        np.broadcast_to(np.square(x).sum(-1), (*product.shape[:-2], x.shape[-2])) for x in (x1, x2)
+    )
+    found = distances.from_products(product, own, others)
+    if found is not None:
+        return found
+    squares = own[..., :, None] + others[..., None, :]
     return np.sqrt(np.maximum(squares - 2 * product, 0))
 
 
 def _norm_of(sizes, p):
     if p == 0:
-        return (sizes != 0).sum(-1)
+        return np.where(np.isnan(sizes), sizes, sizes != 0).sum(-1)
     if p == 1:
         return sizes.sum(-1)
     if p == 2:

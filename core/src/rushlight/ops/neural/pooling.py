@@ -6,6 +6,7 @@ import functools
 import math
 
 from rushlight.errors import shape_text
+from rushlight.kernels.pooling import geometry
 from rushlight.kernels.pooling import windows as kernels
 from rushlight.machine.arrays import dtype_of
 from rushlight.machine.meta_array import meta_array
@@ -33,13 +34,13 @@ def _max_samples(make):
 
 
 def _max_meta(input, kernel_size, stride, padding, dilation, ceil_mode):
-    size = kernels.output_size(input.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
+    size = geometry.output_size(input.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
     return same_length(meta_array((*input.shape[:2], *size), input.dtype))
 
 
 def _avg_meta(input, kernel_size, stride, padding, ceil_mode, *_options):
     ones = (1,) * len(kernel_size)
-    size = kernels.output_size(input.shape[2:], kernel_size, stride, padding, ones, ceil_mode)
+    size = geometry.output_size(input.shape[2:], kernel_size, stride, padding, ones, ceil_mode)
     return (*input.shape[:2], *size), dtype_of(input)
 
 
@@ -121,7 +122,7 @@ _max_unpool.gradient(input=lambda grad, indices: _pick(grad, indices))
 
 def _max_gradient(grad, out1, input_shape, kernel_size, stride, padding, dilation, ceil_mode):
     settings = (kernel_size, stride, padding, dilation)
-    if kernels.has_windows_beside(tuple(input_shape[2:]), *map(tuple, settings), ceil_mode):
+    if geometry.has_windows_beside(tuple(input_shape[2:]), *map(tuple, settings), ceil_mode):
         count = math.prod(input_shape[2:])
         grad = where((out1 >= 0) & (out1 < count), grad, 0.0)  # their maxima are no elements
         out1 = out1.clamp(0, count - 1)
@@ -300,7 +301,7 @@ def _window(name, count, kernel_size, stride, padding):
 
 
 def _check_output(name, shape, kernel, stride, padding, dilation, ceil_mode):
-    sizes = kernels.output_size(shape[2:], kernel, stride, padding, dilation, ceil_mode)
+    sizes = geometry.output_size(shape[2:], kernel, stride, padding, dilation, ceil_mode)
     if any(n < 1 for n in sizes):
         raise RuntimeError(
             f"{name}: Given input size: {shape_text(shape[1:])}. Calculated output size: "
