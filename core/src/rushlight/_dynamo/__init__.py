@@ -7,7 +7,9 @@ Graphs are made for one set of sizes each: marks about sizes are accepted and ha
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 
+import rushlight
 from rushlight._dynamo import config, exc
 from rushlight._dynamo.backends.registry import list_backends, lookup_backend, register_backend
 from rushlight.compiler.eager import (
@@ -39,6 +41,8 @@ __all__ = [
     "mark_static",
     "mark_static_address",
     "maybe_mark_dynamic",
+    "optimize",
+    "optimize_assert",
     "register_backend",
     "reset",
 ]
@@ -59,6 +63,31 @@ def explain(f, *extra_args, **extra_kwargs):
     if extra_args or extra_kwargs:
         return explained(f, extra_args, extra_kwargs)
     return lambda *args, **kwargs: explained(f, args, kwargs)
+
+
+def optimize(
+    backend="inductor", *, nopython: bool = False, disable: bool = False, dynamic=None
+) -> Callable:
+    """A decorator of functions and modules: :func:`rushlight.compile` as programs named it before.
+
+    Args: `nopython` is its `fullgraph`, the others are its own.
+
+    >>> import rushlight
+    >>> rushlight._dynamo.optimize("eager")(rushlight.nn.ReLU())(rushlight.ones(2))
+    tensor([1., 1.])
+    """
+
+    def decorate(function):
+        return rushlight.compile(
+            function, backend=backend, fullgraph=nopython, disable=disable, dynamic=dynamic
+        )
+
+    return decorate
+
+
+def optimize_assert(backend, **kwargs) -> Callable:
+    """:func:`optimize` with `nopython`."""
+    return optimize(backend, nopython=True, **kwargs)
 
 
 def graph_break(msg: str = "") -> None:

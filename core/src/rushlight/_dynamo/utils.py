@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator
 
 from rushlight._dynamo import config
+from rushlight.fx.graph_text import lazy_format_graph_code
 from rushlight.refusals import rest_of
 
-__all__ = ["disable_cache_limit"]
+__all__ = ["disable_cache_limit", "lazy_format_graph_code"]
 
 
 @contextlib.contextmanager
