@@ -34,25 +34,28 @@ _LAZY = {
     "TracedModule": "modules",
     "TracerWarning": "tracer.trace_state",
     "TracingCheckError": "tracer.trace_state",
+    "enable_onednn_fusion": "execution_settings",
     "fork": "futures",
     "freeze": "freezing",
+    "fuser": "execution_settings",
     "interface": "scripting",
     "is_tracing": "tracer.trace_state",
     "load": "reading",
+    "onednn_fusion_enabled": "execution_settings",
     "optimize_for_inference": "freezing",
+    "optimized_execution": "execution_settings",
     "save": "saving",
     "script": "scripting",
     "script_if_tracing": "scripting",
+    "set_fusion_strategy": "execution_settings",
     "trace": "tracer.tracing",
     "trace_module": "tracer.tracing",
     "wait": "futures",
 }
 _REFUSED = frozenset(
     "CompilationUnit Iterator ONNXTracedModule RecursiveScriptClass ScriptWarning "
-    "enable_onednn_fusion  export_opnames "
-    "fuser jit_module_from_flatbuffer last_executed_optimized_graph "
-    "onednn_fusion_enabled optimized_execution run_frozen_optimizations "
-    "save_jit_module_to_flatbuffer script_method set_fusion_strategy  strict_fusion ".split()
+    "export_opnames jit_module_from_flatbuffer last_executed_optimized_graph "
+    "run_frozen_optimizations save_jit_module_to_flatbuffer script_method strict_fusion".split()
 )
 
 

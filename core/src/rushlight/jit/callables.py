@@ -85,6 +85,12 @@ def _schema_type(text):
     return text
 
 
+def _saving():
+    from rushlight.jit import saving
+
+    return saving
+
+
 class ScriptFunction:
     """A compiled function."""
 
@@ -103,9 +109,17 @@ class ScriptFunction:
 
     def save(self, f, _extra_files=None) -> None:
         """Write it as the ``forward`` of a module: see :func:`rushlight.jit.save`."""
-        from rushlight.jit.saving import save
+        _saving().save(self, f, _extra_files)
 
-        save(self, f, _extra_files)
+    def save_to_buffer(self, _extra_files=None) -> bytes:
+        """The bytes of an archive: see :func:`rushlight.jit.save`."""
+        return _saving().save_to_buffer(self, _extra_files)
+
+    def graph_for(self, *args, **kwargs):
+        """Its operations with those of the functions it calls, after a call with the arguments:
+        there is no other graph for one kind of arguments."""
+        self(*args, **kwargs)
+        return self.inlined_graph
 
     @property
     def schema(self) -> str:

@@ -20,7 +20,7 @@ from rushlight.tensor.tensor import Tensor
 
 _LOOPED = (containers.ModuleList, containers.Sequential, containers.ModuleDict)
 _SCALARS = (bool, int, float, str, type(None))
-_OWN = frozenset(Module().__dict__) | {"_is_full_backward_hook"}
+OWN = frozenset(Module().__dict__) | {"_is_full_backward_hook"}
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
@@ -136,7 +136,7 @@ def _declared(module, scope, kind, unit):
             if found is not None and kinds.fits(kind.attributes[name], found):
                 kind.attributes[name] = found
     for name, value in module.__dict__.items():
-        if name in _OWN or name in kind.attributes:
+        if name in OWN or name in kind.attributes:
             continue
         if name in constants and _is_constant(value):
             kind.constants[name] = value
@@ -208,7 +208,7 @@ def _settings(module):
     if not is_public(type(module).forward):
         return ()
     return tuple((n, repr(v)) for n, v in module.__dict__.items()
-                 if n not in _OWN and isinstance(v, (*_SCALARS, tuple)))  # fmt: skip
+                 if n not in OWN and isinstance(v, (*_SCALARS, tuple)))  # fmt: skip
 
 
 def python_class(kind, scope):

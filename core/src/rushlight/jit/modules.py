@@ -8,6 +8,80 @@ from rushlight.nn.parameter import Parameter
 from rushlight.tensor.tensor import Tensor
 
 
+class TypeView:
+    """The type of a compiled module: its name in the program."""
+
+    def __init__(self, kind):
+        self._kind = kind
+
+    def name(self) -> str:
+        """The last part of the name."""
+        return str(self._kind).rpartition(".")[2]
+
+    def qualified_name(self) -> str:
+        """The whole name, ``__torch__.Model``."""
+        return str(self._kind)
+
+    def __str__(self):
+        return self.qualified_name()
+
+
+class ModuleView:
+    """The attributes and methods of a compiled module by name.
+
+    >>> import rushlight
+    >>> view = rushlight.jit.script(rushlight.nn.Linear(2, 3))._c
+    >>> view.getattr("in_features"), view.hasattr("weight"), view._has_method("backward")
+    (2, True, False)
+    """
+
+    def __init__(self, module):
+        self._module = module
+
+    def _type(self) -> TypeView:
+        """The type of the module."""
+        return TypeView(type(self._module)._script_type)
+
+    @property
+    def qualified_name(self) -> str:
+        """The name of its type in the program."""
+        return self._type().qualified_name()
+
+    def hasattr(self, name: str) -> bool:
+        """Whether it has an attribute, parameter, buffer or child of a name; methods are none."""
+        kind = type(self._module)._script_type
+        return name in kind.attributes or name in kind.constants
+
+    def getattr(self, name: str):
+        """An attribute, a child as a view; RuntimeError for a name that it does not have."""
+        if not self.hasattr(name):
+            raise RuntimeError(
+                f"Module '{self._type().name()}' has no attribute '{name}' (it has "
+                f"{', '.join(sorted(type(self._module)._script_type.attributes))})"
+            )
+        found = getattr(self._module, name)
+        return ModuleView(found) if isinstance(found, Module) else found
+
+    def setattr(self, name: str, value) -> None:
+        """Set an attribute; RuntimeError for a name that it does not have."""
+        self.getattr(name)
+        setattr(self._module, name, value._module if isinstance(value, ModuleView) else value)
+
+    def _method_names(self) -> list[str]:
+        """The names of its compiled methods."""
+        return sorted(type(self._module)._script_type.methods)
+
+    def _has_method(self, name: str) -> bool:
+        """Whether it has a compiled method of a name."""
+        return name in type(self._module)._script_type.methods
+
+    def _get_method(self, name: str):
+        """A compiled method, with its `graph`, `code` and `schema`."""
+        if not self._has_method(name):
+            raise RuntimeError(f"Method '{name}' is not defined.")
+        return self._module._method(name)
+
+
 class ScriptModule(Module):
     """A module whose ``forward`` is compiled: what :func:`script` and :func:`load` give."""
 
@@ -47,6 +121,17 @@ class ScriptModule(Module):
     def inlined_graph(self):
         """The operations of ``forward`` with those of the children."""
         return self._method("forward").inlined_graph
+
+    def graph_for(self, *args, **kwargs):
+        """The operations of ``forward`` with those of the children, after a call of it with the
+        arguments: there is no other graph for one kind of arguments."""
+        self(*args, **kwargs)
+        return self.inlined_graph
+
+    @property
+    def _c(self):
+        """The module as PyTorch's programs ask its compiled half: see :class:`ModuleView`."""
+        return ModuleView(self)
 
     def save(self, f, _extra_files=None) -> None:
         """Write an archive: see :func:`rushlight.jit.save`."""
@@ -137,9 +222,11 @@ def fill(module, state, part):
 
 
 __all__ = [
+    "ModuleView",
     "RecursiveScriptModule",
     "ScriptModule",
     "TopLevelTracedModule",
     "TracedModule",
+    "TypeView",
     "fill",
 ]

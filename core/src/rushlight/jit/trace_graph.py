@@ -15,7 +15,7 @@ from typing import Any
 
 from rushlight import dtypes
 from rushlight._C import script_types as types
-from rushlight.fx.experimental.proxy_tensor import _Trace
+from rushlight.fx.experimental.proxy_tensor import Trace
 from rushlight.fx.node import Node as FxNode
 from rushlight.jit.graphs.parts import CONSTANT, Graph, Node, Value
 from rushlight.jit.tracer.trace_state import ACTIVE, Scopes
@@ -309,7 +309,7 @@ def _get_trace_graph(
         found.append(f(*given[: len(args)], **dict(zip(kwargs, given[len(args) :], strict=True))))
         return found[0]
 
-    trace, state = _Trace(called, {}, False), _Traced()
+    trace, state = Trace(called, {}, False), _Traced()
     trace.recorder.stacks, trace.recorder.scope = False, state.scopes
     ACTIVE.append(state)
     try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.jit import module_types, objects, tree
+from rushlight.jit import hints, module_types, objects, tree
 from rushlight.jit.forms.layers import form_of
-from rushlight.jit.kinds import BOOL, NONE, TENSOR, ClassType
+from rushlight.jit.kinds import BOOL, NONE, TENSOR, UNKNOWN, ClassType
 from rushlight.jit.modules import ScriptModule, TopLevelTracedModule, TracedModule
 from rushlight.jit.python_names import is_public
 from rushlight.jit.tracer.trace_state import ACTIVE
@@ -13,6 +13,7 @@ from rushlight.jit.units import UNIT
 from rushlight.nn.containers import Sequential
 from rushlight.nn.module import Module
 from rushlight.nn.utils.parametrize import is_parametrized
+from rushlight.tensor.tensor import Tensor
 
 _AT = (1, 0, 1)
 
@@ -35,11 +36,47 @@ class PlaceholderModule(Module):
 class _Traced:
     """The scope of a traced module's type: its methods are those that were recorded."""
 
-    children = ()
+    is_container = False
+
+    def __init__(self, module):
+        self.python, self.children = type(module), list(module._modules)
+        self.statics: dict = {}
+        self.failed: dict = {}
 
     def method(self, kind, name):
-        """A recorded method; None if there is none."""
+        """A recorded or exported method; None if there is none."""
         return kind.methods.get(name)
+
+
+def _plain_attributes(module):
+    """Attributes that are no parameters, buffers or children, of types that TorchScript has."""
+    for name, value in vars(module).items():
+        if name not in module_types.OWN and _is_plain(value):
+            kind = hints.of_value(value, UNIT)
+            if kind != UNKNOWN:
+                yield name, value, kind
+
+
+def _is_plain(value):
+    """Whether a value is a tensor, a number, a text, None, or a list, tuple or dict of the latter:
+    objects of classes are not compiled for an attribute that nothing asked for."""
+    if isinstance(value, list | tuple):
+        return all(not isinstance(v, Tensor) and _is_plain(v) for v in value)
+    if isinstance(value, dict):
+        return _is_plain([*value, *value.values()])
+    return value is None or isinstance(value, bool | int | float | str | Tensor)
+
+
+def _exported(module):
+    """The methods that :func:`rushlight.jit.export` marked, by name."""
+    found: dict = {}
+    for kind in reversed(type(module).__mro__):
+        for name, each in vars(kind).items():
+            if getattr(each, "_jit_mark", None) == "export":
+                found[name] = each
+            else:
+                found.pop(name, None)  # another in its stead
+    return dict(sorted(found.items()))
 
 
 def _traced_type(module, methods):
@@ -48,12 +85,15 @@ def _traced_type(module, methods):
         "__parameters__": [n for n, p in module._parameters.items() if p is not None],
         "__buffers__": [n for n, b in module._buffers.items() if b is not None],
     }
-    kind.scope = (_Traced(), None, None)
+    kind.scope = (_Traced(module), None, None)
     for name, value in (*module._parameters.items(), *module._buffers.items()):
         kind.attributes[name] = NONE if value is None else TENSOR
     kind.attributes["training"] = BOOL
+    kind.attributes.update({name: found for name, _, found in _plain_attributes(module)})
     base = TopLevelTracedModule if methods else TracedModule
-    kind.python = objects.python_class(kind, methods, base)
+    kind.python = objects.python_class(
+        kind, list(dict.fromkeys([*methods, *_exported(module)])), base
+    )
     return kind
 
 
@@ -73,6 +113,11 @@ def _copied(module, methods, memo=None):
     for name, child in module._modules.items():
         made._modules[name] = None if child is None else _copied(child, [], memo)
         kind.attributes[name] = NONE if child is None else type(made._modules[name])._script_type
+    for name, value, _ in _plain_attributes(module):
+        made.__dict__[name] = value.copy() if isinstance(value, list | dict) else value
+    for name, function in _exported(module).items():
+        if name not in methods:
+            kind.methods[name] = UNIT.compiled(function, f"{kind}.{name}", kind)
     return made
 
 
