@@ -37,6 +37,9 @@ class Captures:
         self.values, self._draws = Values(declaration.free), {}
         self.lengths: frozenset[int] = frozenset()
         self.tracking = Tracking(bool(declaration.free))
+        self.differed = False  # whether captures differed in what no expression gives
+        self.again = False  # whether the program was one of several sizes before
+        self.refused = True  # whether the last attempt had none that did
 
     def at(self, sizes, sample, turn=0):
         """The capture at a sample; where the program reads numbers, with others in each turn."""
@@ -154,7 +157,7 @@ class Captures:
         """The declaration that the program keeps to, and the program."""
         reasons: list[str] = []
         declaration = self.declaration
-        found = self.attempt(declaration, reasons)
+        found = self.attempt(declaration, reasons) or self._computing(declaration)
         if found is None:
             declaration = self._without_fixed(declaration)
             found = self.attempt(declaration, reasons)
@@ -174,24 +177,51 @@ class Captures:
             )
         return declaration, found
 
+    def _computing(self, declaration):
+        """The program in which numbers that are computed of sizes are nodes; None where it is no
+        single one."""
+        if not self.tracking.possible:
+            return None
+        known, self.known = self.known, {}
+        self.tracking.compute(True)
+        found = self.attempt(declaration, [])
+        if found is None:
+            self.tracking.compute(False)
+            self.known = known
+        return found
+
     def attempt(self, declaration, reasons):
         """The program of these sizes; None where it is no single one: `reasons` gets why."""
-        refused = True
+        self.refused = True
         for rows in self.rows:
             # sizes that are multiples hide what others would show, unless others are refused
-            if rows is sampling.multiples and not refused:
+            if rows is sampling.multiples and not self.refused:
                 break
-            try:
-                return self.unified(declaration, rows(declaration.free))
-            except DifferentProgramsError as error:
-                refused = False
-                reasons.append(_located(error))
-            except GuardOnDataDependentSymNode:
-                raise
-            except REFUSALS as error:
-                reasons.append(
-                    f"at another size the program raises {type(error).__name__}: {error}"
-                )
+            found = self._tried(declaration, rows(declaration.free), reasons)
+            if found is not None:
+                return found
+        if not self.refused or not (self.again or self._inferred(declaration)):
+            return None
+        takes = lambda sample: self._first_taken(declaration, [sample]) is not None  # noqa: E731
+        samples = sampling.taken(declaration.free, takes)
+        return samples and self._tried(declaration, samples, reasons)
+
+    @staticmethod
+    def _inferred(declaration):
+        """Whether no size has a name: of those that have one all in their range are taken."""
+        return all(one.inferred for one in declaration.free.values())
+
+    def _tried(self, declaration, samples, reasons):
+        """The program that the captures at these samples are; None, with a reason, without one."""
+        try:
+            return self.unified(declaration, samples)
+        except DifferentProgramsError as error:
+            self.refused, self.differed = False, True
+            reasons.append(_located(error))
+        except GuardOnDataDependentSymNode:
+            raise
+        except REFUSALS as error:
+            reasons.append(f"at another size the program raises {type(error).__name__}: {error}")
         return None
 
     def _without_fixed(self, declaration):
@@ -232,6 +262,23 @@ class Captures:
             f"narrower range: {reasons[name]}. Leave the size out of dynamic_shapes, give its Dim "
             f"another min or max, or use Dim.AUTO{end}"
         )
+
+    def within(self, declaration, found):
+        """The program of a declaration, and the ranges within which it is the same: of one that
+        these captures do not tell for certain, and only in narrower ranges, numbers that it
+        computes of sizes are nodes."""
+        if not (found.guessed or self.differed) or self.tracking.computing:
+            return self.bounded(declaration, found)
+        try:
+            within, same = self.bounded(declaration.copied(), found)
+        except ConstraintViolationError:
+            within, same = None, None
+        if within is not None and within.free == declaration.free:
+            return within, same
+        more = self._computing(declaration)
+        if more is None:
+            return self.bounded(declaration, found)
+        return self.bounded(declaration, more)
 
     def bounded(self, declaration, found):
         """The declaration without small sizes at which the program is another, nor those above a

@@ -42,6 +42,10 @@ class Declaration:
     sizes: dict[tuple[int, int], Expression] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
 
+    def copied(self):
+        """The same, whose ranges may be changed by themselves."""
+        return Declaration(dict(self.free), self.sizes, self.labels)
+
     def without(self, name):
         """The declaration with one size fixed."""
         free = {n: f for n, f in self.free.items() if n != name}
@@ -214,7 +218,9 @@ def _size(found, spec, place, size, label):
         _named(found, spec, place, size, label)
     elif isinstance(spec, DimHint):
         name = _name_for(found, spec, size)
-        limits = ValueRanges(0 if spec.min is None else spec.min,
+        # what a size of 0 or 1 makes of the program is not looked at, as in PyTorch
+        least = 0 if place[1] is None else LEAST
+        limits = ValueRanges(max(least, spec.min or 0),
                              math.inf if spec.max is None else spec.max)  # fmt: skip
         found.free[name] = Constraint(name, limits, size, spec.kind == "AUTO", True)
         found.sizes[place], found.labels[name] = symbol(name), label

@@ -11,7 +11,6 @@ import math
 import operator
 import sys
 
-from rushlight import symbolic_numbers
 from rushlight.export.dynamic.drawn import DrawnInt, Draws, UnfitError
 from rushlight.export.dynamic.drawn_conditions import FloatCondition
 from rushlight.export.dynamic.expressions import (
@@ -19,43 +18,24 @@ from rushlight.export.dynamic.expressions import (
     Expression,
     SymBool,
     SymFloat,
-    add,
-    number,
+    SymInt,
     symbol,
-    times,
 )
+from rushlight.export.dynamic.number_functions import combined, expression_of
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.locations import at_user_line, is_ours
 from rushlight.fx.node import Node
 
-_KINDS = {
-    symbolic_numbers.sym_float: float, symbolic_numbers.sym_max: max,
-    symbolic_numbers.sym_min: min, symbolic_numbers.sym_sqrt: symbolic_numbers.sym_sqrt,
-    operator.add: operator.add, operator.mul: operator.mul, operator.pow: operator.pow,
-    operator.truediv: operator.truediv,
-}  # fmt: skip
-_MINUS = number(-1)
 LONGEST = 200  # of an expression, which archives hold as text
 
 
 # ------------------------------------------------------------------------------------- expressions
-def expression_of(value) -> Expression:
-    """The expression of a number."""
-    if isinstance(value, SymFloat) and value.form != "itself":
-        if value.form != "number":
-            raise ValueError(f"the {value.form} of a size has no expression of floats")
-        return Expression(float, (value.expression,))
-    found = getattr(value, "expression", None)
-    return Expression("number", (value,)) if found is None else found
-
-
 def computed(function, values):
-    """What a node is that calls `function` on numbers: a :class:`SymFloat` or :class:`SymBool`;
+    """What a node is that calls `function` on numbers: a :class:`SymFloat`, SymInt or SymBool;
     None where it has no expression."""
-    parts = tuple(map(expression_of, values))
     if function in COMPARISONS:
-        return SymBool(function, *parts)
-    found = _combined(function, parts)
+        return SymBool(function, *map(expression_of, values))
+    found = combined(function, values)
     if found is None:
         return None
     if found.length() > LONGEST:
@@ -68,19 +48,9 @@ def computed(function, values):
         plain = function(*(float(plain_of(value)) for value in values))
     except (ArithmeticError, ValueError, TypeError):
         plain = math.nan
+    if not found.is_float() and plain == plain and not isinstance(plain, complex):
+        return SymInt(int(plain), found)
     return SymFloat(math.nan if isinstance(plain, complex) else plain, "itself", found)
-
-
-def _combined(function, parts):
-    if function is operator.sub:
-        return add(parts[0], times(_MINUS, parts[1]))
-    if function is operator.neg:
-        return times(_MINUS, parts[0])
-    if function is operator.pos:
-        return parts[0]
-    if function not in _KINDS:
-        return None
-    return Expression(_KINDS[function], parts)
 
 
 def plain_of(value):
@@ -234,7 +204,7 @@ def finished(graph):
     for node in reversed(own):
         if not node.users:
             graph.erase_node(node)
-    for node in own:
+    for node in (node for node in own if not node.meta.get("of_sizes")):
         values = [a.meta.get("val") if isinstance(a, Node) else a for a in node.args]
         if node.users:
             node.meta["val"] = computed(node.target, values)

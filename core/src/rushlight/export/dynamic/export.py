@@ -10,6 +10,7 @@ from rushlight.export.dynamic import sampling
 from rushlight.export.dynamic.capturing import Captures
 from rushlight.export.dynamic.declared import Constraint, Declaration
 from rushlight.export.dynamic.expressions import SymInt, ValueRanges, symbol
+from rushlight.export.dynamic.number_functions import UNFITTED
 from rushlight.export.graph_signature import ConstantArgument, SymIntArgument
 from rushlight.export.tracing import Tracing
 from rushlight.fx.node import Node
@@ -56,7 +57,7 @@ def exported(module, args, kwargs, declaration: Declaration, kept) -> tuple[Capt
     if made is not None and not captures.draws(made).numbers:
         return made, {}
     declaration, found = captures.settled()
-    declaration, found = captures.bounded(declaration, found)
+    declaration, found = captures.within(declaration, found)
     made = captures.at(declaration.sizes, found.sample)
     places = {(made.inputs[leaf], dim): e for (leaf, dim), e in declaration.sizes.items()}
     drawn = found.write(places)
@@ -148,6 +149,9 @@ def remade(program, make):
     captures = Captures(
         lambda sizes, sample, draws: make(shapes_at(program, sizes, sample), draws), declaration
     )
+    captures.again = True
+    if any(node.target in UNFITTED for node in program.graph.nodes):
+        captures.tracking.compute(True)
     declaration, found = captures.settled()
     if any(node.target in (sym_max, sym_min) for node in program.graph.nodes):
         declaration, found = captures.bounded(declaration, found)  # for what one end tells

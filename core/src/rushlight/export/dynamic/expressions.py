@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 import re
@@ -19,6 +20,11 @@ NAMES = {
     operator.add: "Add", operator.mul: "Mul", operator.floordiv: "FloorDiv", operator.mod: "Mod",
     max: "Max", min: "Min",
 }  # fmt: skip
+# Whole numbers that archives may name in sizes, but of which they have no nodes.
+WHOLE_NAMES = {
+    operator.abs: "Abs", math.floor: "FloorToInt", math.ceil: "CeilToInt",
+    math.trunc: "TruncToInt", builtins.round: "RoundToInt",
+}  # fmt: skip
 # What floats of such numbers are made by; archives of programs never have these in a size.
 FLOAT_NAMES = {
     float: "ToFloat", operator.truediv: "FloatTrueDiv", operator.pow: "FloatPow",
@@ -33,7 +39,8 @@ _BINDING = {
 @dataclass(frozen=True)
 class Expression:
     """A symbol (`parts` is its name), a number, or a function of expressions: `kind` is
-    ``"symbol"``, ``"number"`` or one of those that `NAMES` and `FLOAT_NAMES` have."""
+    ``"symbol"``, ``"number"`` or one of those that `NAMES`, `WHOLE_NAMES` and `FLOAT_NAMES`
+    have."""
 
     kind: Any
     parts: tuple
@@ -44,7 +51,8 @@ class Expression:
             return self.parts[0]
         if self.kind == "symbol":
             return sizes[self.parts[0]]
-        return self.kind(*(part.value(sizes) for part in self.parts))
+        values = [part.value(sizes) for part in self.parts]
+        return _power(*values) if self.kind is operator.pow else self.kind(*values)
 
     def symbols(self) -> frozenset:
         """The names of the symbols in it."""
@@ -134,8 +142,14 @@ class Expression:
                 return f"Symbol('{self.parts[0]}')"
             sign = "" if self.depends_on_values() else "positive=True, "
             return f"Symbol('{self.parts[0]}', {sign}integer=True)"
-        whole = self.kind is operator.truediv and not any(part.is_float() for part in self.parts)
-        name = "IntTrueDiv" if whole else (NAMES | FLOAT_NAMES)[self.kind]
+        name = (NAMES | WHOLE_NAMES | FLOAT_NAMES)[self.kind]
+        if not any(part.is_float() for part in self.parts):
+            name = _OF_WHOLE.get(self.kind, name)
+        if self.kind is operator.floordiv and self.is_float():
+            quotient = Expression(operator.truediv, self.parts)
+            return f"ToFloat(FloorToInt({quotient.as_sympy()}))"
+        if self.kind is builtins.round and len(self.parts) > 1:
+            name = "RoundDecimal"
         return f"{name}({', '.join(part.as_sympy() for part in self.parts)})"
 
     def is_float(self) -> bool:
@@ -144,7 +158,23 @@ class Expression:
             return isinstance(self.parts[0], float)
         if self.kind == "symbol":
             return re.fullmatch(r"zuf\d+", self.parts[0]) is not None
-        return self.kind in FLOAT_NAMES or any(part.is_float() for part in self.parts)
+        inside = any(part.is_float() for part in self.parts)
+        if self.kind in _TO_WHOLE:
+            return self.kind is builtins.round and len(self.parts) > 1 and inside
+        return inside or (self.kind in FLOAT_NAMES and self.kind is not operator.pow)
+
+
+def _power(base, exponent):
+    """A power; OverflowError for whole numbers of more digits than those of any program."""
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and base.bit_length() * exponent > MOST_BITS:
+        raise OverflowError(f"a number of more than {MOST_BITS} bits is no size")
+    return base**exponent
+
+
+MOST_BITS = 1 << 14  # of powers of sizes, which files name too
+_TO_WHOLE = (math.floor, math.ceil, math.trunc, builtins.round)
+_OF_WHOLE = {operator.truediv: "IntTrueDiv", operator.pow: "PowByNatural"}
 
 
 def _number_as_sympy(value):

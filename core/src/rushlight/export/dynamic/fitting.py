@@ -86,6 +86,10 @@ class Quantities:
                     self.guessed |= usual == [False]
                     self.known[row] = best
                     break
+        if row not in self.known and max(row) <= 0 and min(row) < 0:
+            opposite = self.expression([-value for value in row])
+            if opposite is not None:
+                self.known[row] = times(-1, opposite)
         return self.known.get(row)
 
     def _divided(self, row, known):
@@ -260,13 +264,28 @@ def _differences(row, near):
         if all(v == x - y + offset for v, x, y in values):
             found.append((add(add(a, times(number(-1), b)), offset), None))
     for other, expression in near:
+        whole = row[0] * other[0]
+        if whole and all(v * n == whole for n, v in zip(other, row, strict=True)):
+            found.append((over(number(whole), expression), None))
         for kind, limit in ((max, min(row)), (min, max(row))):
             pairs = list(zip(other, row, strict=True))
             offset = next((v - k for k, v in pairs if v != limit), 0)
             if all(v == kind(k + offset, limit) for k, v in pairs):
-                whole = add(expression, offset)
-                found.append((Expression(kind, (whole, number(limit))), None))
-    return found or _remainders(row, near)
+                whole = Expression(kind, (add(expression, offset), number(limit)))
+                # one size at the limit is no evidence of it: abs() turns there as well
+                found.append((whole, None, row.count(limit) > 1))
+    return found or _parts_of_multiples(row, near) or _remainders(row, near)
+
+
+def _parts_of_multiples(row, near):
+    """``factor * known // known``, without a rest."""
+    found = []
+    for (first, a), (second, b) in itertools.permutations(near, 2):
+        products = [v * y for v, y in zip(row, second, strict=True)]
+        factor = _ratio(products, first) if all(second) else 0
+        if factor:
+            found.append((over(times(factor, a), b), None))
+    return found
 
 
 def _multiples(row, near):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import rushlight
@@ -13,6 +14,7 @@ from rushlight.utils import _pytree as pytree
 ROUND = 64 * 3
 _STEPS = (1, 4, 2, 7, 5, 11, 3)  # by which sizes grow that keep their order
 RUN, FURTHER = 6, 12  # sizes that follow each other, and others, that are tried in doubt
+FEWEST = 2  # other sizes without which no expression can be told
 LEAST = 2  # of sizes 0 and 1 programs often do something else: they are not looked at
 
 
@@ -50,6 +52,31 @@ def ordered(free) -> list[dict[str, int]]:
 def multiples(free) -> list[dict[str, int]]:
     """The same with multiples of the example's sizes: for programs that divide them."""
     return _rows(free, lambda one, turn: [one.example * k for k in (2, 3, 4, 5, 7)])
+
+
+def taken(free, takes) -> list[dict[str, int]] | None:
+    """The example's sizes and others that a program takes, as ``takes(sample)`` says: such as
+    multiples of a number, one size at a time and all together. None where a size has too few."""
+    example = {name: one.example for name, one in free.items()}
+    columns = {}
+    for name, one in free.items():
+        each = ({**example, name: size} for size in _candidates(one))
+        columns[name] = list(itertools.islice(filter(takes, each), RUN))
+        if len(columns[name]) < FEWEST:
+            return None
+    together = (
+        {name: sample[name] for name, sample in zip(example, row, strict=True)}
+        for row in zip(*columns.values(), strict=False)
+    )
+    rows = [example, *itertools.chain.from_iterable(columns.values()), *filter(takes, together)]
+    return [row for i, row in enumerate(rows) if row not in rows[:i]]
+
+
+def _candidates(one) -> list[int]:
+    """Sizes of a range, few of which a program may take: multiples, and small ones."""
+    low, high = max(one.range.lower, LEAST), one.range.upper
+    sizes = [*(one.example * k for k in (2, 3, 4, 5)), *range(LEAST, 2 * FURTHER)]
+    return [n for n in dict.fromkeys(sizes) if low <= n <= high and n != one.example]
 
 
 def between(low, high, example) -> list[int]:

@@ -7,7 +7,15 @@ import math
 import operator
 
 from rushlight import symbolic_numbers
-from rushlight.export.dynamic.expressions import Expression, SymFloat, SymInt, add, simplest, symbol
+from rushlight.export.dynamic.expressions import (
+    Expression,
+    SymFloat,
+    SymInt,
+    add,
+    number,
+    simplest,
+    symbol,
+)
 from rushlight.fx.node import Node
 from rushlight.library.operators import lookup
 
@@ -84,9 +92,11 @@ class SizeNodes:
         return self.last
 
     def _operation(self, expression, node):
-        function = _FUNCTIONS.get(expression.kind, expression.kind)
-        operands = [self.expression(part, node) for part in expression.parts]
-        if expression.kind is operator.mul and not isinstance(operands[0], Node):
+        function, parts = _FUNCTIONS.get(expression.kind, expression.kind), expression.parts
+        if function is operator.mul and parts[0] == number(-1):
+            function, parts = operator.neg, parts[1:]
+        operands = [self.expression(part, node) for part in parts]
+        if function is operator.mul and not isinstance(operands[0], Node):
             operands.reverse()
         with self.graph.inserting_before(node):
             made = self.graph.call_function(function, tuple(operands))

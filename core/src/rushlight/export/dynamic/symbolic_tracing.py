@@ -28,7 +28,7 @@ def traced(trace, args):
 
     captures = Captures(at, declaration, sampling.multiples)
     settled, found = captures.settled()
-    settled, found = captures.bounded(settled, found)
+    settled, found = captures.within(settled, found)
     module = captures.at(settled.sizes, found.sample)
     inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
     places = {(inputs[leaf], dim): e for (leaf, dim), e in settled.sizes.items()}

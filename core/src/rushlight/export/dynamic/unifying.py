@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight.export.dynamic.asserting import Assertions, conditions_of, limits_of, ranges_of
-from rushlight.export.dynamic.computed_sizes import described
+from rushlight.export.dynamic.computed_sizes import Computed, described
 from rushlight.export.dynamic.drawn_floats import finished
 from rushlight.export.dynamic.expressions import (
     SymFloat,
@@ -73,7 +73,8 @@ class _Nodes:
             raise DifferentProgramsError(*_first_difference(rows))
         places = [{node: i for i, node in enumerate(graph.nodes)} for graph in graphs]
         self.graph = graphs[0]
-        self.changed: list = [_unify_node(row, quantities, places) for row in rows]
+        computed = Computed(quantities)
+        self.changed: list = [_unify_node(row, quantities, places, computed) for row in rows]
         self.sizes: list = [_sizes_of(row, quantities) for row in rows]
         self.inner: list = [_inner(row, quantities) for row in rows]
 
@@ -188,13 +189,14 @@ def _target(node):
     return node.target if node.op == "call_function" else node.op
 
 
-def _unify_node(row, quantities, places):
+def _unify_node(row, quantities, places, computed):
     """The arguments of a node, if some depend on sizes."""
     first = row[0]
     if len({(n.op, _target(n)) for n in row}) > 1:
         raise DifferentProgramsError(*_two_targets(row))
     unifier = _Arguments(first, quantities, places)
     args = unifier.merged([n.args for n in row])
+    computed.note(row, args)
     kwargs = unifier.merged([n.kwargs for n in row])
     return (args, kwargs) if unifier.changed else None
 

@@ -12,7 +12,35 @@ from enum import Enum
 from typing import Any
 
 from rushlight._dynamo.exc import UserError
+from rushlight.fx.experimental.size_questions import (
+    SymTypes,
+    cast_symbool_to_symint_guardless,
+    check_consistent,
+    constrain_range,
+    constrain_unify,
+    expect_true,
+    fx_placeholder_targets,
+    fx_placeholder_vals,
+    guard_bool,
+    guard_float,
+    guard_int,
+    guard_scalar,
+    guarding_hint_or_throw,
+    has_guarding_hint,
+    has_static_value,
+    has_symbolic_sizes_strides,
+    is_concrete_float,
+    is_nested_int,
+    is_symbolic,
+    py_sym_types,
+    sym_and,
+    sym_eq,
+    sym_or,
+)
 from rushlight.refusals import rest_of
+from rushlight.symbolic_numbers import SymBool, SymFloat, SymInt
+
+IntLike, FloatLike, BoolLike = (int, SymInt), (float, SymFloat), (bool, SymBool)
 
 
 class GuardOnDataDependentSymNode(RuntimeError):  # noqa: N818 - PyTorch's name
@@ -31,7 +59,24 @@ class DimDynamic(Enum):
 
 
 @dataclass(frozen=True)
-class StatelessSymbolicContext:
+class Constraint:
+    """Something that is said of a size; `warn_only`: whether breaking it is only a warning."""
+
+    warn_only: bool
+
+
+@dataclass(frozen=True)
+class RelaxedUnspecConstraint(Constraint):
+    """A size that may be fixed by what the program does, but not without need."""
+
+
+@dataclass(frozen=True)
+class SymbolicContext:
+    """What is asked of the sizes of an input."""
+
+
+@dataclass(frozen=True)
+class StatelessSymbolicContext(SymbolicContext):
     """What is asked of each size of a tensor: a :class:`DimDynamic`, and a constraint or None."""
 
     dynamic_sizes: Any
@@ -158,6 +203,16 @@ def has_free_symbols(val) -> bool:
     return bool(free_symbols(val))
 
 
+def optimization_hint(a, fallback: int | None = None) -> int:
+    """:func:`hint_int`, for choices that change no result."""
+    return hint_int(a, fallback)
+
+
+def has_free_unbacked_symbols(x) -> bool:
+    """Whether there are symbols in it that depend on values."""
+    return bool(free_unbacked_symbols(x))
+
+
 def free_unbacked_symbols(val) -> set:
     """The names of the symbols in it that depend on values."""
     return {name for name in free_symbols(val) if name[0] == "u" and name[1:].isdigit()}
@@ -165,19 +220,50 @@ def free_unbacked_symbols(val) -> set:
 
 __getattr__ = rest_of(__name__)
 __all__ = [
+    "BoolLike",
+    "Constraint",
     "ConstraintViolationError",
     "DimDynamic",
+    "FloatLike",
     "GuardOnDataDependentSymNode",
+    "IntLike",
+    "RelaxedUnspecConstraint",
     "ShapeEnv",
     "StatelessSymbolicContext",
+    "SymTypes",
+    "SymbolicContext",
+    "cast_symbool_to_symint_guardless",
+    "check_consistent",
+    "constrain_range",
+    "constrain_unify",
+    "expect_true",
     "free_symbols",
+    "fx_placeholder_targets",
+    "fx_placeholder_vals",
+    "guard_bool",
+    "guard_float",
+    "guard_int",
     "guard_or_false",
     "guard_or_true",
+    "guard_scalar",
     "guard_size_oblivious",
+    "guarding_hint_or_throw",
     "has_free_symbols",
+    "has_free_unbacked_symbols",
+    "has_guarding_hint",
+    "has_static_value",
+    "has_symbolic_sizes_strides",
     "hint_int",
     "is_concrete_bool",
+    "is_concrete_float",
     "is_concrete_int",
+    "is_nested_int",
+    "is_symbolic",
+    "optimization_hint",
+    "py_sym_types",
     "statically_known_false",
     "statically_known_true",
+    "sym_and",
+    "sym_eq",
+    "sym_or",
 ]

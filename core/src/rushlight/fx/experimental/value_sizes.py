@@ -83,10 +83,10 @@ def _known(step):
     drawn, fixed = {}, set()
     for value in _leaves((step.args, step.kwargs)):
         for size in value.shape if isinstance(value, Captured) else (value,):
-            if hasattr(size, "as_plain"):
+            if hasattr(size, "draws"):
                 drawn.setdefault(size.as_plain(), size)
-            elif type(size) is int:
-                fixed.add(size)
+            elif type(size) is int or hasattr(size, "made_by"):  # a size that is tracked
+                fixed.add(int(size))
     return {number: size for number, size in drawn.items() if number not in fixed}
 
 
