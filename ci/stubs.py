@@ -25,6 +25,9 @@ def texts() -> dict[Path, str]:
     """Every stub by its file."""
     from stub_writer import modules
 
+    from rushlight.ops._table import deferred
+
+    deferred.load_all()  # a method of a family that is not loaded has no signature
     names = list(dict.fromkeys([*modules.HOMES, *modules.public_modules("rushlight")]))
     found = {HOME / "py.typed": "partial\n", HOME / "_words.pyi": modules.WORDS_TEXT}
     for name, text in modules.described_by([n for n in names if _loads(n)]).items():

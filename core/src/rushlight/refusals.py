@@ -70,8 +70,6 @@ ADVICE = {
     "dsmm": "use mm",
     "hsmm": "use mm, and to_sparse on the result",
     "resize_as_sparse_": "use sparse_coo_tensor with the new size",
-    "fake_quantize_per_tensor_affine": "round and clamp the scaled tensor in an autograd.Function",
-    "fake_quantize_per_channel_affine": "round and clamp the scaled tensor in an autograd.Function",
     "quantize_per_channel": "use bfloat16 or float16 tensors",
     "quantize_per_tensor_dynamic": "use bfloat16 or float16 tensors",
     "dequantize": "use bfloat16 or float16 tensors",
@@ -145,7 +143,7 @@ NAMES = frozenset(
     "per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric "
     "per_channel_affine_float_qparams "
     "classes embedding_bag embedding_renorm_ saddmm dsmm hsmm resize_as_sparse_ "
-    "fake_quantize_per_tensor_affine fake_quantize_per_channel_affine quantize_per_channel "
+    "quantize_per_channel "
     "quantize_per_tensor_dynamic dequantize sym_fresh_size "
     "float4_e2m1fn_x2 PyTorchFileReader".split()
 )

@@ -20,7 +20,7 @@ COMPOSED = set("""
     max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d
     adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
     adaptive_max_pool3d var_mean std_mean native_group_norm ldexp float_power polar
-    affine_grid affine_grid_generator native_channel_shuffle glu
+    affine_grid affine_grid_generator native_channel_shuffle
     rrelu scaled_dot_product_attention multilabel_margin_loss aminmax quantile nanquantile
     combinations atleast_3d unsafe_split unsafe_split_with_sizes unsafe_chunk diagonal_scatter
     select_scatter slice_scatter as_strided_scatter alias_copy as_strided_copy diagonal_copy

@@ -188,5 +188,9 @@ LAYERS = {
     "multi-head attention": (
         lambda: nn.MultiheadAttention(4, 2, dropout=0.5), SIGNALS, SIGNALS, SIGNALS,
     ),
+    "weight norm": (lambda: nn.utils.parametrizations.weight_norm(nn.Linear(4, 3)), ROWS),
+    "spectral norm": (
+        lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(4, 3)).eval(), ROWS,
+    ),
     "transformer": (lambda: nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), SIGNALS),
 }  # fmt: skip

@@ -206,6 +206,8 @@ CALLS = {
         "_softmax.default addmm.default*4 bmm.default*2 mean.dim mul.Tensor "
         "native_dropout.default permute.default*9 split_with_sizes.default*2 view.default*12"
     ),
+    "weight norm": "addmm.default div.Tensor linalg_vector_norm.default mul.Tensor permute.default",
+    "spectral norm": ("addmm.default div.Tensor mul.Tensor*2 permute.default sum.dim_IntList*2"),
     "transformer": (
         "_softmax.default add.Tensor*3 addmm.default*3 any.dim bmm.default*3 eq.Scalar "
         "expand.default*6 full_like.default logical_not.default*2 mul.Scalar*2 "

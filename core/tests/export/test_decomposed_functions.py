@@ -1,6 +1,5 @@
 """`run_decompositions` of functions and layers: PyTorch's calls, values and gradients."""
 
-import collections
 import copy
 import io
 import sys
@@ -14,22 +13,16 @@ from rushlight.export import Dim, export
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from counted_calls import calls, counted  # noqa: E402
 from decomposed_cases import FUNCTIONS, LAYERS  # noqa: E402
 from pytorch_calls import CALLS  # noqa: E402
 
 F, pytree = nn.functional, rushlight.utils._pytree
 
 # What only one side has: calls of ours, and of PyTorch's.
-_STRIDES = "", "permute.default*2"  # change strides alone
 _OF_ROWS = "addmm.default", "add.Tensor bmm.default expand.default*2 view.default"
 DIFFERENT = {
-    **dict.fromkeys(("attention", "attention, causal", "attention, masked"), _STRIDES),
-    "attention, grouped": _STRIDES,
     "cross entropy, smooth and weighted, of a row": ("", "view.default"),
-    "around": (
-        "cat.default",
-        "empty.memory_format slice.Tensor*4 copy.default*3 slice_scatter.default*3",
-    ),
     "LSTM, dropped": ("native_dropout.default", ""),  # which PyTorch forgets
     "LSTM, the batch first": _OF_ROWS,
     "instance norm, kept": ("", "alias.default*4 copy.default*2"),
@@ -65,20 +58,6 @@ def case(name):
         for each in inputs
     )
     return (Function(run) if name in FUNCTIONS else run()), args
-
-
-def counted(text):
-    pairs = (word.partition("*") for word in text.split())
-    return collections.Counter({name: int(count or 1) for name, _, count in pairs})
-
-
-def calls(program):
-    """How often each op is called; reshapes count as views, of which PyTorch knows the strides."""
-    targets = (str(n.target) for n in program.graph.nodes if n.op == "call_function")
-    names = (name.removeprefix("aten.") for name in targets if "getitem" not in name)
-    found = collections.Counter(name.replace("reshape", "view") for name in names)
-    del found["clone.default"]
-    return found
 
 
 def outcome(model, args):

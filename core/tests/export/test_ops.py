@@ -18,12 +18,7 @@ from rushlight.export.serialization.values import FormatError
 from rushlight.utils import _pytree as pytree
 
 # The size of the result depends on values, or values are read; the error says so.
-READ = frozenset(
-    """
-allclose as_strided as_strided_copy as_strided_scatter equal
-histogramdd
-""".split()
-)
+READ = frozenset("allclose equal histogramdd".split())
 # Drawn from the generator of NumPy, or signs of vectors that are free.
 DRAWN = frozenset(["lobpcg", "pca_lowrank", "svd_lowrank"])
 WRITES = frozenset(["resize_as"])  # resizes its input

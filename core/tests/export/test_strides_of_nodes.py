@@ -105,6 +105,14 @@ def test_a_program_asks_whether_its_tensors_are_contiguous():
 
 
 @pytest.mark.parametrize("mode", ["real", "symbolic"])
-def test_windows_on_a_storage_are_refused(mode):
-    with pytest.raises(NotImplementedError, match="as_strided of a tensor in a program"):
-        make_fx(lambda x: x.as_strided((2, 2), (1, 2)), tracing_mode=mode)(rushlight.ones(12))
+def test_windows_on_a_storage(mode):
+    def windows(x):
+        return x.as_strided((2, 2), (1, 2)) + x.t().as_strided((2, 2), (3, 1), 1)
+
+    x = rushlight.arange(12.0).reshape(3, 4)
+    module = make_fx(windows, tracing_mode=mode)(x)
+    (first, second) = module.graph.find_nodes(
+        op="call_function", target=rushlight.ops.aten.as_strided.default
+    )
+    assert (first.args[1:], second.args[1:]) == (([2, 2], [1, 2]), ([2, 2], [3, 1], 1))
+    assert module(x + 1).tolist() == windows(x + 1).tolist()

@@ -1,11 +1,15 @@
 """Writes to views become values, whatever the view: detached tensors, one of several parts,
 diagonals, complex numbers as pairs."""
 
+import io
+
 import pytest
 
 import rushlight
-from rushlight.export import export
+from rushlight.export import export, load, save
 from rushlight.export.verifier import writes
+from rushlight.func import functionalize
+from rushlight.fx.experimental.proxy_tensor import make_fx
 
 WRITES = {
     "detached": lambda z, b: z.detach().add_(1),
@@ -65,20 +69,98 @@ def test_an_input_that_is_written_to_by_a_detached_tensor():
     assert x.tolist() == [[0.0] * 3, [1.0] * 3]
 
 
-def test_windows_are_refused():
+# Windows on the memory, and along a dimension, of a tensor of shape (3, 4).
+WINDOWS = {
+    "strided": lambda z: z.as_strided((2, 2), (4, 1), 1).add_(10),
+    "strided without an offset": lambda z: z.as_strided((2, 3), (6, 2)).mul_(3),
+    "every other one": lambda z: z.as_strided((6,), (2,), 1).fill_(7),
+    "part of strided": lambda z: z.as_strided((3, 3), (4, 1))[1:, 2].zero_(),
+    "strided twice": lambda z: (z.as_strided((2,), (1,)).add_(1), z.as_strided((2,), (5,)).mul_(4)),
+    "unfolded": lambda z: z.unfold(1, 2, 2).add_(5),
+    "unfolded rows": lambda z: z.unfold(0, 1, 1).mul_(2),
+    "unfolded with a rest": lambda z: z.unfold(1, 3, 3).mul_(z[0, 0] + 2),
+    "unfolded with gaps": lambda z: z.unfold(0, 1, 2).fill_(9),
+    "unfolded with wide gaps": lambda z: z.unfold(1, 1, 3).copy_(z[:, 1:3, None] * 7),
+    "part of unfolded": lambda z: z.unfold(1, 2, 2)[1:, :, 0].zero_(),
+    "one window": lambda z: z.unfold(1, 4, 1).add_(1),
+    "unfolded of strided": lambda z: z.as_strided((2, 4), (4, 1), 4).unfold(1, 2, 2).neg_(),
+}
+
+
+class Windowed(rushlight.nn.Module):
+    def __init__(self, write):
+        super().__init__()
+        self.write = write
+
+    def forward(self, x):
+        z = x.clone()
+        self.write(z)
+        return z
+
+
+def table(library=rushlight):
+    return library.arange(12.0).reshape(3, 4) + 0.5
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_writes_to_windows(name):
+    net, x = Windowed(WINDOWS[name]), table()
+    wanted = net(x).tolist()
+    assert wanted != x.tolist()
+    program = export(net, (x,))
+    decomposed = program.run_decompositions()
+    assert not any(map(writes, decomposed.graph.nodes))
+    traced = make_fx(functionalize(net))(x)
+    for each in (program.module(), decomposed.module(), traced):
+        assert each(x).tolist() == wanted
+
+
+def test_an_input_that_is_written_to_by_a_window():
     class Writing(rushlight.nn.Module):
         def forward(self, x):
-            z = x.clone()
-            z.unfold(1, 2, 1).add_(1)
-            return z
+            x.as_strided((2,), (5,)).fill_(7)
+            return x * 2
 
-    with pytest.raises(NotImplementedError, match="what unfold.. gives has no form by values"):
-        export(Writing(), (rushlight.ones(2, 3),)).run_decompositions()
+    program = export(Writing(), (table(),)).run_decompositions()
+    assert list(program.graph_signature.user_inputs_to_mutate.values()) == ["x"]
+    x = table()
+    program.module()(x)
+    assert x[0, 0] == x[1, 1] == 7
+    assert x.flatten().tolist().count(7.0) == 2
+
+
+@pytest.mark.parametrize("write, message", [
+    (lambda z: z.unfold(1, 2, 1).add_(1), r"unfold\(\) gives elements several times"),
+    (lambda z: z.unfold(1, 2, 1)[:, :1].mul_(2), r"unfold\(\) gives elements several times"),
+    (lambda z: z.as_strided((2, 2), (1, 1)).zero_(), r"as_strided\(\) gives elements sev"),
+    (lambda z: z.t().as_strided((2, 2), (2, 1)).zero_(), r"as_strided\(\) gives of a view"),
+])  # fmt: skip
+def test_windows_that_share_memory_are_refused(write, message):
+    """As in PyTorch, whose error is a RuntimeError too."""
+    program = export(Windowed(write), (table(),))
+    with pytest.raises(RuntimeError, match=message):
+        program.run_decompositions()
+
+
+def test_windows_in_archives_and_elsewhere():
+    buffer, x = io.BytesIO(), table()
+    net = Windowed(WINDOWS["strided"])
+    program = export(net, (x,)).run_decompositions()
+    save(program, buffer)
+    assert load(buffer).module()(x).tolist() == net(x).tolist()
+    runtime = pytest.importorskip("onnxruntime")
+    for name in ("strided", "every other one", "unfolded", "unfolded with a rest"):
+        net, buffer = Windowed(WINDOWS[name]), io.BytesIO()
+        rushlight.onnx.export(net, (x,), buffer)
+        session = runtime.InferenceSession(buffer.getvalue())
+        (found,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+        assert found.tolist() == net(x).tolist(), name
 
 
 NODES = {
     "detached part": "clone.default detach.default mul.Tensor select.int select_scatter.default",
     "diagonal": "clone.default diagonal.default diagonal_scatter.default fill.Scalar",
+    "strided": "add.Tensor as_strided.default as_strided_scatter.default clone.default",
 }
 
 
@@ -87,9 +169,9 @@ def test_the_nodes_are_pytorchs(name):
     class Writing(rushlight.nn.Module):
         def forward(self, x):
             z = x.clone()
-            WRITES[name](z, None)
+            WINDOWS[name](z) if name in WINDOWS else WRITES[name](z, None)
             return z
 
-    program = export(Writing(), (rushlight.ones(2, 3),)).run_decompositions({})
+    program = export(Writing(), (rushlight.ones(3, 4),)).run_decompositions({})
     nodes = program.graph.find_nodes(op="call_function")
     assert sorted(str(n.target) for n in nodes) == [f"aten.{each}" for each in NODES[name].split()]

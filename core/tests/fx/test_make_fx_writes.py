@@ -201,3 +201,25 @@ def test_gradients_by_autograd_of_functions_that_are_one_step(name):
         first, second = ((library.arange(12.0).reshape(3, 4) / n).requires_grad_() for n in (7, -3))
         found.append(made(function(library))(first)(second).detach().numpy())
     np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_statistics_of_batches_are_those_of_the_call(mode):
+    """Running statistics that a program updates while it asks for gradients."""
+
+    def program(x, mean, var):
+        def normalized(x):
+            out = rushlight.nn.functional.batch_norm(x, mean, var, training=True)
+            return out.square().sum()
+
+        return rushlight.func.grad(normalized)(x)
+
+    def arguments(seed):
+        rushlight.manual_seed(seed)
+        return rushlight.randn(5, 2) + 3, rushlight.zeros(2), rushlight.ones(2)
+
+    module = make_fx(program, tracing_mode=mode)(*arguments(0))
+    given, wanted = arguments(1), arguments(1)
+    rushlight.testing.assert_close(module(*given), program(*wanted))
+    rushlight.testing.assert_close(given, wanted)
+    assert not any(node.op == "get_attr" for node in module.graph.nodes)

@@ -1,18 +1,27 @@
 """Helpers of `fx` that programs name: extracted and optimized models, patterns with names, parts by
 a dict, annotated functions, modules made anew."""
 
+import contextlib
+import pdb
 import pickle
 
 import pytest
 
 import rushlight
 from rushlight import fx, nn
-from rushlight.fx.experimental import optimization
+from rushlight.fx import _symbolic_trace, proxy, traceback
+from rushlight.fx.experimental import debug, optimization, rewriter
 from rushlight.fx.graph_module import reduce_graph_module
+from rushlight.fx.graph_text import (
+    first_call_function_nn_module_stack,
+    get_node_context,
+    lazy_format_graph_code,
+)
 from rushlight.fx.passes.split_module import split_module_simple
 from rushlight.fx.passes.utils.matcher_with_name_node_map_utils import (
     SubgraphMatcherWithNameNodeMap,
 )
+from rushlight.fx.proxy import MetaProxy
 from rushlight.fx.traceback import annotate_fn, preserve_node_meta
 
 F = nn.functional
@@ -156,3 +165,155 @@ def test_modules_made_of_their_source():
     made = reduce_graph_module(body, "import rushlight")
     rushlight.testing.assert_close(made(x), model(x))
     rushlight.testing.assert_close(pickle.loads(pickle.dumps(model))(x), model(x))
+
+
+# ------------------------------------------------------------------------------- proxies and nodes
+def test_proxies_with_values():
+    node = fx.Graph().placeholder("x")
+    node.meta["val"] = rushlight.ones(2, 3)
+    x = MetaProxy(node, fake_mode=contextlib.nullcontext())
+    made = rushlight.add(rushlight.relu(x), x)
+    assert isinstance(made, MetaProxy) and repr(made) == "MetaProxy(add)"
+    assert made.node.meta["val"].tolist() == [[2.0] * 3] * 2
+    assert type(made + 1) is type(made.sum()) is fx.Proxy and not (made + 1).node.meta
+    with pytest.raises(AssertionError, match="No MetaProxy"):
+        rushlight.cat([x, x])
+    with pytest.raises(TypeError, match="context manager"):
+        rushlight.relu(MetaProxy(node))
+
+
+def test_what_assertions_become():
+    assert proxy.assert_fn(rushlight.tensor(3)) is None
+    with pytest.raises(AssertionError, match="Assertion failed"):
+        proxy.assert_fn(rushlight.tensor(0))
+
+
+def test_named_inputs_of_structures():
+    class Named(_symbolic_trace.PHWithMeta):
+        pass
+
+    marker = Named("first")
+    marker.meta, marker.extra, seen = {"z": 1}, 5, []
+
+    def program(a, b):
+        seen.append(a["x"].extra)
+        return a["x"] + b
+
+    graph = fx.symbolic_trace(program, concrete_args={"a": {"x": marker}}).graph
+    node = next(iter(graph.nodes))
+    assert (node.ph_key, node.extra, node.meta) == ("first", 5, {})
+    assert isinstance(seen[0], fx.Proxy)  # an attribute of the input, not of the marker
+
+
+def test_tracing_that_is_not_compiling():
+    seen = []
+
+    def program(x):
+        seen.append(_symbolic_trace.is_fx_symbolic_tracing())
+        return x
+
+    fx.symbolic_trace(program)
+    program(1)
+    assert seen == [True, False]
+
+
+def test_nodes_made_anew_and_functions_of_backward_passes():
+    node = fx.Graph().placeholder("x")
+    with traceback.set_current_replay_node(node):
+        assert traceback.get_current_replay_node() is node
+        with traceback.set_current_replay_node(None):
+            assert traceback.get_current_replay_node() is None
+    assert traceback.get_current_replay_node() is None
+    traceback.set_grad_fn_seq_nr(1)  # nothing, as nodes inherit nothing
+    assert not traceback.get_current_meta()
+    with preserve_node_meta():
+        for number in (3, 5):
+            traceback.set_grad_fn_seq_nr(number)
+        assert traceback.get_current_meta() == {"grad_fn_seq_nr": [3, 5], "in_grad_fn": 2}
+        traceback.reset_grad_fn_seq_nr()
+        assert traceback.get_current_meta() == {"grad_fn_seq_nr": [3], "in_grad_fn": 1}
+        traceback.reset_grad_fn_seq_nr()
+        assert traceback.get_current_meta() == {}
+        with pytest.raises(AssertionError, match="current_level > 0, got 0"):
+            traceback.reset_grad_fn_seq_nr()
+
+
+def test_what_nodes_were_made_of():
+    module = fx.symbolic_trace(lambda x: (x + 1).relu())
+    add = next(node for node in module.graph.nodes if node.name == "add")
+    add.meta["from_node"] = [traceback.NodeSource(add, "mine")]
+    found = traceback.get_graph_provenance_json(module.graph)
+    assert list(found) == ["add"] and found["add"][0]["pass_name"] == "mine"
+
+
+def test_sets_that_are_joined():
+    sets = optimization.UnionFind(4)
+    for number in range(3):
+        sets.make_set(number)
+    assert sets.join(0, 1) == 0 and sets.join(2, 1) == 0 and sets.join(1, 2) == 0
+    assert [sets.find(number) for number in range(3)] == [0, 0, 0] and sets.size[0] == 3
+    with pytest.raises(AssertionError, match="make_set"):
+        sets.find(3)
+
+
+def test_graphs_as_text():
+    module = fx.symbolic_trace(lambda x: (x + 1).relu())
+    text = str(lazy_format_graph_code("mine", module, 3))
+    assert text.startswith("TRACED GRAPH\n ===== mine 3 =====\n ") and "relu = add.relu()" in text
+    nodes = list(module.graph.nodes)
+    assert get_node_context(nodes[2]) == "\n".join(n.format_node() for n in nodes[1:3])
+    assert get_node_context(nodes[0], 5) == nodes[0].format_node()
+    assert first_call_function_nn_module_stack(module.graph) is None
+    nodes[1].meta["nn_module_stack"] = {"a": ("a", nn.Linear)}
+    assert first_call_function_nn_module_stack(module.graph) == {"a": ("a", nn.Linear)}
+
+
+def test_breakpoints_in_graphs(monkeypatch):
+    module, stops = fx.symbolic_trace(lambda x: x + 1), []
+    monkeypatch.setattr(pdb, "set_trace", lambda: stops.append(1))
+    assert debug.set_trace(module)(rushlight.ones(1)).tolist() == [2.0] and stops == [1]
+    module.recompile()
+    assert module(rushlight.ones(1)).tolist() == [2.0] and stops == [1]
+
+
+# -------------------------------------------------------------------------------- rewritten sources
+class Checked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.factor = nn.Parameter(rushlight.tensor([1.0, 2.0])), 5
+
+    def forward(self, x):
+        assert x.sum() > 0, "low"
+        y: rushlight.Tensor = x * self.weight
+        return y * self.factor
+
+
+def test_assertions_are_traced():
+    model = Checked()
+    tracer = rewriter.RewritingTracer()
+    graph = tracer.trace(model)
+    module = fx.GraphModule(tracer.root, graph)
+    assert type(tracer.root).__name__ == "RewrittenModule" and type(model) is Checked
+    assert any(node.target is rushlight._assert for node in graph.nodes)
+    types = {node.name: node.type for node in module.graph.nodes}
+    assert types["mul"] is rushlight.Tensor and types["mul_1"] is None
+    x = rushlight.tensor([1.0, 3.0])
+    rushlight.testing.assert_close(module(x), model(x))
+    with pytest.raises(AssertionError, match="low"):
+        module(-x)
+
+
+def test_rewritten_functions_keep_what_they_read():
+    limit = 7.0
+
+    def program(x, *, times=2):
+        assert x.sum() < limit
+        return x * times + limit
+
+    graph = rewriter.RewritingTracer().trace(program, {"times": 2})
+    module = fx.GraphModule({}, graph)
+    assert module(rushlight.ones(1), 2).tolist() == [9.0]
+    with pytest.raises(AssertionError):
+        module(rushlight.ones(8), 2)
+    with pytest.raises(ValueError, match="no `def`"):
+        rewriter.AST_Rewriter().rewrite(lambda x: x)

@@ -65,3 +65,30 @@ def test_masks_of_dropout_in_evaluation():
     session = runtime.InferenceSession(file.getvalue())
     found, mask = session.run(None, {session.get_inputs()[0].name: x.numpy()})
     assert found.tolist() == x.tolist() and mask.tolist() == [[True] * 3] * 2
+
+
+class Losses(nn.Module):
+    """Losses that ATen makes of other ops, circular padding, unpooling and general functions."""
+
+    def forward(self, x):
+        F, signs = nn.functional, x.round() * 2 - 1
+        pooled, indices = F.max_pool2d(x[None], 2, return_indices=True)
+        return (
+            F.margin_ranking_loss(x, x * x, signs, 0.1), F.hinge_embedding_loss(x, signs),
+            F.cosine_embedding_loss(x[0], x[1], signs[0, :, 0]), F.pairwise_distance(x, x * x),
+            F.triplet_margin_loss(x, x * x, x + 1, swap=True),
+            F.kl_div(x.log(), x, reduction="sum"),
+            F.poisson_nll_loss(x, x * 3, False, True), F.pad(x, (1, 2), "circular"),
+            F.max_unpool2d(pooled, indices, 2), torch.lerp(x, x + 1, x), x.std(1), x.roll(1, 2),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_losses_and_functions(decomposed):
+    torch.manual_seed(0)
+    model, x = Losses(), torch.rand(2, 4, 6) * 0.8 + 0.1
+    program, file = torch.export.export(model, (x,)), io.BytesIO()
+    torch.onnx.export(program.run_decompositions() if decomposed else program, (x,), file)
+    session = runtime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+    found = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    torch.testing.assert_close(list(map(torch.tensor, found)), list(model(x)), rtol=1e-4, atol=1e-5)

@@ -5,7 +5,9 @@ import pytest
 
 import rushlight
 from rushlight import nn
+from rushlight.export import Dim
 from rushlight.nn import functional as F
+from rushlight.onnx.errors import UnsupportedOperatorError
 from rushlight.utils import _pytree as pytree
 
 runtime = pytest.importorskip("onnxruntime")
@@ -152,3 +154,28 @@ def test_positions_of_adaptive_maxima_need_fixed_pictures(tmp_path):
             model, pictures(2, 4), tmp_path / "model.onnx", input_names=["x"],
             dynamic_axes={"x": PICTURE},
         )  # fmt: skip
+
+
+def test_sizes_that_are_negated(tmp_path):
+    class Net(nn.Module):
+        def forward(self, x):
+            return x[-(x.shape[0] // 4) :] * 2
+
+    path = tmp_path / "model.onnx"
+    example = (rushlight.randn(12, 3),)
+    rushlight.onnx.export(Net(), example, path, dynamic_shapes=({0: Dim.DYNAMIC},))
+    session = runtime.InferenceSession(path)
+    for n in (12, 8, 9, 31):
+        x = rushlight.randn(n, 3)
+        (found,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+        assert found.tolist() == Net()(x).tolist(), n
+
+
+def test_sizes_that_models_do_not_tell_are_refused(tmp_path):
+    class Net(nn.Module):
+        def forward(self, x):
+            return x * abs(x.shape[0] - 10)
+
+    example, dims = (rushlight.randn(6, 3),), ({0: Dim.DYNAMIC},)
+    with pytest.raises(UnsupportedOperatorError, match=r"'abs_1' computes .* by abs\(\)"):
+        rushlight.onnx.export(Net(), example, tmp_path / "model.onnx", dynamic_shapes=dims)

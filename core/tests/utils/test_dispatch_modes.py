@@ -404,11 +404,13 @@ def test_draws_from_a_generator_of_its_own(name):
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_programs_have_no_generators_of_their_own(name):
+def test_programs_draw_from_generators_of_the_model(name):
     class Drawing(rushlight.nn.Module):
         def forward(self, x):
             return DRAWS[name](x, generator)
 
-    generator = rushlight.Generator()
-    with pytest.raises(NotImplementedError, match=r"\(generator=...\) cannot be captured"):
-        rushlight.export.export(Drawing(), (rushlight.full((3,), 0.5),))
+    generator, x = rushlight.Generator().manual_seed(9), rushlight.full((3,), 0.5)
+    before = generator.get_state()
+    program = rushlight.export.export(Drawing(), (x,))
+    assert generator.get_state().equal(before)
+    assert program.module()(x).equal(DRAWS[name](x, rushlight.Generator().manual_seed(9)))

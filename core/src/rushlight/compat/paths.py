@@ -37,6 +37,7 @@ OTHER_NAMES = {
     "torch.version": "rushlight.compat.version",
     "torch.torch_version": "rushlight.compat.version",
     "torch.functional": "rushlight",
+    "torch.fx._utils": "rushlight.fx.graph_text",
     "torch.ops": "rushlight.library.namespaces",
     "torch._tensor": "rushlight.tensor.tensor",
     "torch.amp.autocast_mode": "rushlight.amp.mode",

@@ -105,7 +105,8 @@ def _may_stay(key):
 def default_decompositions() -> CustomDecompTable:
     """A new table of the ops that :meth:`~rushlight.export.ExportedProgram.run_decompositions`
     takes apart by default: those of networks (``linear``, ``matmul``, convolutions, norms, pooling,
-    resampling, activations, dropout, attention, recurrent layers, losses), and those that
+    resampling, activations, dropout, attention, recurrent layers, losses), general ones (``lerp``,
+    ``masked_fill``, ``roll``, ``std``, ``logsumexp``, ``diag_embed``, ``outer``), and those that
     PyTorch's core ATen graphs have as others (``t`` and ``transpose`` as ``permute``, ``zeros`` as
     ``full``). Recurrent layers over sequences of free length stay whole, attention whose heads
     have a free size, resampling by the ratio of free sizes and less common functions, and so does

@@ -8,6 +8,7 @@ from rushlight.autograd.mode import no_grad
 from rushlight.export.functional import FunctionalLevel
 from rushlight.export.graph_signature import (
     ConstantArgument,
+    CustomObjArgument,
     ExportGraphSignature,
     InputKind,
     OutputKind,
@@ -25,7 +26,8 @@ from rushlight.fx.experimental.functional_calls import (
 )
 from rushlight.fx.experimental.inner_graphs import HigherOrder, holding
 from rushlight.fx.experimental.recorder import PASS, Recorder
-from rushlight.fx.experimental.tracked_sizes import TrackedSize, Tracking
+from rushlight.fx.experimental.tracked_numbers import TrackedSize
+from rushlight.fx.experimental.tracked_sizes import Tracking
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.interpreter import Interpreter
 from rushlight.fx.traceback import NodeSource, NodeSourceAction
@@ -50,10 +52,15 @@ def decomposed(program, table=None, shapes=None, draws=None, fixed_sizes=None):
     table = _without_copies(program) | (core() if table is None else dict(table))
     recorder = Recorder(True, table, _no_constant, draws=draws)
     recorder.fixed_sizes = fixed_sizes
+    generators = _generators(program)
+    recorder.generator = lambda drawn: recorder.graph.find_nodes(
+        op="placeholder", target=generators[id(drawn)]
+    )[0]
     _track(recorder, shapes)
     with recorder.level, no_grad(), FunctionalLevel() as level:
         sizes, inputs = shapes or {}, enumerate(_placeholders(program))
         given = [_input(recorder, level, node, sizes.get(place)) for place, node in inputs]
+        given = [_object(program, value) for value in given]
         # a write gives an input another tensor below: the new value of what it stands for
         before = [getattr(t, "_inner", None) for t in given]
         specs = program.graph_signature.input_specs
@@ -222,6 +229,21 @@ def is_needed(node):
 
 def _placeholders(program):
     return [node for node in program.graph.nodes if node.op == "placeholder"]
+
+
+def _generators(program):
+    """The inputs that stand for generators, by the identity of these."""
+    signature = program.graph_signature
+    names = signature.inputs_to_lifted_custom_objs
+    return {id(program.constants[held]): name for name, held in names.items()}
+
+
+def _object(program, value):
+    """What an input stands for that is a generator."""
+    if not isinstance(value, CustomObjArgument):
+        return value
+    held = program.graph_signature.inputs_to_lifted_custom_objs.get(value.name)
+    return value.fake_val if held is None else program.constants[held]
 
 
 def _input(recorder, level, node, shape):

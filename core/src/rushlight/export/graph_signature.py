@@ -33,6 +33,16 @@ class SymFloatArgument:
 
 
 @dataclasses.dataclass
+class CustomObjArgument:
+    """An object that is no tensor, such as a generator, by the name of its node; `class_fqn` is
+    the name of its class in PyTorch."""
+
+    name: str
+    class_fqn: str
+    fake_val: object = None
+
+
+@dataclasses.dataclass
 class ConstantArgument:
     """A number, string or None, which is the same in every call."""
 
@@ -47,6 +57,7 @@ class InputKind(Enum):
     PARAMETER = auto()
     BUFFER = auto()
     CONSTANT_TENSOR = auto()
+    CUSTOM_OBJ = auto()
 
 
 class OutputKind(Enum):
@@ -66,7 +77,7 @@ class InputSpec:
     """One input; `persistent` is known of buffers: whether the state dict has it."""
 
     kind: InputKind
-    arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument
+    arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument | CustomObjArgument
     target: str | None
     persistent: bool | None = None
 
@@ -200,13 +211,13 @@ class ExportGraphSignature:
 
     @property
     def lifted_custom_objs(self) -> tuple[str, ...]:
-        """The names of inputs that are objects of the user: none, as there are no such inputs."""
-        return ()
+        """The names of generators that the program draws from."""
+        return tuple(self._targets(InputKind.CUSTOM_OBJ).values())
 
     @property
     def inputs_to_lifted_custom_objs(self) -> dict[str, str]:
         """The same by the name of their input."""
-        return {}
+        return self._targets(InputKind.CUSTOM_OBJ)
 
     @property
     def input_tokens(self) -> tuple[str, ...]:
@@ -280,6 +291,7 @@ def _shown(spec: InputSpec | OutputSpec):
 
 __all__ = [
     "ConstantArgument",
+    "CustomObjArgument",
     "ExportBackwardSignature",
     "ExportGraphSignature",
     "InputKind",

@@ -11,6 +11,7 @@ from rushlight.export.calls import Calls
 from rushlight.export.choices import ASSUMED, Repeated
 from rushlight.export.graph_signature import (
     ConstantArgument,
+    CustomObjArgument,
     ExportGraphSignature,
     InputKind,
     InputSpec,
@@ -24,11 +25,16 @@ from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
 from rushlight.nn import global_hooks
 from rushlight.nn.utils.stateless import _reparametrize_module
+from rushlight.ops.random.generators import Generator
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 from rushlight.utils._pytree.kinds import kind_of
 
-_PREFIX = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
+_PREFIX = {
+    InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CUSTOM_OBJ: "obj_",
+    InputKind.CONSTANT_TENSOR: "c_",
+}  # fmt: skip
+GENERATOR = "torch._C.Generator"  # what its class is called in programs
 _CONSTANTS = (int, float, bool, str, complex, type(None))
 
 
@@ -38,6 +44,7 @@ class Tracing:
     def __init__(self, module, draws=None, kept=(), fake=True):
         self.module = module
         self.recorder = Recorder(fake, constant=self._constant, draws=draws)
+        self.recorder.generator = self._generator
         if draws is not None and fake and ASSUMED.get() is not None:
             draws.assumed = Repeated(ASSUMED.get())
         self.inputs: list = []  # (node, InputSpec) of what is lifted
@@ -50,14 +57,37 @@ class Tracing:
     # ------------------------------------------------------------------------------------- inputs
     def lift(self, kind, name, tensor, persistent=None):
         """A placeholder for a tensor of the model, and the tensor of the program."""
-        label = _PREFIX[kind] + re.sub(r"\W", "_", name)
-        # constants turn up while the model runs; they stand before the user's inputs all the same
-        before = self.user[0][0] if self.user else None
-        with self.recorder.graph.inserting_before(before) if before else contextlib.nullcontext():
-            node, entered = self.recorder.placeholder(label, tensor)
+        with self._before(kind):
+            node, entered = self.recorder.placeholder(_label(kind, name), tensor)
         spec = InputSpec(kind, TensorArgument(node.name), name, persistent)
         self.inputs.append((node, spec))
         return entered
+
+    def _before(self, kind):
+        """Inside, inputs stand where those of a kind do: constants turn up while the model runs,
+        and stand before the user's inputs all the same."""
+        order = list(_PREFIX)
+        later = [n for n, spec in self.inputs if order.index(spec.kind) > order.index(kind)]
+        later += [node for node, _ in self.user]
+        if not self.user:
+            return contextlib.nullcontext()
+        return self.recorder.graph.inserting_before(later[0])
+
+    def _generator(self, generator):
+        """The node of a generator that the program draws from."""
+        found = self._by_identity.get(id(generator))
+        if found is None:
+            kind = InputKind.CUSTOM_OBJ
+            count = sum(spec.kind is kind for _, spec in self.inputs)
+            name = ".".join(filter(None, (self._calling(), f"lifted_custom_{count}")))
+            with self._before(kind):
+                label = _label(kind, name)
+                node = self.recorder.node("placeholder", label, (), {}, label)
+            argument = node.meta["val"] = CustomObjArgument(node.name, GENERATOR)
+            self.inputs.append((node, InputSpec(kind, argument, name)))
+            self.constants[name] = generator
+            found = self._by_identity[id(generator)] = node, generator
+        return found[0]
 
     def state(self):
         """Parameters and buffers of the model as tensors of the program, by all of their names."""
@@ -91,6 +121,11 @@ class Tracing:
             found = self._by_identity[id(tensor)] = entered, tensor
         return found[0]._fx_node
 
+    def _calling(self):
+        """The name of the module that is being called, "" of the model itself."""
+        inner = list((self.recorder.scope or {}).values())[-1:]
+        return inner[0][0] if inner else ""
+
     def _attribute(self, tensor):
         """The name of a plain attribute of the model, or of its modules."""
         for prefix, module in self.module.named_modules():
@@ -107,6 +142,9 @@ class Tracing:
         elif isinstance(value, _CONSTANTS):
             node = self.recorder.node("placeholder", name, (), {}, name)
             node.meta["val"], argument = value, ConstantArgument(node.name, value)
+        elif isinstance(value, Generator):  # what is drawn from is a constant, as in PyTorch
+            node = self.recorder.node("placeholder", name, (), {}, name)
+            argument = node.meta["val"] = CustomObjArgument(node.name, GENERATOR, value)
         else:
             raise ValueError(
                 f"export(): Unsupported input type {type(value)} of input '{name}': expected "
@@ -204,6 +242,11 @@ def _in_order(inputs):
     """Parameters, buffers, constants, each in the order in which the program reads them."""
     order = list(_PREFIX)
     return sorted(inputs, key=lambda pair: order.index(pair[1].kind))
+
+
+def _label(kind, name):
+    """What an input that stands for an attribute of the model is called."""
+    return _PREFIX[kind] + re.sub(r"\W", "_", name)
 
 
 def leaf_names(function, args, kwargs):

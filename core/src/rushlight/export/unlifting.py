@@ -8,8 +8,10 @@ import types
 
 from rushlight.errors import shape_text
 from rushlight.export.dynamic.expressions import SymInt
+from rushlight.export.dynamic.sampling import LEAST
 from rushlight.export.graph_signature import (
     ConstantArgument,
+    CustomObjArgument,
     InputKind,
     OutputKind,
     SymIntArgument,
@@ -56,7 +58,8 @@ def unlifted(program, check_guards=True) -> GraphModule:
 def _note_persistence(module, program):
     """Leave what is not in the program's state out of the module's, which is the model's."""
     for spec in program.graph_signature.input_specs:
-        if spec.target is not None and spec.target not in program.state_dict:
+        tensor = spec.kind is not InputKind.CUSTOM_OBJ and spec.target is not None
+        if tensor and spec.target not in program.state_dict:
             path, _, name = spec.target.rpartition(".")
             module.get_submodule(path)._non_persistent_buffers_set.add(name)
 
@@ -167,6 +170,8 @@ class InputGuard:
         for (argument, form), value in zip(self.inputs, leaves, strict=True):
             if isinstance(argument, ConstantArgument):
                 self._check_constant(argument, value)
+            elif isinstance(argument, CustomObjArgument):
+                continue  # the program draws from the generator that it was exported with
             elif isinstance(argument, SymIntArgument):
                 self._check_number(argument.name, form, value, known)
             else:
@@ -174,14 +179,14 @@ class InputGuard:
                 for dim, size in enumerate(form[0]):
                     if isinstance(size, SymInt):
                         place = f"{argument.name}.shape[{dim}]"
-                        self._check_size(size.expression, value.shape[dim], place, known)
+                        self._check_size(size.expression, value.shape[dim], place, known, True)
 
     def _check_number(self, name, expression, value, known):
         if type(value) is not int:
             raise TypeError(f"input '{name}' must be an int, not {type(value).__name__}")
         self._check_size(expression, value, name, known)
 
-    def _check_size(self, expression, size, place, known):
+    def _check_size(self, expression, size, place, known, of_tensor=False):
         """A size that may differ: it fits those before, and is in its range."""
         name, factor, offset = expression.line()
         found, rest = divmod(size - offset, factor)
@@ -193,8 +198,12 @@ class InputGuard:
                 if not rest
                 else f"{place} is {size}, which is not {expression} for any whole {name}"
             )
-        if name in self.ranges and found not in self.ranges[name]:
-            limits = self.ranges[name]
+        limits = self.ranges.get(name)
+        if limits is None:
+            return
+        # captures look at no sizes below: a limit there says nothing of the program
+        unlimited = of_tensor and expression.value({name: limits.lower}) <= LEAST
+        if found > limits.upper or (found < limits.lower and not unlimited):
             raise self.error(
                 f"{place} makes {name} {found}: expected at least {limits.lower}"
                 + (f" and at most {limits.upper}" if limits.upper != math.inf else "")

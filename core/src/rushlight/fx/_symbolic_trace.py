@@ -9,7 +9,8 @@ import math
 
 import rushlight
 from rushlight import nn
-from rushlight.fx.entry import PH, PHBase, _assert_is_none, entry_of
+from rushlight.compiler.eager import is_compiling
+from rushlight.fx.entry import PH, PHBase, PHWithMeta, _assert_is_none, entry_of
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Argument
@@ -36,6 +37,11 @@ _OF_NUMBERS = tuple(
 def is_fx_tracing() -> bool:
     """Whether a program is being traced."""
     return _depth > 0
+
+
+def is_fx_symbolic_tracing() -> bool:
+    """Whether a program is being traced, and not captured for :func:`rushlight.compile`."""
+    return is_fx_tracing() and not is_compiling()
 
 
 class ProxyableClassMeta(type):
@@ -284,10 +290,12 @@ def module_of(tracer, graph, root) -> GraphModule:
 __all__ = [
     "PH",
     "PHBase",
+    "PHWithMeta",
     "Proxy",
     "ProxyableClassMeta",
     "Tracer",
     "_assert_is_none",
+    "is_fx_symbolic_tracing",
     "is_fx_tracing",
     "symbolic_trace",
     "wrap",

@@ -20,6 +20,14 @@ class PHBase:
         return "PH"
 
 
+class PHWithMeta(PHBase):
+    """A marked input with a name of the program's own, which its placeholder has as `ph_key`."""
+
+    def __init__(self, ph_key: str | None = None):
+        super().__init__()
+        self.ph_key = ph_key
+
+
 PH = PHBase()
 
 
@@ -113,8 +121,9 @@ class _Placeholders:
             "placeholder", f"{name}_{self.count}", self.default_of(name), {}
         )
         if isinstance(value, PHBase):
-            if value is not PH:  # a marker of the program's own, whose attributes it asks for
-                proxy.__dict__.update(vars(value))
+            for each, held in vars(value).items():  # of a marker of the program's own
+                if not hasattr(proxy.node, each):
+                    setattr(proxy.node, each, held)
             return proxy
         text = f"{name} has been specialized to have value {value} but got another value"
         if value is None:

@@ -22,6 +22,7 @@ BaseArgumentTypes = typing.Union[  # noqa: UP007 - what PyTorch's name gives
 ]  # fmt: skip
 base_types = typing.get_args(BaseArgumentTypes)
 Target = typing.Union[typing.Callable[..., typing.Any], str]  # noqa: UP006, UP007
+ArgumentT = typing.TypeVar("ArgumentT", bound=typing.Any)
 Argument = typing.Any  # a Node, a value of `base_types`, or a tuple, list, dict, slice of these
 
 LEGAL_OPS = frozenset(

@@ -5,6 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Any, NamedTuple
 
+from rushlight.fx.schema_signatures import (
+    check_for_mutable_operation,
+    create_type_hint,
+    get_signature_for_torch_op,
+    type_matches,
+)
 from rushlight.library.kinds import OpOverload
 
 
@@ -119,3 +125,14 @@ def _named(bound):
 
 def _is_ours(target):
     return (getattr(target, "__module__", None) or "").split(".")[0] == "rushlight"
+
+
+__all__ = [
+    "ArgsKwargsPair",
+    "check_for_mutable_operation",
+    "create_type_hint",
+    "get_signature_for_torch_op",
+    "normalize_function",
+    "normalize_module",
+    "type_matches",
+]

@@ -18,6 +18,8 @@ import typing
 import rushlight
 from rushlight.fx.locations import at_user_line, user_stack
 from rushlight.fx.node import Argument, Node, Target, base_types, map_aggregate
+from rushlight.fx.operators import magic_methods, reflectable_magic_methods
+from rushlight.fx.schema_signatures import check_for_mutable_operation
 
 
 class TraceError(ValueError):
@@ -56,7 +58,7 @@ class TracerBase:
 
     graph: typing.Any = None
     record_stack_traces = False  # whether nodes know the lines of the program
-    check_mutable_operations = False  # kept for PyTorch's programs; nothing depends on it
+    check_mutable_operations = False  # whether a function that writes to its inputs is refused
     trace_asserts = False  # whether ``assert proxy`` is written down as a call
     proxy_buffer_attributes = False  # whether a read of a buffer gives a proxy
     traced_func_name = "forward"
@@ -70,6 +72,8 @@ class TracerBase:
         self, kind: str, target: Target, args, kwargs, name=None, type_expr=None
     ) -> Node:
         """Add a node to the graph; the place to change all of them."""
+        if self.check_mutable_operations and kind == "call_function":
+            check_for_mutable_operation(target, args, kwargs)
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         self.node_name_to_scope[node.name] = (self.scope.module_path, self.scope.module_type)
         if self.module_stack:
@@ -198,7 +202,7 @@ class Proxy:
 
     def __bool__(self):
         if self.tracer.trace_asserts and _is_asserted(inspect.currentframe().f_back):
-            self.tracer.create_proxy("call_function", _assert, (self,), {})
+            self.tracer.create_proxy("call_function", assert_fn, (self,), {})
             return True
         return self.tracer.to_bool(self)
 
@@ -221,6 +225,48 @@ class Proxy:
         if _is_method(function):
             return tracer.create_proxy("call_method", function.__name__, args, kwargs)
         return tracer.create_proxy("call_function", function, args, kwargs)
+
+
+class MetaProxy(Proxy):
+    """A stand-in that also computes ``meta["val"]`` of the nodes of the functions it is given to,
+    from those of their arguments, inside of `fake_mode`.
+
+    Args:
+        node: the node that it stands for, with ``meta["val"]``.
+        tracer: what adds nodes; None adds to the graph of the node.
+        fake_mode: a context manager, inside of which the functions run.
+
+    Operators and methods (``x + y``, ``x.sum()``) give an ordinary :class:`Proxy`. A function of a
+    MetaProxy without `fake_mode` raises TypeError; one that has none among its arguments raises
+    AssertionError.
+
+    >>> import contextlib, rushlight
+    >>> from rushlight.fx.proxy import MetaProxy
+    >>> node = rushlight.fx.Graph().placeholder("x")
+    >>> node.meta["val"] = rushlight.ones(2, 3, device="meta")
+    >>> made = rushlight.relu(MetaProxy(node, fake_mode=contextlib.nullcontext()))
+    >>> made, made.node.meta["val"].shape
+    (MetaProxy(relu), rushlight.Size([2, 3]))
+    """
+
+    def __init__(self, node: Node, tracer: TracerBase | None = None, fake_mode=None):
+        super().__init__(node, tracer)
+        self.fake_mode = fake_mode
+
+    def __repr__(self):
+        return f"MetaProxy({self.node.name})"
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        first = next((arg for arg in args if isinstance(arg, MetaProxy)), None)
+        if first is None:
+            raise AssertionError("No MetaProxy found in arguments, but one is expected.")
+        made = super().__torch_function__(function, types, args, kwargs)
+        values = [arg.node.meta["val"] if isinstance(arg, Proxy) else arg for arg in args]
+        with first.fake_mode:
+            made.node.meta["val"] = function(*values, **kwargs)
+        return MetaProxy(made.node, made.tracer, first.fake_mode)
 
 
 def _is_method(function) -> bool:
@@ -379,19 +425,23 @@ def _is_asserted(frame):
     )  # fmt: skip
 
 
-def _assert(condition):
-    """What ``assert condition`` becomes in a graph."""
-    if not condition:
-        raise AssertionError
+def assert_fn(x) -> None:
+    """What ``assert x`` becomes in a graph: raises AssertionError where `x` is false."""
+    if not x:
+        raise AssertionError("Assertion failed")
 
 
 __all__ = [
     "Attribute",
     "GraphAppendingTracer",
+    "MetaProxy",
     "ParameterProxy",
     "Proxy",
     "Scope",
     "ScopeContextManager",
     "TraceError",
     "TracerBase",
+    "assert_fn",
+    "magic_methods",
+    "reflectable_magic_methods",
 ]

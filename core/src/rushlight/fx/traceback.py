@@ -112,6 +112,7 @@ class _Current(threading.local):
     def __init__(self):
         self.meta: dict = {}
         self.preserve = False
+        self.replayed = None
 
 
 _current = _Current()
@@ -186,6 +187,68 @@ def annotate_fn(annotation_dict: dict):
     return decorate
 
 
+@contextlib.contextmanager
+def set_current_replay_node(node):
+    """Inside, `node` is the one that :func:`get_current_replay_node` gives: for programs that make
+    the nodes of a graph anew, one by one."""
+    before = _current.replayed
+    _current.replayed = node
+    try:
+        yield
+    finally:
+        _current.replayed = before
+
+
+def get_current_replay_node():
+    """The node that is being made anew; None outside of :func:`set_current_replay_node`.
+
+    >>> from rushlight.fx.traceback import get_current_replay_node
+    >>> get_current_replay_node() is None
+    True
+    """
+    return _current.replayed
+
+
+def set_grad_fn_seq_nr(seq_nr: int) -> None:
+    """Begin the nodes of a function of a backward pass: nodes made now have its number, and those
+    of the functions it is inside of, in ``meta["grad_fn_seq_nr"]``, and how many these are in
+    ``meta["in_grad_fn"]``; while :func:`preserve_node_meta` is on."""
+    if _current.preserve:
+        meta = _current.meta
+        meta["grad_fn_seq_nr"] = [*meta.get("grad_fn_seq_nr", ()), seq_nr]
+        meta["in_grad_fn"] = len(meta["grad_fn_seq_nr"])
+
+
+def reset_grad_fn_seq_nr() -> None:
+    """End what :func:`set_grad_fn_seq_nr` began; AssertionError where it began nothing."""
+    if not _current.preserve:
+        return
+    meta = _current.meta
+    level = meta.get("in_grad_fn", 0)
+    if level < 1:
+        raise AssertionError(f"Expected current_level > 0, got {level}")
+    meta["grad_fn_seq_nr"] = meta["grad_fn_seq_nr"][:-1]
+    meta["in_grad_fn"] = level - 1
+    if level == 1:
+        del meta["grad_fn_seq_nr"], meta["in_grad_fn"]
+
+
+def get_graph_provenance_json(graph) -> dict[str, Any]:
+    """What the calls of functions in a graph were made of: for each by its name the dicts of
+    ``meta["from_node"]``, see :meth:`NodeSource.to_dict`.
+
+    >>> import rushlight
+    >>> from rushlight.fx.traceback import get_graph_provenance_json
+    >>> get_graph_provenance_json(rushlight.fx.symbolic_trace(lambda x: x + 1).graph)
+    {'add': []}
+    """
+    return {
+        node.name: [source.to_dict() for source in node.meta.get("from_node", ())]
+        for node in graph.nodes
+        if node.op == "call_function"
+    }
+
+
 def set_stack_trace(stack: list[str]) -> None:
     """Let nodes made now have these lines as their `stack_trace`."""
     if _current.preserve and stack:
@@ -207,8 +270,13 @@ __all__ = [
     "annotate",
     "format_stack",
     "get_current_meta",
+    "get_current_replay_node",
+    "get_graph_provenance_json",
     "has_preserved_node_meta",
     "preserve_node_meta",
+    "reset_grad_fn_seq_nr",
     "set_current_meta",
+    "set_current_replay_node",
+    "set_grad_fn_seq_nr",
     "set_stack_trace",
 ]

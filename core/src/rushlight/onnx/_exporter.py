@@ -28,6 +28,7 @@ OPSETS = range(13, 24)
 _SIZES = {
     operator.add: "Add", operator.sub: "Sub", operator.mul: "Mul", operator.floordiv: "Div",
     operator.mod: "Mod", rushlight.sym_max: "Max", rushlight.sym_min: "Min",
+    operator.neg: "Neg",
 }  # fmt: skip
 
 
@@ -66,6 +67,11 @@ class Exporter:
         for node, spec in zip(placeholders, specs, strict=True):
             if spec.kind is InputKind.USER_INPUT:
                 self._enter_input(node, next(names, None))
+            elif spec.kind is InputKind.CUSTOM_OBJ:
+                raise UnsupportedOperatorError(
+                    f"'{node.name}' is a generator, which ONNX's operators do not draw from: let "
+                    "the model draw from the default one, or take what is drawn as an input."
+                )
             else:
                 self.stored_names[node] = spec.target
                 self.values[node] = self._stored(spec, node)

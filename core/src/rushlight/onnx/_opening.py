@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import rushlight
-from rushlight.fx.experimental.core_parts import recurrent
+from rushlight.fx.experimental.core_parts import composed_losses, indexed, recurrent
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.onnx._registry import translation
@@ -46,8 +46,10 @@ def _same(target, other):
 
 
 def _parts_of(target):
-    """What runs the parts of an op: itself, but recurrent layers are one call of a kernel."""
-    apart = {str(each): parts for each, parts in recurrent.parts().items()}
+    """What runs the parts of an op: itself, but recurrent layers are one call of a kernel, and of
+    losses and of unpooling, which are no ops, the parts are written down."""
+    written = recurrent.parts() | composed_losses.parts() | indexed.unpooling()
+    apart = {str(each): parts for each, parts in written.items()}
     return apart.get(str(target), target)
 
 

@@ -8,7 +8,7 @@ import inspect
 
 _FAMILIES = (
     "bags comparing counting creating elementwise filters indexing layers linalg normalizing "
-    "pooling recurrent reducing running shaping sorting windowing "
+    "pooling quantized recurrent reducing running shaping sorting windowing "
     "complexes transforms"  # which use those before them
 ).split()
 _NONE = inspect.Parameter.empty

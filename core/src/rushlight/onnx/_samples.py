@@ -35,10 +35,20 @@ class Models:
         self._turns = itertools.count(1)
 
     def rows(self):
-        """Ways to choose sizes."""
+        """Ways to choose sizes; at last those of a few that the program takes."""
         free = self.declaration.free
-        ways = sampling.wide, sampling.near, sampling.ordered, sampling.about
-        return tuple(way(free) for way in ways) if free else ([{}],)
+        if not free:
+            yield [{}]
+            return
+        for way in (sampling.wide, sampling.near, sampling.ordered, sampling.about):
+            yield way(free)
+        few = sampling.taken(free, self._takes)
+        if few is not None:
+            yield few
+
+    def _takes(self, sizes):
+        """Whether the program takes these sizes."""
+        return next(self._taken([self._next(sizes)]), None) is not None
 
     def at(self, sample):
         """The exporter at a sample, made anew for the first, which is rewritten."""

@@ -17,6 +17,7 @@ from rushlight.export.dynamic.capturing import MOST_SAMPLES
 from rushlight.export.dynamic.export import declaration_of
 from rushlight.export.dynamic.expressions import SymInt, simplest
 from rushlight.export.dynamic.fitting import Quantities
+from rushlight.export.dynamic.number_functions import UNFITTED
 from rushlight.machine import np
 from rushlight.onnx._assembling import bodies
 from rushlight.onnx._exporter import OPSETS, Exporter
@@ -55,6 +56,7 @@ def exporter_of(program, *options, prepare=lambda exporter: None) -> Exporter:
     declaration = declaration_of(program)
     if not declaration.free and not sized_by_values(program):
         return translated(program)
+    _check_told(program)
     reasons: list[str] = []
     for general in (False, True):
         models = Models(program, declaration, functools.partial(translated, general=general))
@@ -67,6 +69,17 @@ def exporter_of(program, *options, prepare=lambda exporter: None) -> Exporter:
         f"{list(declaration.free) or 'which depend on values'}: {reasons[0]}. Leave those out of "
         "dynamic_shapes, or give a translation in custom_translation_table"
     )
+
+
+def _check_told(program):
+    """Raise for a size that models at several sizes would not tell how it follows these."""
+    untold = next((n for n in program.graph.nodes if n.target in UNFITTED), None)
+    if untold is not None:
+        raise UnsupportedOperatorError(
+            f"'{untold.name}' computes with a size that may differ, by {untold.target.__name__}(), "
+            "which has no translation: leave that size out of dynamic_shapes, or write it with "
+            "+, -, *, //, % and max"
+        )
 
 
 def _unified(models, samples, reasons):

@@ -282,6 +282,14 @@ def innermost(value):
     return value
 
 
+def below_transforms(value):
+    """The tensor below all function transforms that a captured program itself enters; outside of
+    captures :func:`innermost`."""
+    while getattr(getattr(value, "_level", None), "kind", "capture") != "capture":
+        value = value._inner
+    return value
+
+
 def through_levels(function, values, args, kwargs):
     """The result of a call that reaches an array without passing the slow path, where one of
     `values` is a wrapper of a function transform; NotImplemented otherwise. Callers look at

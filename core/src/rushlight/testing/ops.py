@@ -72,8 +72,8 @@ def is_differentiable(op):
 
 
 def _alike(check, table):
-    """The ops of a table that PyTorch answers alike in a check: what `differs` is left out, and a
-    comment at the declaration says why."""
+    """The ops of a table that PyTorch answers alike in a check, or whose gradient is the `slope` of
+    their values: what `differs` is left out, and a comment at the declaration says why."""
     return [op for op in table if check not in op.options.get("differs", ())]
 
 
@@ -534,7 +534,7 @@ def generate(namespace):
     """Put the generated tests into a test module's namespace."""
     needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch, the oracle, is not installed")
     families = {
-        "gradient": (check_gradient, _differentiable(), ()),
+        "gradient": (check_gradient, _alike("slope", _differentiable()), ()),
         "complex_gradient": (check_complex_gradient, _complex_too(), ()),
         "variants": (check_variants, _sampled(), ()),
         "saved": (check_saved, [op for op in _differentiable() if op.kind != "composite"], ()),

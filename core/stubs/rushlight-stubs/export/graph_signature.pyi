@@ -13,6 +13,11 @@ class ConstantArgument:
     def __init__(self, name: _str, value: _int | _float | _bool | _str | None) -> None: ...
     name: _str
     value: _int | _float | _bool | _str | None
+class CustomObjArgument:
+    fake_val: Any
+    def __init__(self, name: _str, class_fqn: _str, fake_val: object = ...) -> None: ...
+    name: _str
+    class_fqn: _str
 class ExportBackwardSignature:
     def __init__(self, gradients_to_parameters: dict[_str, _str], gradients_to_user_inputs: dict[_str, _str], loss_output: _str) -> None: ...
     gradients_to_parameters: dict[_str, _str]
@@ -65,11 +70,12 @@ class InputKind(Enum):
     PARAMETER = 2
     BUFFER = 3
     CONSTANT_TENSOR = 4
+    CUSTOM_OBJ = 5
 class InputSpec:
     persistent: Any
-    def __init__(self, kind: InputKind, arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument, target: _str | None, persistent: _bool | None = ...) -> None: ...
+    def __init__(self, kind: InputKind, arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument | CustomObjArgument, target: _str | None, persistent: _bool | None = ...) -> None: ...
     kind: InputKind
-    arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument
+    arg: TensorArgument | SymIntArgument | SymFloatArgument | ConstantArgument | CustomObjArgument
     target: _str | None
 class ModuleCallSignature:
     forward_arg_names: Any

@@ -9,7 +9,9 @@ from rushlight._words import _str
 from rushlight.fx.graph import Graph as FxGraph
 from rushlight.tensor.tensor import Tensor
 from typing import Any
+from typing import TypeVar
 
+ArgumentT = TypeVar("ArgumentT")
 class Node:
     def __init__(self, graph: FxGraph, name: _str, op: _str, target: Callable[..., Any] | _str, args: tuple[Any, ...], kwargs: dict[_str, Any], return_type: object = ...) -> None: ...
     @property

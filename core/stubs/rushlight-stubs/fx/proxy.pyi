@@ -20,6 +20,9 @@ class Attribute(Proxy):
     attr: _str
 class GraphAppendingTracer(TracerBase):
     def __init__(self, graph: Any) -> None: ...
+class MetaProxy(Proxy):
+    def __init__(self, node: Node, tracer: TracerBase | None = ..., fake_mode: Any = ...) -> None: ...
+    fake_mode: Any
 class ParameterProxy(Proxy):
     def __init__(self, tracer: TracerBase, node: Node, name: _str, param: Tensor) -> None: ...
     @property
@@ -78,3 +81,6 @@ class TracerBase:
     scope: Any
     module_stack: Any
     node_name_to_scope: dict[Any, Any]
+def assert_fn(x: Any) -> None: ...
+magic_methods: dict[Any, Any]
+reflectable_magic_methods: dict[Any, Any]

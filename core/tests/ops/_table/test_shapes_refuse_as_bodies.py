@@ -16,7 +16,8 @@ from op_models import NAMES, TABLE, samples_of  # noqa: E402
 # Ops that refuse values, or memory, which the meta device has not.
 VALUES = frozenset(
     """
-as_strided as_strided_copy as_strided_scatter cov histc linalg_ldl_solve linalg_lu_solve lu_solve
+as_strided as_strided_copy as_strided_scatter cov fake_quantize_per_channel_affine histc
+linalg_ldl_solve linalg_lu_solve lu_solve
 lu_unpack masked_scatter segment_reduce
 """.split()
 )

@@ -76,10 +76,9 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol: int = 
 
 
 def _files(program, pickle_protocol):
-    files = {}
+    files = {_MODEL: json.dumps(program_as_json(program)).encode()}
     _add_tensors(files, program.state_dict, *_WEIGHTS)
     _add_tensors(files, program.constants, *_CONSTANTS)
-    files[_MODEL] = json.dumps(program_as_json(program)).encode()
     if program.example_inputs is not None:
         buffer = io.BytesIO()
         save_tensors(program.example_inputs, buffer, pickle_protocol=pickle_protocol)

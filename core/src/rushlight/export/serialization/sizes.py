@@ -36,7 +36,7 @@ from rushlight.tensor.tensor import Tensor
 _OPERATORS = (
     operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.truediv,
     operator.pow, operator.eq, operator.ne, operator.le, operator.ge, operator.lt, operator.gt,
-    operator.neg, operator.pos, operator.and_, operator.or_,
+    operator.neg, operator.pos, operator.and_, operator.or_, math.trunc,
 )  # fmt: skip
 _SYMBOLIC = (
     symbolic_numbers.sym_float, symbolic_numbers.sym_int, symbolic_numbers.sym_max,
@@ -51,7 +51,10 @@ _FLOATS = {
     "inverted root": "FloatPow(ToFloat({0}), Float('-0.5', precision=53))",
 }
 # Beside those of `NAMES`.
-_OTHER_KINDS = {"CleanDiv": operator.floordiv, "PythonMod": operator.mod}
+_OTHER_KINDS = {
+    "CleanDiv": operator.floordiv, "PythonMod": operator.mod, "PowByNatural": operator.pow,
+    "Pow": operator.pow,
+}  # fmt: skip
 DEEPEST = 100
 _EXAMPLE = 4  # what numbers that depend on values are where shapes need one
 
@@ -59,7 +62,7 @@ _EXAMPLE = 4  # what numbers that depend on values are where shapes need one
 @functools.cache
 def functions() -> dict:
     """The functions of numbers by their names in archives."""
-    found: dict = {f"_operator.{function.__name__}": function for function in _OPERATORS}
+    found: dict = {f"{f.__module__}.{f.__name__}": f for f in _OPERATORS}
     found["torch._sym_sqrt"] = symbolic_numbers.sym_sqrt  # as PyTorch writes it
     return found | {f"torch.{function.__name__}": function for function in _SYMBOLIC}
 

@@ -6,6 +6,7 @@ import operator
 
 from rushlight.export.graph_signature import (
     ConstantArgument,
+    CustomObjArgument,
     InputKind,
     OutputKind,
 )
@@ -24,6 +25,12 @@ WRITTEN_FOR = "2.13.0"  # the PyTorch whose format this is
 
 def program_as_json(program) -> dict:
     """A program without its tensors."""
+    for spec in program.graph_signature.input_specs:
+        if isinstance(spec.arg, CustomObjArgument):
+            raise FormatError(
+                f"input '{spec.arg.name}' is a generator, which an archive cannot hold: draw from "
+                "the default one (manual_seed), or give what is drawn as an input"
+            )
     graph_module = {
         "graph": _program_graph(program),
         "signature": _signature(program.graph_signature),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from rushlight.dtypes import get_default_dtype
 from rushlight.library.operators import lookup
+from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.shape import wrap_dim
 
 _POOLED_DIMS = [-1, -2]
@@ -104,6 +105,16 @@ def _filled_like(value):
     return form
 
 
+def _unset(input, **named):
+    """Memory in the order of dimensions; where a format is named, ``empty`` of that."""
+    named = {"dtype": input.dtype, "device": input.device} | named
+    aten, shape = lookup("aten"), list(input.shape)
+    if named.get("memory_format") is contiguous_format:
+        return aten.empty.memory_format, (shape,), named
+    named.pop("memory_format", None)
+    return aten.empty_permuted.default, (shape, list(range(len(shape)))), named
+
+
 def _fill(input, value):
     return lookup("aten").full_like.default, (input, value), {}
 
@@ -194,6 +205,7 @@ def _of_makers(aten):
         aten.zeros_like.default: _filled_like(0),
         aten.ones_like.default: _filled_like(1),
         aten.fill.Scalar: _fill,
+        aten.empty_like.default: _unset,
         aten.arange.default: _range,
         aten.arange.start: _range_from,
         aten.to.dtype: _converted,

@@ -7,16 +7,23 @@ import math
 from rushlight.fx.experimental.core_forms import forms
 from rushlight.fx.experimental.core_parts import (
     activations,
+    arrangements,
     attention,
+    composed_losses,
     distances,
+    indexed,
     losses,
     margins,
     noise,
     norms,
+    pointwise,
     pools,
+    quantized,
     recurrent,
     resampling,
     shapes,
+    statistics,
+    vectors,
     windows,
 )
 from rushlight.library.operators import lookup
@@ -30,8 +37,8 @@ from rushlight.tensor.shape import wrap_dim
 
 # What functions of nn.functional come to.
 _FAMILIES = (
-    activations, attention, distances, losses, margins, noise, norms, pools, recurrent, resampling,
-    shapes, windows,
+    activations, arrangements, attention, distances, indexed, losses, margins, noise, norms,
+    pointwise, pools, quantized, recurrent, resampling, shapes, statistics, vectors, windows,
 )  # fmt: skip
 _BAG_OPTIONS = 6  # of embedding_bag, the padding last
 
@@ -40,6 +47,8 @@ def _linear(input, weight, bias=None):
     if input.dim() == 2:
         product = weight.t()
         return mm(input, product) if bias is None else addmm(bias, input, product)
+    if input.dim() == 1 and bias is None:
+        return mm(input.unsqueeze(0), weight.t()).squeeze(0)
     rows = input.reshape(-1, input.shape[-1])
     return _linear(rows, weight, bias).view(*input.shape[:-1], weight.shape[0])
 
@@ -52,8 +61,6 @@ def _matmul(self, other):
     shape = *self.shape[:-2], self.shape[-2], other.shape[-1]
     if other.dim() == 2:
         return mm(self.reshape(-1, self.shape[-1]), other).view(*shape)
-    if self.dim() == other.dim() == 3 and self.shape[0] == other.shape[0]:
-        return bmm(self, other)
     batch = broadcast_shapes(self.shape[:-2], other.shape[:-2])
     left, right = (
         each.expand(*batch, *each.shape[-2:]).reshape(-1, *each.shape[-2:])
@@ -140,6 +147,7 @@ def implicit() -> dict:
         aten.grid_sampler.default: _grid_sampler,
         aten.embedding_bag.default: _embedding_bag,
         aten.embedding_bag.padding_idx: _embedding_bag,
+        **composed_losses.parts(),
     }
 
 

@@ -17,6 +17,49 @@ _PAIRS = (
 )  # fmt: skip
 
 
+class UnionFind:
+    """Sets of the numbers below `n` that are joined, each known by one of its members.
+
+    >>> from rushlight.fx.experimental.optimization import UnionFind
+    >>> sets = UnionFind(3)
+    >>> for number in range(3):
+    ...     sets.make_set(number)
+    >>> sets.join(0, 2), sets.find(2), sets.find(1), sets.size[0]
+    (0, 0, 1, 2)
+    """
+
+    def __init__(self, n: int):
+        self.parent: list[int | None] = [None] * n
+        self.size: list[int] = [0] * n
+
+    def make_set(self, v: int) -> None:
+        """Begin a set of one number."""
+        self.parent[v], self.size[v] = v, 1
+
+    def find(self, v: int) -> int:
+        """The number that a set is known by; AssertionError for a number in no set."""
+        path = []
+        while (parent := self.parent[v]) != v:
+            if parent is None:
+                raise AssertionError(f"UnionFind.find(): {v} is in no set, call make_set({v})")
+            path.append(v)
+            v = parent
+        for each in path:
+            self.parent[each] = v
+        return v
+
+    def join(self, a: int, b: int) -> int:
+        """Make one set of two; returns the number that it is known by, that of the larger set."""
+        a, b = self.find(a), self.find(b)
+        if a == b:
+            return a
+        if self.size[a] < self.size[b]:
+            a, b = b, a
+        self.parent[b] = a
+        self.size[a] += self.size[b]
+        return a
+
+
 def matches_module_pattern(pattern, node, modules: dict) -> bool:
     """Whether a call of a module of class ``pattern[1]`` reads one of class ``pattern[0]``."""
     if not node.args or not hasattr(node.args[0], "op"):

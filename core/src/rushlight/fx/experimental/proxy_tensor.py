@@ -7,19 +7,24 @@ ops they come to.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 
 from rushlight import nn
+from rushlight.amp.mode import is_autocast_cache_enabled, set_autocast_cache_enabled
 from rushlight.export.dynamic.symbolic_tracing import traced
 from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.experimental.decompositions import implicit
 from rushlight.fx.experimental.inner_graphs import holding
 from rushlight.fx.experimental.program_gradients import Gradients
 from rushlight.fx.experimental.recorder import Recorder
+from rushlight.fx.experimental.size_questions import is_symbolic, py_sym_types
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import map_aggregate
+from rushlight.ops._transforms.capturing import CaptureLevel
 from rushlight.refusals import rest_of
+from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 
@@ -72,14 +77,15 @@ def make_fx(
     @functools.wraps(f)
     def wrapped(*args):
         if tracing_mode == "symbolic":
-            return traced(lambda *given: _Trace(f, table, True, given[2]).trace(*given[:2]), args)
-        return _Trace(f, table, tracing_mode == "fake").trace(args)
+            return traced(lambda *given: Trace(f, table, True, given[2]).trace(*given[:2]), args)
+        return Trace(f, table, tracing_mode == "fake").trace(args)
 
     return wrapped
 
 
-class _Trace:
-    """One run of a function."""
+class Trace:
+    """One run of a function; `constants` are the tensors of its own, by identity, each with the
+    name that the module has for it."""
 
     def __init__(self, function, table, fake, draws=None):
         self.function, self.root = function, nn.Module()
@@ -108,6 +114,7 @@ class _Trace:
         return self.recorder.graph.get_attr(name)
 
     def trace(self, args, devices=None):
+        """The module of the function's graph for these arguments."""
         recorder = self.recorder
         leaves, spec = pytree.tree_flatten(args)
         devices = devices or [None] * len(leaves)
@@ -181,5 +188,97 @@ def _names(function, args):
     return found
 
 
+def get_proxy_mode() -> Recorder | None:
+    """What writes down the ops that run, whose `graph` is the one being made; None outside of
+    captures.
+
+    >>> from rushlight.fx.experimental.proxy_tensor import get_proxy_mode
+    >>> get_proxy_mode() is None
+    True
+    """
+    levels = [level for level in stack.levels if isinstance(level, CaptureLevel)]
+    return levels[-1].recorder if levels else None
+
+
+get_innermost_proxy_mode = get_proxy_mode
+
+
+@contextlib.contextmanager
+def disable_proxy_modes_tracing():
+    """Inside, no op is written down: a tensor that is made there is a constant of the graph."""
+    kept = stack.levels
+    stack.levels = [level for level in kept if not isinstance(level, CaptureLevel)]
+    try:
+        yield
+    finally:
+        stack.levels = kept
+
+
+def get_isolated_graphmodule(
+    func, args: tuple, kwargs: dict, tracing_mode: str = "real", decomposition_table=None
+) -> GraphModule:
+    """:func:`make_fx` of a call inside of another capture, which does not see it. The module takes
+    the list of the leaves of the arguments.
+
+    Args:
+        func: a function of tensors, numbers and structures of them.
+        args, kwargs: its arguments.
+        tracing_mode, decomposition_table: as for :func:`make_fx`.
+
+    >>> import rushlight
+    >>> from rushlight.fx.experimental.proxy_tensor import get_isolated_graphmodule
+    >>> x = rushlight.ones(2)
+    >>> get_isolated_graphmodule(lambda x: x * 3, (x,), {})([x])
+    tensor([3., 3.])
+    """
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+
+    def flat(flat_args):
+        args, kwargs = pytree.tree_unflatten(flat_args, spec)
+        return func(*args, **kwargs)
+
+    with disable_proxy_modes_tracing():
+        return make_fx(flat, decomposition_table, tracing_mode)(leaves)
+
+
+def is_sym_node(node) -> bool:
+    """Whether a node computes a number, such as a size; AssertionError without `meta`."""
+    if not hasattr(node, "meta"):
+        raise AssertionError("is_sym_node(): nodes of a capture have `meta`")
+    value = node.meta.get("val")
+    return isinstance(value, py_sym_types) or is_symbolic(value)
+
+
+@contextlib.contextmanager
+def maybe_disable_thunkify():
+    """Nothing differs inside: a size becomes a node as soon as a program computes with it."""
+    yield
+
+
+maybe_enable_thunkify = maybe_disable_thunkify
+
+
+@contextlib.contextmanager
+def disable_autocast_cache():
+    """Inside, autocast keeps no weights that it has cast: each cast becomes a node."""
+    before = is_autocast_cache_enabled()
+    set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        set_autocast_cache_enabled(before)
+
+
 __getattr__ = rest_of(__name__)
-__all__ = ["make_fx"]
+__all__ = [
+    "disable_autocast_cache",
+    "disable_proxy_modes_tracing",
+    "get_innermost_proxy_mode",
+    "get_isolated_graphmodule",
+    "get_proxy_mode",
+    "is_sym_node",
+    "make_fx",
+    "maybe_disable_thunkify",
+    "maybe_enable_thunkify",
+    "py_sym_types",
+]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from rushlight import devices
 from rushlight.errors import shape_text
+from rushlight.fx.experimental import tracked_sizes
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.experimental.value_sizes import ValueSizes
 from rushlight.fx.graph import Graph
@@ -254,6 +255,8 @@ class Recorder(ValueSizes):
         plain = getattr(value, "as_plain", None)  # of a number that depends on values
         if plain is None:
             return value
+        if self.tracking is not None and self.tracking.computing and hasattr(value, "node"):
+            return plain() if value.made_by is None else tracked_sizes.written(self, value)
         node = getattr(value, "drawn_node", None)
         if node is not None and node.graph is not self.graph:
             raise NotImplementedError(

@@ -8,7 +8,7 @@ from rushlight.nn.convolution import ConvTranspose1d, ConvTranspose2d, ConvTrans
 from rushlight.nn.functional import normalize
 from rushlight.nn.module import Module
 from rushlight.nn.utils.parametrize import register_parametrization
-from rushlight.nn.utils.spectral_normalization import as_matrix
+from rushlight.nn.utils.spectral_normalization import rows_first
 from rushlight.nn.utils.weight_normalization import weight_of
 from rushlight.ops.reduction.sums_and_extremes import norm_except_dim
 
@@ -70,7 +70,7 @@ class _SpectralNorm(Module):
         self.dim, self.eps = dim % ndim, eps
         if ndim > 1:
             self.n_power_iterations = n_power_iterations
-            matrix = as_matrix(weight.detach(), self.dim)
+            matrix = rows_first(weight.detach(), self.dim).flatten(1)
             u = matrix.new_empty(matrix.shape[0]).normal_(0, 1)
             v = matrix.new_empty(matrix.shape[1]).normal_(0, 1)
             self.register_buffer("_u", normalize(u, dim=0, eps=eps))
@@ -87,11 +87,11 @@ class _SpectralNorm(Module):
         """The weight divided by its largest singular value."""
         if weight.dim() == 1:
             return normalize(weight, dim=0, eps=self.eps)
-        matrix = as_matrix(weight, self.dim)
+        matrix = rows_first(weight, self.dim).flatten(1)
         if self.training:
             self._iterate(matrix.detach(), self.n_power_iterations)
         u, v = self._u.clone(), self._v.clone()
-        return weight / u.dot(matrix.mv(v))
+        return weight / u.vdot(matrix.mv(v))
 
     def right_inverse(self, value):
         """The value itself: its norm is taken anew."""

@@ -11,11 +11,14 @@ from rushlight.nn.functional import normalize
 from rushlight.nn.module import Module
 
 
+def rows_first(weight, dim):
+    """The weight with dimension `dim` before the others."""
+    return weight.permute(dim, *[d for d in range(weight.dim()) if d != dim]) if dim else weight
+
+
 def as_matrix(weight, dim):
     """The weight as a matrix whose rows run along `dim`."""
-    if dim:
-        weight = weight.permute(dim, *[d for d in range(weight.dim()) if d != dim])
-    return weight.reshape(weight.shape[0], -1)
+    return rows_first(weight, dim).reshape(weight.shape[dim], -1)
 
 
 class SpectralNorm:

@@ -343,6 +343,32 @@ def diagonal_scatter(g, self, src, offset=0, dim1=0, dim2=1):
     return g.transpose(found, [order.index(d) for d in range(self.rank)])
 
 
+@aten("as_strided")
+def as_strided(g, self, size, stride, storage_offset=None):
+    places = _places_in_memory(self, size, stride, storage_offset)
+    return g.op("Gather", g.reshape(self, [-1]), g.tensor(places, "places"), axis=0)
+
+
+@aten("as_strided_scatter")
+def as_strided_scatter(g, self, src, size, stride, storage_offset=None):
+    places = _places_in_memory(self, size, stride, storage_offset).reshape(-1, 1)
+    values = g.reshape(g.cast(src, self.dtype), [-1])
+    found = g.op("ScatterND", g.reshape(self, [-1]), g.tensor(places, "places"), values)
+    return g.reshape(found, list(self.shape))
+
+
+def _places_in_memory(self, size, stride, offset):
+    """Of each element of a window its position among the elements of a row-major tensor."""
+    known = all(isinstance(n, int) for n in (*size, *stride, offset or 0, *self.shape))
+    if not known or self.meta is None or not self.meta.is_contiguous():
+        raise NotImplementedError(
+            "windows on the memory of a tensor that is not row-major, or of sizes that may differ: "
+            "use unfold, select and narrow"
+        )
+    every = rushlight.arange(math.prod(self.shape))
+    return every.as_strided(tuple(size), tuple(stride), offset or 0).contiguous()
+
+
 @aten("nonzero")
 def nonzero(g, self):
     found = g.op("NonZero", self, dtype=rushlight.int64, shape=(self.rank, None))

@@ -281,13 +281,19 @@ def conv_padding(g, input, weight, bias=None, stride=1, padding="valid", dilatio
     return convolved(g, input, weight, bias, stride, before + after, dilation, groups)
 
 
+def _kernel(weight):
+    """The attribute that says a constant weight's sizes; those of an input may differ, and ONNX
+    takes the sizes of the weight without it."""
+    return {} if weight.array is None else {"kernel_shape": list(weight.shape[2:])}
+
+
 def convolved(g, x, weight, bias, stride, pads, dilation, groups):
     count = weight.rank - 2
     single = x.rank == count + 1
     x = g.unsqueeze(x, 0) if single else x
     found = g.op(
-        "Conv", x, weight, bias, kernel_shape=list(weight.shape[2:]), strides=spread(stride, count),
-        pads=pads, dilations=spread(dilation, count), group=groups,
+        "Conv", x, weight, bias, **_kernel(weight), strides=spread(stride, count), pads=pads,
+        dilations=spread(dilation, count), group=groups,
     )  # fmt: skip
     return g.squeeze(found, 0) if single else found
 
@@ -304,7 +310,7 @@ def conv_transpose(g, input, weight, bias=None, *numbers, **named):
     single = input.rank == count + 1
     x = g.unsqueeze(input, 0) if single else input
     found = g.op(
-        "ConvTranspose", x, weight, bias, kernel_shape=list(weight.shape[2:]),
+        "ConvTranspose", x, weight, bias, **_kernel(weight),
         strides=stride, pads=pads + pads, dilations=dilation, output_padding=output_padding,
         group=groups,
     )  # fmt: skip

@@ -127,7 +127,10 @@ def spread(name):
             given |= {"dim": dim, "keepdim": keepdim}
         if correction is not None:
             return name, given | {"correction": correction}
-        return name, given if unbiased is None else given | {"unbiased": unbiased}
+        if unbiased is not None:
+            return name, given | {"unbiased": unbiased}
+        # of all elements, calls without arguments are those of the overload with a correction
+        return name, given if "dim" in given else given | {"correction": None}
 
     return call
 
@@ -148,12 +151,14 @@ def along(name):
 REDUCTIONS = ("none", "mean", "sum")  # by their numbers in ATen
 
 
-def loss(name, *names):
-    """A loss whose `reduction` is a number in ATen; `names` are the parameters behind input and
-    target, in order."""
+def loss(name, *names, of=("self", "target")):
+    """A loss whose `reduction` is a number in ATen; `names` are the parameters behind the tensors
+    `of` which it is, in order."""
 
-    def call(input, target, *rest, **named):
-        given = dict(zip(names, rest, strict=False)) | named
+    def call(*args, **named):
+        given = dict(zip((*of, *names), args, strict=False)) | named
+        if "input" in named and "input" not in of:
+            given["self"] = given.pop("input")
         average, reduce = given.pop("size_average", None), given.pop("reduce", None)
         reduction = given.pop("reduction", REDUCTIONS[1])
         if average is not None or reduce is not None:
@@ -162,12 +167,7 @@ def loss(name, *names):
             raise ValueError(f"{reduction} is not a valid value for reduction")
         if given.get("weight", ...) is None:
             del given["weight"]
-        return name, {
-            "self": input,
-            "target": target,
-            "reduction": REDUCTIONS.index(reduction),
-            **given,
-        }
+        return name, given | {"reduction": REDUCTIONS.index(reduction)}
 
     return call
 

@@ -28,7 +28,7 @@ FAMILIES = (
     "elementwise.special_errors elementwise.special_gamma elementwise.special_polynomials "
     "random.variates random.reparameterization shape.rearranging former.former_methods "
     "sparse.layouts creation.sharing shape.memory_layout losses.transducer_loss "
-    "signal.recursive_filters signal.suppression linalg.grouped_products"
+    "signal.recursive_filters signal.suppression linalg.grouped_products elementwise.quantization"
 ).split()
 
 

@@ -89,6 +89,7 @@ FUNCTIONS = {
     "random.variates": "binomial poisson",
     "shape.rearranging": "constant_pad_nd range tril_indices triu_indices",
     "shape.memory_layout": "empty_permuted empty_strided resize_as",
+    "elementwise.quantization": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
 }
 # Functions of the top level whose names have a dash in front, by module.
 EXPORTED = {

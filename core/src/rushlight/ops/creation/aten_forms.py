@@ -41,19 +41,26 @@ def options(dtype=None, device=None, layout=None, pin_memory=False, **ignored):
     return found | {"device": devices.as_device(device), "pin_memory": bool(pin_memory)}
 
 
+def sizes_of_call(sizes):
+    """Sizes as a list; those that a program computes stay what tells how it did."""
+    given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
+    plain = normalize_size(sizes)
+    return [s if hasattr(s, "as_plain") else n for s, n in zip(given, plain, strict=True)]
+
+
 def by_size(name):
     """``zeros(2, 3)``, ``zeros((2, 3))`` and ``zeros(size=(2, 3))``."""
 
     def call(*sizes, size=None, **named):
-        shape = normalize_size(sizes if size is None else (size,))
-        return name, {"size": list(shape), **options(**named)}
+        shape = sizes_of_call(sizes if size is None else (size,))
+        return name, {"size": shape, **options(**named)}
 
     return call
 
 
 def full(size, fill_value, **named):
     """``full(size, value)``."""
-    return "full", {"size": list(normalize_size((size,))), "fill_value": fill_value,
+    return "full", {"size": sizes_of_call((size,)), "fill_value": fill_value,
                     **options(**named)}  # fmt: skip
 
 
@@ -77,10 +84,12 @@ def eye(n, m=None, **named):
 
 
 def alike(name):
-    """``zeros_like(x)``."""
+    """``zeros_like(x)``; draws may have a generator."""
 
-    def call(input, dtype=None, memory_format=None, device=None, **named):
+    def call(input, dtype=None, memory_format=None, device=None, generator=None, **named):
         given = {"self": input, "dtype": None if dtype is None else as_dtype(dtype)}
+        if generator is not None:
+            given["generator"] = generator
         if device is not None:
             given["device"] = devices.as_device(device)
         if memory_format is not None:
@@ -90,13 +99,10 @@ def alike(name):
     return call
 
 
-def full_like(input, fill_value, dtype=None, device=None):
+def full_like(input, fill_value, dtype=None, device=None, **named):
     """``full_like(x, value)``."""
-    found = None if dtype is None else as_dtype(dtype)
-    given = {"self": input, "fill_value": fill_value, "dtype": found, "pin_memory": False}
-    if device is not None:
-        given["device"] = devices.as_device(device)
-    return "full_like", given
+    name, given = alike("full_like")(input, dtype, device=device, **named)
+    return name, given | {"fill_value": fill_value}
 
 
 def normal(mean, std=1.0, size=None, *, generator=None, out=None, **named):
@@ -105,7 +111,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, **named):
         return "normal", _given(mean=_number(mean), std=_number(std))
     # with a size, tensors of no dimensions stand for their numbers
     mean, std = (value.item() if isinstance(value, Tensor) else value for value in (mean, std))
-    shape = list(normalize_size((size,)))
+    shape = sizes_of_call((size,))
     given = _given(mean=_number(mean), std=_number(std), size=shape)
     return "normal", given | options(**named)
 
@@ -122,7 +128,7 @@ def randint(low=None, high=None, size=None, *, generator=None, **named):
     """``randint(high, size)`` and ``randint(low, high, size)``."""
     if size is None:
         low, high, size = None, low, high
-    given = {"size": list(normalize_size((size,)))}
+    given = {"size": sizes_of_call((size,))}
     if low is None or high is None:
         return "randint", {"high": low if high is None else high, **given, **options(**named)}
     return "randint", {"low": low, "high": high, **given, **options(**named)}

@@ -26,6 +26,7 @@ from rushlight.tensor import construction
 from rushlight.tensor.dispatch import (
     STATE,
     answered,
+    captured,
     captured_part,
     dispatched,
     stack,
@@ -461,6 +462,7 @@ def fill_(self, value):
     return self
 
 
+@in_aten("zero_(Tensor(a!) self) -> Tensor(a!)")
 def zero_(self):
     """Set every element to zero."""
     allowed = not self._inference or mode.inference
@@ -478,6 +480,8 @@ def zero_(self):
             return self
     if STATE.dispatching and (answer := answered(self, "zero_")):
         return answer(self)
+    if STATE.levels and (found := captured(zero_, (self,), {})) is not NotImplemented:
+        return found
     return fill_(self, 0)
 
 

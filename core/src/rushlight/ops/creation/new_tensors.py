@@ -10,7 +10,6 @@ from rushlight.tensor.dispatch import STATE, captured
 from rushlight.tensor.dispatch import stack as transforms
 from rushlight.tensor.layout import jagged, strided
 from rushlight.tensor.overriding import call_by_override
-from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.subclasses import of_same_class
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -25,7 +24,7 @@ def _schema(name):
 def _form(name):
     def call(self, *args, dtype=None, device=None):
         size = args[:1] if name == "new_full" else args
-        given = {"self": self, "size": list(normalize_size(size)), "dtype": dtype}
+        given = {"self": self, "size": forms.sizes_of_call(size), "dtype": dtype}
         if name == "new_full":
             given["fill_value"] = args[1]
         return name, given | {"pin_memory": False} | ({} if device is None else {"device": device})

@@ -418,6 +418,7 @@ empty_like, zeros_like = _named_like("empty", None), _named_like("zeros", 0)
 ones_like = _named_like("ones", 1)
 
 
+@in_aten(call=forms.full_like)
 @numpy_names
 def full_like(
     input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False,

@@ -205,7 +205,7 @@ _floor_divide.gradient(input=lambda grad: grad * 0, other=lambda grad: grad * 0)
 
 @elementwise(
     rule=real_same, operators=("__floordiv__",), domain=nonzero, check=_no_zero,
-    differentiable=False, numbers="all", aten="default Scalar out Scalar_out",
+    differentiable=False, numbers="all", wraps_numbers=True, aten="default Scalar out Scalar_out",
     aten_inplace="Tensor Scalar",
 )  # fmt: skip
 def floor_divide(input, other):
@@ -604,6 +604,10 @@ clamp.gradient(
 
 
 @composite(
+    schemas=(
+        "clamp_min(Tensor self, Scalar min) -> Tensor",
+        "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
+    ),
     samples=lambda make: [(make(3, 4), 0.5), (make(3, 4), make(4))],
     aten="default Tensor out Tensor_out",
     aten_inplace="default Tensor",
@@ -615,6 +619,10 @@ def clamp_min(input: Tensor, min):
 
 
 @composite(
+    schemas=(
+        "clamp_max(Tensor self, Scalar max) -> Tensor",
+        "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
+    ),
     samples=lambda make: [(make(3, 4), 0.5), (make(3, 4), make(4))],
     aten="default Tensor out Tensor_out",
     aten_inplace="default Tensor",

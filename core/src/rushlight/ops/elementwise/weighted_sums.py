@@ -29,6 +29,10 @@ def _one_dtype(input, end, weight):
 
 
 @elementwise(
+    schemas=(
+        "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+        "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    ),
     node=by_operand("Lerp", 2),
     rule=floating_only,
     check=_one_dtype,

@@ -15,12 +15,18 @@ from rushlight.ops.indexing import items as indexing
 from rushlight.ops.indexing import recorded_items
 from rushlight.ops.indexing.index_forms import expanded, width
 from rushlight.ops.indexing.items import _slice
-from rushlight.ops.indexing.slicing import diagonal, narrow, select, unbind, unfold
+from rushlight.ops.indexing.slicing import _as_strided, diagonal, narrow, select, unbind, unfold
 from rushlight.ops.indexing.value_steps import picked_sizes
 from rushlight.ops.shape.complex_views import view_as_complex, view_as_real
-from rushlight.ops.shape.view_copies import diagonal_scatter, select_scatter, slice_scatter
+from rushlight.ops.shape.view_copies import (
+    as_strided_scatter,
+    diagonal_scatter,
+    select_scatter,
+    slice_scatter,
+)
 from rushlight.ops.shape.views import permute, t, transpose, unsqueeze, view, view_scatter
 from rushlight.tensor.dispatch import captured, stack
+from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
@@ -179,6 +185,11 @@ def scattered(base, value, path):
     """A copy of `base` in which the view that `path` describes holds `value`."""
     if not path:
         return value
+    if any(step is _as_strided.op for step, _ in path[1:]):
+        raise RuntimeError(
+            "a write to what as_strided() gives of a view has no form by values: take the window "
+            "of the tensor itself, or clone() it before writing to it"
+        )
     (step, values), rest = path[0], path[1:]
     if isinstance(step, Item):
         return _with_one(base, value, step, values, rest)
@@ -198,9 +209,11 @@ def _back(base, value, step, values):
     if step is diagonal.op:
         return diagonal_scatter(base, value, *values)
     if step is unfold.op:
-        raise NotImplementedError(
-            "a write to what unfold() gives has no form by values: write to slices of the tensor"
-        )
+        return _with_windows(base, value, *values)
+    if step is _as_strided.op:
+        size, stride, start, *_ = values
+        _check_apart(size, stride)
+        return as_strided_scatter(base, value, list(size), list(stride), start)
     back = _BACK.get(step)
     if back is not None:
         return back(value, *values)
@@ -218,6 +231,43 @@ def _with_one(base, value, step, values, rest):
     dim = values[-1]
     start = sum(part.shape[dim] for part in parts[: step.number])
     return slice_scatter(base, value, dim, start, start + value.shape[dim])
+
+
+def _with_windows(base, value, dim, size, step):
+    """A copy of `base` in which the windows of `size` elements, `step` apart, are `value`."""
+    if size > step and value.shape[dim % max(base.dim(), 1)] > 1:
+        raise RuntimeError(_SHARED.format(unfold.op.name))
+    if not base.dim():
+        return value.reshape(())
+    dim %= base.dim()
+    count = value.shape[dim]
+    if size == step:
+        order = list(range(base.dim()))
+        order.insert(dim + 1, base.dim())
+        shape = [*base.shape[:dim], count * size, *base.shape[dim + 1 :]]
+        if order[-1] != base.dim() or not value.is_contiguous():
+            value = permute(value, order).clone(memory_format=contiguous_format)
+        rows = value.view(shape)
+        return slice_scatter(base, rows, dim, 0, count * size)
+    for place in range(size):
+        end = place + (count - 1) * step + 1
+        base = slice_scatter(base, value.select(-1, place), dim, place, end, step)
+    return base
+
+
+_SHARED = (
+    "{}() gives elements several times, and the program writes to them: what they become is not "
+    "defined; clone() the result before writing to it"
+)
+
+
+def _check_apart(size, stride):
+    """Raise where a window has an element of the memory several times."""
+    reach = 0
+    for step, count in sorted((s, n) for n, s in zip(size, stride, strict=True) if n > 1):
+        if step <= reach:
+            raise RuntimeError(_SHARED.format(_as_strided.op.name.strip("_")))
+        reach += step * (count - 1)
 
 
 def _with_part(base, value, index):

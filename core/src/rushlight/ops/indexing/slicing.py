@@ -16,6 +16,7 @@ from rushlight.ops._table.arrays import one_of_many
 from rushlight.ops._table.node_names import arguments
 from rushlight.ops._table.op import Position, Whole, composite
 from rushlight.ops._table.op import view as declare_view
+from rushlight.ops.indexing.windows_in_levels import picked, tensor_below
 from rushlight.ops.shape.views import BEFORE, view_scatter
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack
@@ -243,6 +244,15 @@ unfold.gradient(input=_unfold_gradient)
     samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1, (4, 1), 0), {})],
     inplace="_as_strided_",
     saves="size stride",
+    aten_call=lambda input, size, stride, storage_offset, *layout: (
+        "as_strided",
+        {
+            "self": input,
+            "size": list(size),
+            "stride": list(stride),
+            "storage_offset": storage_offset,
+        },
+    ),
 )
 def _as_strided(input: Tensor, size, stride, storage_offset, input_stride, input_offset):
     """A view of the storage; where the input is in it is for the gradient to know."""
@@ -310,21 +320,6 @@ def _strided_values(input, size, stride, storage_offset):
     return size, stride, offset, input.stride(), own
 
 
-def _picked(input, size, stride, offset):
-    """The same inside of function transforms, where there is no storage: the elements of a
-    contiguous tensor by number."""
-    from rushlight.ops.creation.tensors import arange
-
-    captured = hasattr(input._level, "recorder")  # a copy would not pass writes on to the input
-    if captured or not input.is_contiguous():
-        where = "in a program" if captured else "that is not contiguous, in a function transform"
-        raise NotImplementedError(
-            f"as_strided of a tensor {where}: use unfold, select and narrow, or contiguous() first"
-        )
-    places = arange(input.numel(), device=input._device).as_strided(size, stride, offset)
-    return input.reshape(-1)[places]
-
-
 def _window_at_once(input, size=None, stride=None, storage_offset=None, *rest):
     """A window on a tensor that is in no graph, is no view, and whose array is all of its memory,
     so that the layout tells which windows there are; else NotImplemented."""
@@ -354,12 +349,22 @@ def _window_at_once(input, size=None, stride=None, storage_offset=None, *rest):
     return out
 
 
-@composite(samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})], at_once=_window_at_once)
+@composite(
+    samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})],
+    at_once=_window_at_once,
+    schemas=(
+        "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
+        "SymInt? storage_offset=None) -> Tensor(a)",
+    ),
+)
 def as_strided(input: Tensor, size, stride, storage_offset=None):
     """A view of the storage with any shape, strides (in elements) and offset."""
+    below = input
     if stack.levels and getattr(input, "_level", None) is not None:
-        return _picked(input, tuple(size), tuple(stride), storage_offset or 0)
-    return _as_strided(input, *_strided_values(input, size, stride, storage_offset))
+        below = tensor_below(input)
+        if below is None:
+            return picked(input, tuple(size), tuple(stride), storage_offset or 0)
+    return _as_strided(input, *_strided_values(below, size, stride, storage_offset))
 
 
 def _as_strided_inplace(self, size, stride, storage_offset=None):

@@ -27,6 +27,9 @@ from rushlight.tensor.dispatch import readable
 from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor
 
+_PAIR = "input1", "input2", "target"
+_BY_MARGIN = "margin", "size_average", "reduce", "reduction"  # parameters of losses behind these
+
 
 def reduction_of(reduction, size_average=None, reduce=None):
     """The reduction's name, with PyTorch's two deprecated flags folded in."""
@@ -493,17 +496,31 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
                 "definition.",
                 stacklevel=2,
             )
+    if reduction == "batchmean":
+        total = _kl_div(input, target, "sum", log_target)
+        return total / (input.shape[0] if input.dim() else 1)
+    return _kl_div(input, target, reduction, log_target)
+
+
+@in_aten(
+    "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+    call=loss("kl_div", "reduction", "log_target"),
+)
+@overridable(as_given=True)
+def _kl_div(input, target, reduction, log_target):
     if log_target:
         losses = target.exp() * (target - input)
     else:
         losses = xlogy(target, target) - target * input
-    if reduction == "batchmean":
-        return losses.sum() / (input.shape[0] if input.dim() else 1)
     return _reduce(losses, reduction)
 
 
 @overridable
 @in_float32
+@in_aten(
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor",
+    call=loss("hinge_embedding_loss", "margin", "size_average", "reduce", "reduction"),
+)
 def hinge_embedding_loss(
     input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"
 ):
@@ -516,6 +533,11 @@ def hinge_embedding_loss(
 
 @overridable
 @in_float32
+@in_aten(
+    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, "
+    "int reduction=1) -> Tensor",
+    call=loss("margin_ranking_loss", *_BY_MARGIN, of=_PAIR),
+)
 def margin_ranking_loss(
     input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"
 ):
@@ -566,6 +588,11 @@ _at_least.gradient(input=lambda grad: grad)
 
 @overridable
 @in_float32
+@in_aten(
+    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, "
+    "int reduction=1) -> Tensor",
+    call=loss("cosine_embedding_loss", *_BY_MARGIN, of=_PAIR),
+)
 def cosine_embedding_loss(
     input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"
 ):
@@ -585,6 +612,12 @@ def cosine_embedding_loss(
 
 @overridable
 @in_float32
+@in_aten(
+    "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, "
+    "float p=2.0, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
+    call=loss("triplet_margin_loss", "margin", "p", "eps", "swap", "size_average", "reduce",
+              "reduction", of=("anchor", "positive", "negative")),
+)  # fmt: skip
 def triplet_margin_loss(
     anchor,
     positive,
@@ -608,6 +641,10 @@ def triplet_margin_loss(
     return _reduce((near - far + margin).clamp(min=0), reduction)
 
 
+@in_aten(
+    "pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) "
+    "-> Tensor"
+)
 @overridable(as_given=True)
 @numpy_names
 def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
@@ -623,8 +660,20 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     return _reduce(-logsigmoid(target * input), reduction)
 
 
+def _poisson_call(*args, **named):
+    named = {"log_input": True, "full": False, "eps": 1e-08} | named
+    names = "log_input", "full", "size_average", "eps", "reduce", "reduction"
+    call = loss("poisson_nll_loss", *names, of=("input", "target"))
+    return call(*args, **{k: v for k, v in named.items() if k not in names[: len(args) - 2]})
+
+
 @overridable
 @in_float32
+@in_aten(
+    "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, "
+    "int reduction) -> Tensor",
+    call=_poisson_call,
+)
 def poisson_nll_loss(
     input,
     target,

@@ -16,7 +16,7 @@ from rushlight.ops._table.op import composite, op
 from rushlight.ops._table.rules import floating_only
 from rushlight.ops.creation.tensors import ones, zeros
 from rushlight.ops.elementwise.comparison import where
-from rushlight.ops.linalg.products import baddbmm, linear
+from rushlight.ops.linalg.products import baddbmm, bmm, linear
 from rushlight.ops.neural import attention_calls, saved_values
 from rushlight.ops.neural.dropout import dropout
 from rushlight.ops.neural.padding import pad
@@ -544,7 +544,7 @@ def multi_head_attention_forward(
     dropout_p = dropout_p if training else 0.0
     attend = _attend_with_weights if need_weights else _attend
     out, weights = attend(q, k, v, mask, dropout_p, is_causal, (batch, num_heads))
-    out = linear(out, out_proj_weight, out_proj_bias).unflatten(0, (length, batch))
+    out = linear(out, out_proj_weight, out_proj_bias).view(length, batch, len(out_proj_weight))
     if weights is not None and average_attn_weights:
         weights = weights.mean(1)
     if not batched:
@@ -581,12 +581,12 @@ def _attend_with_weights(q, k, v, mask, dropout_p, is_causal, sizes):
     if is_causal and mask is None:
         raise AssertionError("FIXME: is_causal not implemented for need_weights")
     scaled, turned = q * math.sqrt(1.0 / q.shape[-1]), k.transpose(-2, -1)
-    scores = scaled @ turned if mask is None else baddbmm(mask, scaled, turned)
+    scores = bmm(scaled, turned) if mask is None else baddbmm(mask, scaled, turned)
     weights = softmax(scores, -1)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
     rows, length, width = q.shape
-    out = (weights @ v).transpose(0, 1).reshape(length * sizes[0], sizes[1] * width)
+    out = bmm(weights, v).transpose(0, 1).reshape(length * sizes[0], sizes[1] * width)
     return out, weights.reshape(*sizes, length, k.shape[1])
 
 

@@ -26,7 +26,7 @@ from rushlight.ops._table.shape_rules import (
 )
 from rushlight.ops.elementwise.weighted_sums import addcmul
 from rushlight.ops.neural import saved_values
-from rushlight.tensor.dispatch import STATE, innermost, readable, stack
+from rushlight.tensor.dispatch import STATE, below_transforms, ends_capture, readable, stack
 from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -397,8 +397,8 @@ def _fold_wrapped(running_mean, running_var, mean, invstd, momentum, eps, count)
     from rushlight.autograd.mode import no_grad
 
     with no_grad():
-        if readable(mean):
-            mean, invstd = innermost(mean).detach(), innermost(invstd).detach()
+        if ends_capture(mean):
+            mean, invstd = below_transforms(mean).detach(), below_transforms(invstd).detach()
         variance = (1.0 / (invstd * invstd) - eps) * (count / (count - 1))
         for running, value in ((running_mean, mean), (running_var, variance)):
             if running is None:

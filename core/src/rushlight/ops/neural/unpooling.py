@@ -7,6 +7,7 @@ import inspect
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.machine import np
+from rushlight.ops._table.aten import in_aten
 from rushlight.ops._table.second_order import with_history
 from rushlight.ops.creation.tensors import beside, zeros
 from rushlight.ops.neural.convolution import spatial
@@ -59,7 +60,12 @@ def _unpool(name, count, input, indices, kernel_size, stride, padding, output_si
     sizes = _unpooled_size(name, input, kernel, stride, padding, output_size)
     if any(s <= 0 for s in stride):
         raise RuntimeError(f"{name}: strides should be greater than zero, but got {stride}")
-    return put_back(name, input, indices, sizes)
+    if count == 3:
+        return _in_volumes(input, indices, sizes, stride, padding)
+    if count == 2:
+        return _in_planes(input, indices, sizes)
+    planes = (each.unsqueeze(-1) for each in (input, indices))
+    return _in_planes(*planes, (*sizes, 1)).squeeze(-1)
 
 
 def put_back(name, input, indices, sizes):
@@ -98,6 +104,21 @@ def put_back(name, input, indices, sizes):
     return base.scatter(-1, indices.reshape(tuple(values.shape)), values).reshape(*lead, *sizes)
 
 
+@in_aten("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor")
+@overridable(as_given=True)
+def _in_planes(self, indices, output_size):
+    return in_format_of(self, put_back("max_unpool2d", self, indices, tuple(output_size)))
+
+
+@in_aten(
+    "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, "
+    "int[3] padding) -> Tensor"
+)
+@overridable(as_given=True)
+def _in_volumes(self, indices, output_size, stride, padding):
+    return put_back("max_unpool3d", self, indices, tuple(output_size))
+
+
 @overridable
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Values of (N, C, L) put back where :func:`max_pool1d` found them, zeros elsewhere."""
@@ -107,8 +128,7 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
 @overridable
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Values of (N, C, H, W) put back where :func:`max_pool2d` found them, zeros elsewhere."""
-    found = _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
-    return in_format_of(input, found)
+    return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
 @overridable

@@ -36,7 +36,9 @@ def _empty_like(name, input, layout, dtype, device, memory_format):
     return empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
 
 
-@in_aten(forms.like("rand_like"), call=forms.alike("rand_like"))
+@in_aten(
+    forms.like("rand_like"), forms.drawn(forms.like("rand_like")), call=forms.alike("rand_like")
+)
 @numpy_names
 def rand_like(
     input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False,
@@ -56,7 +58,9 @@ def rand_like(
     return made.requires_grad_() if requires_grad else made
 
 
-@in_aten(forms.like("randn_like"), call=forms.alike("randn_like"))
+@in_aten(
+    forms.like("randn_like"), forms.drawn(forms.like("randn_like")), call=forms.alike("randn_like")
+)
 @numpy_names
 def randn_like(
     input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False,

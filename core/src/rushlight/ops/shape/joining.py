@@ -365,10 +365,8 @@ def _grids(tensors):
     shape = tuple(t.numel() for t in tensors)
     grids = []
     for i, tensor in enumerate(tensors):
-        behind = len(shape) - i - 1
-        if behind or tensor.dim() != 1:  # dimensions before come with the expansion
-            tensor = tensor.reshape((-1,) + (1,) * behind)
-        grids.append(tensor.expand(shape))
+        column = tensor.reshape((1,) * i + (-1,) + (1,) * (len(shape) - i - 1))
+        grids.append(column.expand(shape))
     return grids
 
 

@@ -75,7 +75,12 @@ def _scattered_in_storage(input, src, size, stride, offset):
 
 # PyTorch gives a gradient to the elements that `src` replaces, and none to the others.
 @composite(
-    differs=("gradient",), samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)]
+    differs=("gradient",),
+    samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
+    schemas=(
+        "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, "
+        "SymInt? storage_offset=None) -> Tensor",
+    ),
 )
 def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=None):
     """A copy with `src` at the elements that :func:`as_strided` gives of the copy, which is in

@@ -400,11 +400,15 @@ def _inverse(dims):
 permute.gradient(input=lambda grad, dims: grad.permute(_inverse(dims)))
 
 
-@declare_view(schemas=("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",),
+@declare_view(
+    schemas=(
+        "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+        "transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
+    ),
     linear=True, batching="dims",
     samples=lambda make: [((make(2, 3), 0, 1), {}), ((make(2, 3, 4), -1, 0), {})],
     aliases=("swapaxes", "swapdims"), keywords={"axis0": "dim0", "axis1": "dim1"}, inplace=True,
-    made_by="swapped", aten="int",
+    made_by="swapped", aten="int", aten_inplace="default",
 )  # fmt: skip
 def transpose(input: Tensor, dim0, dim1):
     """Two dimensions exchanged."""
@@ -470,13 +474,15 @@ _moved = ShortView()
 
 @composite(
     schemas=(
-        "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
         "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+        "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+        "moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+        "moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
     ),
     aliases=("moveaxis",),
     samples=lambda make: [(make(3, 4), 0, 1), (make(2, 3, 4), (0, 2), (-1, 0))],
-    aten="intlist",
-    aten_aliases={"moveaxis": "intlist"},
+    aten="int intlist",
+    aten_aliases={"moveaxis": "int intlist"},
 )
 def movedim(input: Tensor, source, destination):
     """Dimensions moved to new positions; the others keep their order."""

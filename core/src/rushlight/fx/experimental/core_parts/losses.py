@@ -16,6 +16,7 @@ from rushlight.fx.experimental.core_parts.numbers import (
     totalled,
     widened,
 )
+from rushlight.fx.experimental.core_parts.pointwise import floating
 from rushlight.library.operators import lookup
 
 _LOWEST_LOG = -100  # what binary_cross_entropy has for the logarithm of zero
@@ -108,7 +109,17 @@ def _range(end, like):
 
 
 def _xlogy(self, other):
-    product = self * other.log()
+    return _times(self, other.log(), other)
+
+
+@floating
+def _xlog1py(self, other):
+    return _times(self, other.log1p(), other)
+
+
+def _times(self, logarithm, other):
+    """A product with a logarithm: zero where `self` is, save where `other` is NaN."""
+    product = self * logarithm
     product = chosen(self == 0, number(0, product), product)
     return chosen(other.isnan(), number(math.nan, product), product)
 
@@ -128,4 +139,5 @@ def parts() -> dict:
         aten.multi_margin_loss.default: _multi_margin,
         aten.multilabel_margin_loss.default: _multilabel_margin,
         aten.xlogy.Tensor: _xlogy,
+        aten.special_xlog1py.default: _xlog1py,
     }

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from rushlight.fx.experimental.core_parts.exact_calls import exact
 from rushlight.fx.experimental.core_parts.numbers import below
-from rushlight.fx.experimental.core_parts.shapes import range_of
+from rushlight.fx.experimental.core_parts.shapes import range_of, sliced
 from rushlight.library.operators import lookup
-from rushlight.ops.shape.joining import cat
 
 
 def _pad(input, pad, mode="constant", value=None):
@@ -37,21 +36,46 @@ def at(input, *places):
 
 
 def _circular(input, pad):
-    if min(pad) < 0:
-        for i in range(len(pad) // 2):
-            dim, (before, behind) = input.dim() - 1 - i, pad[2 * i : 2 * i + 2]
-            first, end = max(-before, 0), input.shape[dim] - max(-behind, 0)
-            input = lookup("aten").slice.Tensor(input, dim, first, end)
-        pad = [max(n, 0) for n in pad]
-    for i in range(len(pad) // 2):
-        dim, (before, behind) = input.dim() - 1 - i, pad[2 * i : 2 * i + 2]
-        size = input.shape[dim]
-        if max(before, behind) > size:
-            return NotImplemented
-        pieces = [input.narrow(dim, size - before, before)] if before else []
-        pieces += [input, *([input.narrow(dim, 0, behind)] if behind else [])]
-        input = cat(pieces, dim) if len(pieces) > 1 else input
-    return input
+    ndim = input.dim()
+    sides = {ndim - 1 - i: tuple(pad[2 * i : 2 * i + 2]) for i in range(len(pad) // 2)}
+    shape = [size + sum(sides.get(dim, ())) for dim, size in enumerate(input.shape)]
+    named = {"dtype": input.dtype, "device": input.device}
+    found = exact(lookup("aten").empty.memory_format, shape, **named)
+    found = _with_inner(found, input, sides)
+    for dim, (before, behind) in sides.items():
+        first, end = max(before, 0), shape[dim] - max(behind, 0)
+        if before > 0:
+            found = _copied(found, dim, (0, before), (end - before, end))
+        if behind > 0:
+            found = _copied(found, dim, (end, end + behind), (first, first + behind))
+    return found
+
+
+def _put(input, values, dim, bounds):
+    """A tensor with other values in a slice."""
+    return exact(lookup("aten").slice_scatter.default, input, values, dim, *bounds)
+
+
+def _copied(input, dim, to, of):
+    """A tensor with one slice where another was."""
+    copy = lookup("aten").copy.default
+    return _put(input, exact(copy, sliced(input, dim, *to), sliced(input, dim, *of)), dim, to)
+
+
+def _with_inner(around, input, sides):
+    """A tensor with the input inside of margins; where these are negative, without its edges."""
+    inner, places = around, []
+    for dim, (before, behind) in sides.items():
+        places.append((dim, (max(before, 0), around.shape[dim] - max(behind, 0))))
+        inner = sliced(inner, dim, *places[-1][1])
+        input = sliced(input, dim, max(-before, 0), input.shape[dim] - max(-behind, 0))
+    values = exact(lookup("aten").copy.default, inner, input)
+    wider = [around]
+    for dim, bounds in places[:-1]:
+        wider.append(sliced(wider[-1], dim, *bounds))
+    for whole, (dim, bounds) in zip(reversed(wider), reversed(places), strict=True):
+        values = _put(whole, values, dim, bounds)
+    return values
 
 
 def parts() -> dict:

@@ -20,6 +20,13 @@ def number(value, like, dtype=None):
     return exact(lookup("aten").scalar_tensor.default, value, dtype=dtype, device=like.device)
 
 
+def element(value, like):
+    """A number, or a tensor, of the dtype of a tensor that it is written to."""
+    if not isinstance(value, Tensor):
+        return number(value, like)
+    return value if value.dtype is like.dtype else value.to(like.dtype)
+
+
 def filled(value, like):
     """The same, where core ATen graphs have it as ``full``."""
     return lookup("aten").full.default([], value, dtype=like.dtype, device=like.device)

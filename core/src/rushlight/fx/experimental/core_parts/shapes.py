@@ -6,6 +6,7 @@ from rushlight.dtypes import bool_, int64
 from rushlight.fx.experimental.core_parts.exact_calls import exact
 from rushlight.fx.experimental.core_parts.numbers import chosen, number
 from rushlight.library.operators import lookup
+from rushlight.ops.shape.views import broadcast_shapes
 from rushlight.tensor.shape import wrap_dim
 
 _PLANES = 3  # dimensions of input that planes with channels have at least
@@ -16,6 +17,17 @@ def range_of(start, end, like, dtype=None):
     named = {} if dtype is None else {"dtype": dtype}
     target = lookup("aten").arange.start_step
     return exact(target, start, end, **named, device=like.device)
+
+
+def sliced(input, dim, start, *end):
+    """A slice along a dimension, as ``slice.Tensor``."""
+    return exact(lookup("aten").slice.Tensor, input, dim, start, *end)
+
+
+def broadcast(tensors):
+    """Tensors of one shape; those that have it as they are."""
+    shape = broadcast_shapes(*(each.shape for each in tensors))
+    return [each if each.shape == shape else each.expand(*shape) for each in tensors]
 
 
 def _offsets(input):
