@@ -22,7 +22,7 @@ import os
 import platform
 import sys
 
-from rushlight.kernels.gemm.microkernel import VL, lanes_below, load_vector
+from rushlight.kernels.gemm.microkernel import VL, lanes_below, load_vector, prefetch
 from rushlight.kernels.gemm.transposes import interleave
 from rushlight.machine.language.element_vectors import alignment_is_argument
 from rushlight.machine.language.functions import Chosen, Emitted, Parameter, i64
@@ -262,7 +262,10 @@ def _emit_pack(builder, values, planes, paired, edge):
                 mask = builder.select(inside, mask, nothing)
             address = builder.add(source, builder.mul(stride, I64(row)))
             load, size = (load_vector, 4) if planes else (_load_halves, 2)
-            loaded.append(load(builder, builder.add(address, I64(size * column)), mask))
+            where = builder.add(address, I64(size * column))
+            loaded.append(load(builder, where, mask))
+            if not (paired or edge):  # ask for the next block: processors foresee few rows
+                prefetch(builder, builder.add(where, I64(2 * LANES * size)))
         if planes:
             peak = _larger(builder, _larger(builder, peak, loaded[0]), loaded[1])
             parts = [_split(builder, value, planes) for value in loaded]

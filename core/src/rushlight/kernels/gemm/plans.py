@@ -37,7 +37,7 @@ WORDS = 29
 SMALL_WORK = 33_000  # multiply-adds below which OpenBLAS wins
 DOUBLE_WORK, DOUBLE_LIMIT = 500_000, 1 << 32  # the same of float64, and where it wins again
 INLINE_WORK = 130_000  # multiply-adds below which a second thread does not pay
-SPLIT_SIDES = 50  # m * n / (m + n) from which splitting (m + n) * k values pays
+SPLIT_SIDES = 40  # m * n / (m + n) from which splitting (m + n) * k values pays
 # Columns of B from which, and bytes of a packed A up to which, parts pack what they need of B.
 HERE_COLUMNS, HERE_LIMIT = 768, 640 << 10
 SPLIT_WORK = 1_500_000  # multiply-adds from which two more launches pay

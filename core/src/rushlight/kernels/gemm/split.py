@@ -254,15 +254,17 @@ def pack_panels(g, first, last, k, depth, to, panel_bytes, peaks):
     """Some steps of k of the panels of B that an item multiplies; gives the largest magnitude."""
     clear_peaks(peaks)
     stride, along = g[B_ROW], g[TRANS_B]
-    for block in range((depth + SIDE - 1) // SIDE):
-        steps = min(i64(SIDE), depth - SIDE * block)
-        start = g[FIRST_K] + k + SIDE * block
-        for j in range(first, last):
-            source = g[B] + start * stride + size * SIDE * j
-            if along != 0:
-                source = g[B] + SIDE * j * stride + size * start
-            pack_blocks(source, stride, along, along, g[N] - SIDE * j, steps,
-                        to + (j - first) * panel_bytes + block * block_bytes, peaks)  # fmt: skip
+    for i in range(last - first if along != 0 else (depth + SIDE - 1) // SIDE):
+        if along != 0:  # columns are dense: all of 32 of them
+            j, start, steps = first + i, g[FIRST_K] + k, depth
+            pack_blocks(g[B] + SIDE * j * stride + size * start, stride, along, along,
+                        g[N] - SIDE * j, steps, to + i * panel_bytes, peaks)  # fmt: skip
+        else:  # rows are: 32 of them, all columns
+            start, steps = g[FIRST_K] + k + SIDE * i, min(i64(SIDE), depth - SIDE * i)
+            for j in range(first, last):
+                pack_blocks(g[B] + start * stride + size * SIDE * j, stride, along, along,
+                            g[N] - SIDE * j, steps,
+                            to + (j - first) * panel_bytes + i * block_bytes, peaks)  # fmt: skip
     return largest(peaks)
 
 

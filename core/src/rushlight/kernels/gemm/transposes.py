@@ -6,11 +6,14 @@ a block of theirs leaves more of a small matrix to masks.
 
 from __future__ import annotations
 
+from rushlight.kernels.gemm.microkernel import prefetch
 from rushlight.machine.language.element_vectors import VL, Vectors
 from rushlight.machine.language.functions import Emitted, function, i64, shared_function
 from rushlight.machine.llvm import ir
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
+# Lines of cache of every row that are asked for ahead of those read: processors foresee few rows.
+AHEAD = 2
 SINGLE, DOUBLE = Vectors(ir.FloatType(), "f32", 4, 8), Vectors(ir.DoubleType(), "f64", 8, 4)
 
 
@@ -75,6 +78,9 @@ def _emit_lines(builder, values, kind):
     rows = [builder.add(source, builder.mul(source_stride, I64(i))) for i in range(2 * count)]
 
     def read(half):
+        if half == 0:
+            for row in rows:
+                prefetch(builder, builder.add(row, I64(64 * AHEAD)))
         return [kind.load(builder, builder.add(row, I64(32 * half))) for row in rows]
 
     def write(half, loaded):
