@@ -254,17 +254,19 @@ def pack_panels(g, first, last, k, depth, to, panel_bytes, peaks):
     """Some steps of k of the panels of B that an item multiplies; gives the largest magnitude."""
     clear_peaks(peaks)
     stride, along = g[B_ROW], g[TRANS_B]
-    for i in range(last - first if along != 0 else (depth + SIDE - 1) // SIDE):
-        if along != 0:  # columns are dense: all of 32 of them
-            j, start, steps = first + i, g[FIRST_K] + k, depth
+    start = g[FIRST_K] + k
+    if along != 0:  # columns are dense: 32 of them, all steps
+        for j in range(first, last):
             pack_blocks(g[B] + SIDE * j * stride + size * start, stride, along, along,
-                        g[N] - SIDE * j, steps, to + i * panel_bytes, peaks)  # fmt: skip
-        else:  # rows are: 32 of them, all columns
-            start, steps = g[FIRST_K] + k + SIDE * i, min(i64(SIDE), depth - SIDE * i)
+                        g[N] - SIDE * j, depth, to + (j - first) * panel_bytes, peaks)  # fmt: skip
+    else:  # rows are: 32 steps, all columns
+        for block in range((depth + SIDE - 1) // SIDE):
+            source = g[B] + (start + SIDE * block) * stride
+            steps = min(i64(SIDE), depth - SIDE * block)
             for j in range(first, last):
-                pack_blocks(g[B] + start * stride + size * SIDE * j, stride, along, along,
-                            g[N] - SIDE * j, steps,
-                            to + (j - first) * panel_bytes + i * block_bytes, peaks)  # fmt: skip
+                target = to + (j - first) * panel_bytes + block * block_bytes
+                pack_blocks(source + size * SIDE * j, stride, along, along, g[N] - SIDE * j, steps,
+                            target, peaks)  # fmt: skip
     return largest(peaks)
 
 
