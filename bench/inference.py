@@ -1,13 +1,14 @@
 """Inference: eager, compiled and ONNX Runtime, or PyTorch's `torch.compile`.
 
 python bench/inference.py [MODEL ...] [--peer onnx|torch] [--threads 1] [--rounds 3]
-                          [--seconds 0.4] [--name NAME]
+                          [--seconds 0.4] [--may-change] [--name NAME]
 
 Each way is timed in a process of its own, the three in turn, round after round (A B C A B C): CPU
 time on one thread, elapsed time on several. The time of a round is the shortest of a call, since
 shared machines disturb that least; ratios are medians over the rounds of the peer's time over
-ours: above 1 means that we are faster. Weights are frozen everywhere, as ONNX Runtime takes them.
-With a name, results/NAME.json, .md and .png are written.
+ours: above 1 means that we are faster. Weights are frozen everywhere, as ONNX Runtime takes them,
+but for ``--may-change``, which is how `compile` runs by default, here and in PyTorch. With a name,
+results/NAME.json, .md and .png are written.
 """
 
 from __future__ import annotations
@@ -64,23 +65,24 @@ def onnx_call(library, model, given, threads):
     return lambda: session.run(None, feed)
 
 
-def torch_compiled(name, batch, threads):
+def torch_compiled(name, batch, threads, freezing):
     """A call of PyTorch's compiled model, after its first."""
     import torch
 
     torch.manual_seed(0)
     torch.set_num_threads(threads)
-    torch._inductor.config.freezing = True
+    torch._inductor.config.freezing = freezing
     model, given = MODELS[name](torch, batch)
     run = torch.compile(model.eval())
     return lambda: run(given), torch.inference_mode
 
 
-def one(name, batch, way, seconds, threads):
+def one(name, batch, way, options):
     """The time of one model in this process."""
+    seconds, threads, freezing = options.seconds, options.threads, not options.may_change
     clock = time.process_time if threads == 1 else time.perf_counter
     if way == "torch":
-        call, context = torch_compiled(name, batch, threads)
+        call, context = torch_compiled(name, batch, threads, freezing)
         with context():
             return shortest(call, seconds, clock)
     import rushlight
@@ -93,7 +95,7 @@ def one(name, batch, way, seconds, threads):
     with rushlight.inference_mode():
         if way == "onnx":
             return shortest(onnx_call(rushlight, model, given, threads), seconds, clock)
-        frozen = {"freezing": True}  # as ONNX Runtime takes them
+        frozen = {"freezing": True} if freezing else None
         run = rushlight.compile(model, options=frozen) if way == "compiled" else model
         return shortest(lambda: run(given), seconds, clock)
 
@@ -102,6 +104,7 @@ def in_process(name, batch, way, options):
     """:func:`one` in a fresh process."""
     command = [sys.executable, __file__, "--one", name, str(batch), way]
     command += ["--seconds", str(options.seconds), "--threads", str(options.threads)]
+    command += ["--may-change"] * options.may_change
     environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
@@ -186,12 +189,13 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.4)
+    parser.add_argument("--may-change", action="store_true", help="weights are not frozen")
     parser.add_argument("--name")
     parser.add_argument("--one", nargs=3, metavar=("MODEL", "BATCH", "WAY"))
     options = parser.parse_args()
     if options.one:
         name, batch, way = options.one
-        print(one(name, int(batch), way, options.seconds, options.threads))
+        print(one(name, int(batch), way, options))
         return
     rows = {}
     for name in options.models or MODELS:

@@ -12,14 +12,14 @@ import rushlight
 from rushlight import nn
 from rushlight.capture.entry import entry_of
 from rushlight.capture.fusion import Chain
-from rushlight.capture.layers import Convolution, Linear
+from rushlight.capture.layers import Convolution, FrozenLinear, Linear
 from rushlight.nn import functional as F
 
 
-def graph_of(function, *inputs):
+def graph_of(function, *inputs, freezing=None):
     """The plan of a function whose first two calls give eager's bits and layout."""
     with rushlight.no_grad():
-        plan = entry_of(function, inputs, {}, "program").plan
+        plan = entry_of(function, inputs, {}, "program", freezing).plan
         expected = leaves(function(*inputs))
         for _ in range(2):
             for a, b in zip(leaves(plan.run(*inputs)), expected, strict=True):
@@ -159,10 +159,12 @@ def gelu_written_out(x):
     lambda x: rushlight.selu(x), lambda x: x * x, lambda x: 1 - x, lambda x: x.square(),
 ])  # fmt: skip
 @pytest.mark.parametrize("shape", [(64, 96), (1, 96), (2, 5, 96), (96,)])
-def test_activations_join_linear_layers(activation, shape):
+@pytest.mark.parametrize(("freezing", "kind"), [(None, FrozenLinear), (False, Linear)])
+def test_activations_join_linear_layers(activation, shape, freezing, kind):
     layer = nn.Linear(96, 80).requires_grad_(False)
-    plan = graph_of(lambda x: activation(layer(x)), rushlight.randn(shape))
-    assert len(steps(plan)) == len(steps(plan, Linear)) == 1
+    x = rushlight.randn(shape)
+    plan = graph_of(lambda x: activation(layer(x)), x, freezing=freezing)
+    assert len(steps(plan)) == len(steps(plan, kind)) == 1
 
 
 def test_smallest_linear_layers_take_two_steps():

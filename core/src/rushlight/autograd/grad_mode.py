@@ -77,7 +77,7 @@ class _unsafe_preserve_version_counter(_Decorator):  # noqa: N801 - PyTorch's na
 
     def __exit__(self, *exc):
         for tensor, version in zip(self.tensors, self.previous, strict=True):
-            storage_of(tensor).version = version
+            storage_of(tensor).take_back(version)
 
     def clone(self):
         """A fresh manager of the same tensors."""

@@ -38,10 +38,11 @@ def compile(
       ``"max-autotune-no-cudagraphs"``: all the same here. Another backend gets it, and `options`.
     - `fullgraph`: where graphs are made, raise ``_dynamo.exc.Unsupported`` with the line of the
       program that cannot be part of a graph, instead of running the function as it is.
-    - `options`: ``{"freezing": True}`` promises that weights do not change any more, for this
-      function (``_inductor.config.freezing``: for all): batch norms are then folded into
-      convolutions, and weights packed once. Writes by ops are still noticed; those through
-      ``.data`` and NumPy are not.
+    - `options`: batch norms are folded into convolutions, and weights packed once, as long as
+      nobody can have written to them. ``{"freezing": True}`` promises that they do not change any
+      more, for this function (``_inductor.config.freezing``: for all): that is done however large
+      they are and whoever else has their memory. Writes by ops are still noticed; those through
+      ``.data`` and NumPy are not. ``{"freezing": False}`` keeps nothing.
       ``{"guard_filter_fn": function}``: it gets a list of the guards of each new graph (`name`,
       `value`, `guard_type`, `is_global`, ...) and gives a list of bools, which of them are kept;
       `compiler.skip_guard_on_globals_unsafe` and its like are such functions. Kinds of arguments,

@@ -11,6 +11,7 @@ from rushlight.capture.recording import is_view
 from rushlight.machine import np
 from rushlight.ops.creation.tensors import empty, full, ones, zeros
 from rushlight.ops.shape.joining import cat, stack
+from rushlight.tensor.tensor import Tensor
 
 # Functions that raise no error because of the elements, and do nothing but give their result.
 _QUIET = frozenset([operator.getitem, cat, stack, empty, full, ones, zeros])
@@ -40,6 +41,10 @@ class Folded:
         """The step, of the weights as they are now."""
         with no_grad():
             return self.function(*self.args, **self.kwargs)
+
+    def sources(self):
+        """The tensors that the step reads."""
+        return [value for value in self.args if isinstance(value, Tensor)]
 
     def refresh(self):
         """Take the weights as they are now; steps that hold the tensor find its new elements."""

@@ -2,13 +2,13 @@
 
 In inference (nothing that takes part needs a gradient) a call is captured once for each kind of
 arguments and of what else it read; where that cannot be, and in training, the function runs as it
-did. Every way gives eager's numbers.
+did. Every way gives eager's numbers, but for the last bits where a batch norm is folded.
 """
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Sequence
 
 from rushlight._dynamo import config, exc
 from rushlight._inductor import config as compiler_config
@@ -16,21 +16,21 @@ from rushlight.amp.mode import form, paused, watches_alone
 from rushlight.autograd.mode import mode
 from rushlight.capture.breaks import BreakError
 from rushlight.capture.constants import fold, without_unread
-from rushlight.capture.folding import fused
+from rushlight.capture.entries import Entry, KeepingEntry, may_keep
+from rushlight.capture.folding import fused, weights_of
 from rushlight.capture.fusion import fuse
 from rushlight.capture.guard_filters import keep_wanted
-from rushlight.capture.guards import Check
 from rushlight.capture.identities import without_identities
 from rushlight.capture.kinds import is_container, is_known_by_identity, is_value
 from rushlight.capture.memory_plan import reuse
 from rushlight.capture.plans import Plan
-from rushlight.capture.quick_checks import QuickCheck
 from rushlight.capture.recording import capture
 from rushlight.capture.writes import without_writes
 from rushlight.compiler import config as switches
 from rushlight.compiler import stances
 from rushlight.compiler.eager import captured
 from rushlight.dtypes import get_default_dtype
+from rushlight.inspection import are_deterministic_algorithms_enabled
 from rushlight.nn.module import Module
 from rushlight.settings import kernels_mode
 from rushlight.tensor.dispatch import stack
@@ -41,43 +41,6 @@ _EXACT = tuple(EXACT)
 BEFORE_LEAVES = 6  # what a kind of arguments holds before those of its leaves
 NOT_TAKEN = object()
 MOST_KINDS = 64  # of arguments that are tried where each breaks
-
-
-class Entry:
-    """A graph with its guards; `asking`: which tensors ask for gradients, where that matters."""
-
-    conditions: Sequence = ()  # what comparisons of numbers that are inputs gave
-
-    def __init__(self, check: Check, plan: Plan, steps: int, frozen: list, asking=None):
-        self.check, self.plan, self.steps, self.frozen = check, plan, steps, frozen
-        self.asking = asking
-        self.quick = QuickCheck(check, versions=bool(frozen))
-
-    def run(self, leaves):
-        """The result of the graph, in which casts of autocast are steps."""
-        if not stack.interpreters:
-            return self.plan.run(*leaves)
-        with paused():
-            return self.plan.run(*leaves)
-
-    def hold(self):
-        """Whether the graph may run; what was computed from weights is that of now."""
-        check = self.check
-        if self.asking is not None and check.asking() != self.asking:
-            return False
-        if self.quick():
-            return True
-        if not check():
-            return False
-        if not check.arrays_hold() or self.frozen and not check.versions_hold():
-            if not check.forms_hold():
-                return False
-            for step in self.frozen:
-                step.refresh()
-            self.plan.forget()
-            check.note_tensors()
-        self.quick.note()
-        return True
 
 
 class WholeGraphs:
@@ -190,7 +153,7 @@ class WholeGraphs:
 def entry_of(function, args, kwargs, name, freezing=None, guard_filter=None):
     """Capture a call; raises :class:`BreakError`. `freezing` and `guard_filter` as for
     ``compile(options=...)``."""
-    freezing = compiler_config.freezing if freezing is None else freezing
+    freezing = compiler_config.freezing or None if freezing is None else freezing
     found = capture(function, args, kwargs)
     keep_wanted(found.guards, guard_filter)
     with paused():
@@ -198,18 +161,30 @@ def entry_of(function, args, kwargs, name, freezing=None, guard_filter=None):
 
 
 def _entry_of(found, name, freezing):
-    steps = sum(node.op == "call_function" for node in found.graph.nodes)
-    frozen = []
-    without_identities(found.graph)
-    clean = without_writes(found.graph)
-    if clean:
-        without_unread(found.graph)
-        frozen = fold(found.graph, found.constants) if freezing else []
-        fuse(found.graph)
-        frozen += fused(found.graph, found.constants, freezing)
-        reuse(found.graph)
-    plan = Plan(found.graph, found.constants, f"graph of {name}", clean)
-    return Entry(found.guards.check(), plan, steps, frozen)
+    graph, check = found.graph, found.guards.check()
+    steps = sum(node.op == "call_function" for node in graph.nodes)
+    without_identities(graph)
+    if not without_writes(graph):
+        return Entry(check, Plan(graph, found.constants, f"graph of {name}"), steps, [])
+    without_unread(graph)
+    if freezing is not None or are_deterministic_algorithms_enabled():
+        return Entry(check, *_planned(graph, found.constants, name, steps, freezing))
+    packed = _planned(copy.deepcopy(graph), dict(found.constants), name, steps, True)
+    weights = weights_of(packed[-1])
+    plain = _planned(graph, found.constants, name, steps, False)[:2]
+    if not weights or not may_keep(weights):
+        return Entry(check, *plain, [])
+    return KeepingEntry(check, *plain, packed[0], packed[-1], weights)
+
+
+def _planned(graph, constants, name, steps, freezing):
+    """The plan of a graph without writes, how many steps it had, and those that hold what they
+    compute from weights."""
+    frozen = fold(graph, constants) if freezing else []
+    fuse(graph)
+    frozen += fused(graph, constants, freezing)
+    reuse(graph)
+    return Plan(graph, constants, f"graph of {name}", True), steps, frozen
 
 
 def _is_watched():

@@ -28,8 +28,7 @@ _NORM, _LINEAR = inspect.signature(F.batch_norm), inspect.signature(F.linear)
 
 def fused(graph, constants, freezing):
     """Rewrite a graph without writes; the steps that have to be refreshed when weights are written
-    to. Only with `freezing` is anything computed from weights and kept: writes through ``.data``
-    cannot be noticed."""
+    to. Only with `freezing` is anything computed from weights and kept."""
     found = []
     for node in list(graph.nodes):
         if node.op != "call_function":
@@ -45,6 +44,12 @@ def fused(graph, constants, freezing):
         if step is not None and freezing:
             found.append(step)
     return found
+
+
+def weights_of(steps):
+    """The tensors that steps compute what they keep from, each once."""
+    found = {id(t): t for step in steps for t in step.sources() if t is not None}
+    return list(found.values())
 
 
 def _is_constant(value):

@@ -18,7 +18,8 @@ from typing import NamedTuple
 from rushlight._dynamo import exc
 from rushlight.amp.mode import paused
 from rushlight.capture.breaks import BreakError
-from rushlight.capture.entry import BEFORE_LEAVES, NOT_TAKEN, Entry, WholeGraphs
+from rushlight.capture.entries import Entry
+from rushlight.capture.entry import BEFORE_LEAVES, NOT_TAKEN, WholeGraphs
 from rushlight.capture.guard_filters import keep_wanted
 from rushlight.capture.numbers import Varying, hold
 from rushlight.capture.plans import Plan

@@ -52,6 +52,10 @@ class _Frozen:
     activation = epilogue = weight = bias = None
     packed = None  # False: there is nothing to pack
 
+    def sources(self):
+        """The tensors, or None, that what is kept is computed from."""
+        return self.weight, self.bias
+
     def pack(self, input):
         """What runs the layer on inputs like this one with its weight packed, or None."""
         raise NotImplementedError
@@ -145,6 +149,10 @@ class Convolution(_Frozen):
         else:
             self.norm_left = None
             self.weight, self.bias = found
+
+    def sources(self):
+        """Weight and bias of the convolution, and what the batch norm has."""
+        return *self.source, *(self.norm or ())[:4]
 
     def pack(self, input):
         """The convolution with its weight packed."""

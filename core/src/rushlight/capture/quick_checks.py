@@ -9,6 +9,8 @@ in Python.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rushlight.capture.guards import Check, Tables
 from rushlight.fastpath.tensors import slot_offset
 from rushlight.machine import native_words
@@ -21,11 +23,11 @@ RESTLESS = 2  # changes after which a dictionary is looked at in Python
 
 
 class QuickCheck:
-    """``quick() -> bool``: whether nothing that `check` looks at can have changed; False says
-    nothing. With `versions`, nobody has written to a tensor either."""
+    """``quick() -> bool``: whether nothing that `check` looks at can have changed, and nobody can
+    have written to `weights`; False says nothing."""
 
-    def __init__(self, check: Check, versions: bool):
-        self.check, self.versions = check, versions
+    def __init__(self, check: Check, weights: Sequence[Tensor] = ()):
+        self.check, self.weights = check, weights
         self.changes: dict = {}  # id of a dictionary -> how often its version was another
         self.counted: list = []  # dictionaries with their versions
         self.notes = 0
@@ -95,11 +97,13 @@ class QuickCheck:
         words = self.words
         for tensor in self.check.tensors:
             words.field(tensor, slot_offset(Tensor, "_array"))
-            if self.versions:
-                words.field(tensor, slot_offset(Tensor, "_storage"))
-                if tensor._storage is not None:
-                    words.kept.append(tensor._storage.version)
-                    words.field(tensor._storage, slot_offset(Storage, "version"))
+        for tensor in self.weights:
+            storage = tensor._storage
+            words.field(tensor, slot_offset(Tensor, "_storage"))
+            if storage is not None:
+                words.kept += [storage.version, storage.unseen]
+                words.field(storage, slot_offset(Storage, "version"))
+                words.field(storage, slot_offset(Storage, "unseen"))
 
 
 class _Rest:

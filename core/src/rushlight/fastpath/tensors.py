@@ -27,7 +27,8 @@ from rushlight.machine.native_functions import DTYPE_AT, FASTCALL, TYPE_AT, Buil
  NODE_OUTPUTS, NODE_SEQUENCE, NODE_SAVED, VERSION_AT, STORAGE_ARRAY_AT, INFERENCE_NAME,
  FALSE, PARAMETER, SIZE_CLASS, SIZED, MODES, VALUES_NAME, SHAPES_NAME, VERSIONS_NAME,
  METADATA_NAME, GRAD_NAME, TENSOR_HOOKS, HOOKS, PRE_HOOKS, LEAF_HOOKS, POST_HOOKS, INDEX_NAME,
- NUMBERS_NAME, LIST, BYTEARRAY, ITEMSIZE_AT, KINDS) = range(56)  # fmt: skip
+ NUMBERS_NAME, LIST, BYTEARRAY, ITEMSIZE_AT, KINDS, UNSEEN_AT,
+ ALIASES_AT) = range(58)  # fmt: skip
 BASE_AT, SIZE_AT = 48, 16  # of an array, of a list
 BASE_TYPE_AT, _NEW_AT = 256, 312  # ``tp_base`` and ``tp_new`` in a type object
 FEW = 16  # views in a storage's list, above which it looks after itself when it has doubled
@@ -113,8 +114,9 @@ class _Maker(Builtin):
 
     def new_storage(self, array):
         """The storage of an array that nobody has written to or taken a view of."""
-        places = (STORAGE_ARRAY_AT, array), (VERSION_AT, self.word(ZERO))
-        return self.new(STORAGE_CLASS, *places, (VIEWS_AT, self.word(NONE)))
+        counts = [(index, self.word(ZERO)) for index in (VERSION_AT, UNSEEN_AT, ALIASES_AT)]
+        held = (STORAGE_ARRAY_AT, array), (VIEWS_AT, self.word(NONE))
+        return self.new(STORAGE_CLASS, *counts, *held)
 
     def is_node(self, x):
         """Whether `x` is of the class of nodes or, as one that a program looked at, of a class made
@@ -375,7 +377,7 @@ class TensorDoors:
         cls, slots = type(probe), ("_array", "_dtype", "_node", "_storage")
         kind = type(storage)
         of_node = ("op", "edges", "plan", "outputs", "sequence", "saved")
-        of_storage = ("views", "version", "array")
+        of_storage = ("views", "version", "array", "unseen", "aliases")
         known = (cls, slots, probe), (kind, of_storage, storage), (type(node), of_node, node)
         dtype = probe._dtype
         known = *known, (type(state), ("modes",), state), (type(dtype), ("itemsize",), dtype)
@@ -402,6 +404,7 @@ class TensorDoors:
             slot_offset(kind, "array"), id(self.kept[5]), id(False), id(parameter), id(size),
             id(sized), id(state) + slot_offset(type(state), "modes"), *map(id, self.kept[6:18]),
             id(list), id(bytearray), slot_offset(type(dtype), "itemsize"), id(kinds),
+            slot_offset(kind, "unseen"), slot_offset(kind, "aliases"),
         ]  # fmt: skip
         self.kept += [
             cls,

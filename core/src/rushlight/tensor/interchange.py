@@ -281,7 +281,7 @@ def numpy(self, *, force=False):
     if self._dtype in _NUMBER:
         kind, method = dtypes.TITLES[self._dtype.name], "cfloat" if self.is_complex() else "float"
         raise TypeError(f"Got unsupported ScalarType {kind}; convert with .{method}() first")
-    storage_of(self)
+    storage_of(self).give_away()
     return self._array
 
 
@@ -309,6 +309,7 @@ def _dlpack(self, **options):
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     _dlpack_device(self)
+    storage_of(self).give_away()
     if self._device.type == "cuda":
         return _capsules().export(self._array, **options)
     if self._dtype in _NUMBER:  # which NumPy exports as bits

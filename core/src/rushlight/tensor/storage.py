@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 
 from rushlight import devices
@@ -16,15 +17,37 @@ class Storage:
 
     Made at first need (a view, an in-place write, a saved output): a tensor without one has never
     been written to in place, so its version reads as 0.
+
+    `unseen` changes whenever somebody gets at the memory whose writes `version` does not count
+    (``x.data``); it is None once NumPy or another library has been given the memory. `aliases`
+    counts the storages of such ``x.data`` that are still there.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "array", "version", "views")
+    __slots__ = ("__dict__", "__weakref__", "aliases", "array", "unseen", "version", "views")
 
     _limit = 16
 
     def __init__(self, array):
         self.array, self.version = array, 0
         self.views = None  # weak references to the views, once there are any
+        self.unseen: int | None = 0
+        self.aliases = 0
+
+    def give_away(self) -> None:
+        """Note that an array over the memory leaves, whose writes nobody can count."""
+        self.unseen = None
+
+    def counts_writes(self) -> bool:
+        """Whether `version` and `unseen` tell of all writes to the memory from now on: there is no
+        ``x.data`` of it, and nobody else holds an array over it. Writes to bare addresses
+        (``data_ptr()``) are never seen."""
+        return self.unseen is not None and not self.aliases and _is_held_once(self.array)
+
+    def take_back(self, version: int) -> None:
+        """Have `version` count no write behind a former one."""
+        if self.version != version and self.unseen is not None:
+            self.unseen += 1
+        self.version = version
 
     def add_view(self, view) -> None:
         """Remember a view weakly, so that a recorded in-place write can mark its history stale."""
@@ -158,6 +181,57 @@ class Storage:
         if str(device) != "cpu":
             raise NotImplementedError(f"_new_shared(): memory on {device}; only on the CPU")
         return sharing.new_shared(size)
+
+
+class Alias(Storage):
+    """The storage of ``x.data``, with a version of its own; the one of ``x`` knows of it."""
+
+    __slots__ = ("origin",)
+
+    def __init__(self, array, origin):
+        self.array, self.version, self.views, self.unseen, self.aliases = array, 0, None, 0, 0
+        self.origin = origin
+        origin.aliases += 1
+        if origin.unseen is not None:
+            origin.unseen += 1
+
+    def __del__(self):
+        self.origin.aliases -= 1
+
+    def give_away(self) -> None:
+        """As for every storage; the memory is the origin's."""
+        self.unseen = None
+        self.origin.give_away()
+
+    def counts_writes(self) -> bool:
+        """As for every storage; nobody else may have the origin."""
+        alone = _references(self, "origin") <= _ONE_REFERENCE
+        return alone and self.origin.unseen is not None and super().counts_writes()
+
+
+def _is_held_once(array) -> bool:
+    """Whether all that an array is a view of is held by it alone."""
+    held, name = array, "base"
+    while (base := getattr(held, name)) is not None:
+        kind = type(base)
+        base = None  # a reference less
+        if kind not in _OWNERS or _references(held, name) > _ONE_REFERENCE:
+            return False
+        if kind is bytearray:
+            return True
+        held, name = getattr(held, name), "obj" if kind is memoryview else "base"
+    return True
+
+
+def _references(holder, name) -> int:
+    """The count of references to what an object holds, as this Python counts them."""
+    return sys.getrefcount(getattr(holder, name))
+
+
+# Not what stands for memory of others, as maps of files do. Blocks of machine.memory are seen
+# through a memoryview.
+_OWNERS = np.ndarray, bytearray, memoryview
+_ONE_REFERENCE = _references(np.empty(1)[:], "base")
 
 
 def _root(array):

@@ -31,7 +31,7 @@ from rushlight.tensor.dispatch import (
 )
 from rushlight.tensor.layout import strided
 from rushlight.tensor.shape import Size, strides_of
-from rushlight.tensor.storage import Storage, storage_of
+from rushlight.tensor.storage import Alias, Storage, storage_of
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -334,7 +334,9 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own."""
-        return self._alias()
+        out = self._alias()
+        out._storage = Alias(self._array, storage_of(self))
+        return out
 
     @data.setter
     def data(self, value):
@@ -346,7 +348,7 @@ class Tensor:
                 f"dtype, but got {value._dtype}"
             )
         self._array, self._dtype = value._array, value._dtype
-        self._storage = value._storage
+        self._storage = storage_of(value)
         if value._device is not self._device:
             self._device = value._device
 
@@ -556,7 +558,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             )
         out = _new(cls)
         out._array, out._dtype, out._node = data._array, data._dtype, None
-        out._storage = data._storage
+        out._storage = storage_of(data)
         if data._device is not devices.cpu:
             out._device = data._device
         if data.is_inference():
