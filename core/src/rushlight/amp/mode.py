@@ -287,7 +287,7 @@ def form():
 
 def watches_alone() -> bool:
     """Whether no other interpreter sees the ops of this thread."""
-    return all(each is _interpreter for each in stack.interpreters)
+    return not stack.interpreters or all(each is _interpreter for each in stack.interpreters)
 
 
 @contextlib.contextmanager

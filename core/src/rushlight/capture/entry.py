@@ -37,7 +37,6 @@ from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import EXACT
 from rushlight.utils import _pytree as pytree
 
-_EXACT = tuple(EXACT)
 BEFORE_LEAVES = 6  # what a kind of arguments holds before those of its leaves
 NOT_TAKEN = object()
 MOST_KINDS = 64  # of arguments that are tried where each breaks
@@ -207,30 +206,34 @@ def _kind(args, kwargs, trains=False, objects=False):
     """What of the arguments and modes a graph depends on, and their leaves; None where gradients
     are asked for (unless it `trains`), or there is no graph of such. `objects`: there may be
     others."""
-    if kwargs or any(type(a) not in _EXACT for a in args):
+    if kwargs or not EXACT.issuperset(map(type, args)):
         if not (objects or all(map(_is_known, (*args, *kwargs.values())))):
             return None, args
         leaves, spec = pytree.tree_flatten((args, kwargs))
         spec = repr(spec)
     else:
         leaves, spec = args, None
-    tensors = [id(leaf) for leaf in leaves if type(leaf) in _EXACT]
-    same = None
-    if len(set(tensors)) < len(tensors):
-        if not objects:
-            return None, leaves
-        same = tuple(map(tensors.index, tensors))
+    same = _repeated(leaves) if len(leaves) > 1 else None
+    if same is not None and not objects:
+        return None, leaves
     found = [same, spec, mode.recording, mode.inference, get_default_dtype(), form()]
     return (None if _added(found, leaves, trains, objects) is None else tuple(found)), leaves
 
 
+def _repeated(leaves):
+    """Which of the tensors are the same ones; None where each is there once."""
+    tensors = [id(leaf) for leaf in leaves if type(leaf) in EXACT]
+    return tuple(map(tensors.index, tensors)) if len(set(tensors)) < len(tensors) else None
+
+
 def _added(found, leaves, trains, objects):
     """What a graph depends on of leaves, added to a list; None where there is no graph of such."""
+    recording = mode.recording
     for leaf in leaves:
         kind = type(leaf)
-        if kind in _EXACT:
+        if kind in EXACT:
             array = leaf._array
-            asks = mode.recording and leaf.requires_grad
+            asks = recording and leaf.requires_grad
             if asks and not trains or leaf._device.type != "cpu":
                 return None
             found.append((array.shape, array.strides, leaf._dtype, asks))
@@ -251,4 +254,4 @@ def _is_known(value):
     """Whether an argument is a tensor, a module, a number, or a list or dict of such."""
     if is_container(value):
         return all(map(_is_known, value.values() if isinstance(value, dict) else value))
-    return type(value) in _EXACT or is_value(value) or isinstance(value, Module)
+    return type(value) in EXACT or is_value(value) or isinstance(value, Module)
