@@ -35,7 +35,7 @@ def units(request, monkeypatch):
         monkeypatch.setattr(matrix_units, "available", lambda: False)
     elif not matrix_units.available():
         pytest.skip("this processor has no matrix units")
-    monkeypatch.setattr(attention, "_plans", {})
+    monkeypatch.setattr(attention, "_plans", type(attention._plans)())
 
 
 def problem(rng, name, strided):

@@ -17,6 +17,7 @@ import functools
 
 from rushlight.kernels.copying.assignment import by_rows
 from rushlight.kernels.launch.execution import FLOAT32, referenced_by
+from rushlight.kernels.launch.prepared import Remembered
 from rushlight.machine import np, threads
 from rushlight.machine.memory import empty
 
@@ -28,7 +29,7 @@ SHARED_HEADS = 16  # below which threads share the rows of a head
 # Query rows of a head, and heads of one row, up to which keys and values are read where they are.
 FEW_ROWS, FEW_HEADS = 4, 8
 STRIP_BYTES = 1200 << 10  # of packed operands of a head for matrix units
-_plans: dict = {}
+_plans = Remembered()
 
 
 # ---- reference -----------------------------------------------------------------------------------
@@ -239,9 +240,7 @@ def _planned(*setting):
     key = (threads.get_num_threads(), *rest, *layouts)
     plan = _plans.get(key)
     if plan is None:
-        if len(_plans) >= 512:
-            _plans.clear()
-        plan = _plans[key] = _Plan(*setting)
+        plan = _plans.keep(key, _Plan(*setting))
     return plan
 
 

@@ -12,13 +12,14 @@ happens are joined with their neighbours.
 from __future__ import annotations
 
 from rushlight.kernels.launch.execution import chunk
+from rushlight.kernels.launch.prepared import Remembered
 from rushlight.machine import np, threads
 from rushlight.machine.memory import empty
 
 __all__ = ["as_two_dims", "forward", "input_gradient", "weight_gradient"]
 
 LOWERED_BYTES = 8 << 20  # of images at a time: what is copied is used while it is in the caches
-_plans: dict = {}
+_plans = Remembered()
 
 
 def _joined(kernel, stride, padding):
@@ -48,14 +49,12 @@ def _copy(kernel, x, y, shape, out, taps, settings):
     if plan is None:
         from rushlight.kernels.convolution import depth_kernels as native
 
-        if len(_plans) >= 1024:
-            _plans.clear()
         n, c, depth, height, width = shape
         inside = height * width
         items = n * c * (out if kernel == "collect" else depth)
         words = [0, 0, c, depth, out, taps, *settings, inside]
         code = getattr(native, kernel).address()
-        plan = _plans[key] = threads.plan(code, items, chunk(items, inside * taps), words)
+        plan = _plans.keep(key, threads.plan(code, items, chunk(items, inside * taps), words))
     threads.run(plan, x, y)
 
 

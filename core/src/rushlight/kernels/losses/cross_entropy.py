@@ -298,7 +298,7 @@ def _check(op, input, target, weight):
     return samples, classes
 
 
-_plans: dict = {}
+_plans = Remembered()
 _INT64 = np.dtype(np.int64)
 
 
@@ -306,15 +306,13 @@ def _plan(kernel, rows, classes, dtype, inner=0):
     key = (kernel, rows, classes, dtype, inner)
     plan = _plans.get(key)
     if plan is None:
-        if len(_plans) >= 1024:
-            _plans.clear()
         code = kernel.address(real=language_type(dtype))
         items, work, words = rows, classes, [0] * C + [classes]
         if inner:  # rows are samples of an image there, which are side by side
             blocks = -(-inner // plane_losses.COLUMNS)
             items, work = rows // inner * blocks, classes * min(inner, plane_losses.COLUMNS)
             words += [inner, blocks]
-        plan = _plans[key] = threads.plan(code, items, chunk(items, work, 8192), words)
+        plan = _plans.keep(key, threads.plan(code, items, chunk(items, work, 8192), words))
     return plan
 
 

@@ -56,7 +56,7 @@ __all__ = [
 
 # ---- plans ---------------------------------------------------------------------------------------
 
-_plans: dict = {}
+_plans = Remembered()
 
 
 def _plan(kernel, dtypes, items, grain, words, **parameters):
@@ -64,10 +64,8 @@ def _plan(kernel, dtypes, items, grain, words, **parameters):
     key = (kernel, dtypes, items, grain, words, *parameters.values())
     plan = _plans.get(key)
     if plan is None:
-        if len(_plans) >= 1024:
-            _plans.clear()
         code = kernel.address(**types(*dtypes), **parameters)
-        plan = _plans[key] = threads.plan(code, items, grain, list(words))
+        plan = _plans.keep(key, threads.plan(code, items, grain, list(words)))
     return plan
 
 
@@ -354,7 +352,7 @@ def _layer_kernels():
 
 
 FEW = 512  # elements of rows that go side by side
-_layer_plans: dict = {}  # rows and plan of dense inputs, behind the checks
+_layer_plans = Remembered()  # rows and plan of dense inputs, behind the checks
 
 
 @referenced_by(_layer_forward_reference)
@@ -393,9 +391,7 @@ def layer_norm_forward(input, normalized_size, weight, bias, eps):
         plan = _plan(kernel, (x.dtype, kind), rows, chunk(rows, n, 16_384), words)
         threads.run(plan, x, out, weight, bias, mean, rstd, None, None, n, float(eps))
         if dtype is x.dtype is kind and type(normalized_size) is int:
-            if len(_layer_plans) >= 1024:
-                _layer_plans.clear()
-            _layer_plans[input.shape, dtype, n] = rows, wide, plan
+            _layer_plans.keep((input.shape, dtype, n), (rows, wide, plan))
     return cast(out, dtype), mean, rstd
 
 

@@ -17,6 +17,7 @@ from rushlight.kernels.launch.execution import (
     is_low_precision,
     referenced_by,
 )
+from rushlight.kernels.launch.prepared import Remembered
 from rushlight.machine import np, threads
 from rushlight.machine.language.functions import (
     Parameter,
@@ -186,7 +187,7 @@ def scale_blocks(args, lo, hi, tid):
 
 # ---- running over lists --------------------------------------------------------------------------
 
-_plans: dict = {}
+_plans = Remembered()
 
 
 def _grain(blocks):
@@ -200,10 +201,8 @@ def _plan(kernel, parameters, dtype, blocks):
     key = (kernel, parameters, dtype, blocks)
     plan = _plans.get(key)
     if plan is None:
-        if len(_plans) >= 1024:
-            _plans.clear()
         code = kernel.address(**floating_types(dtype), **dict(parameters))
-        plan = _plans[key] = threads.plan(code, blocks, _grain(blocks), [0] * 12)
+        plan = _plans.keep(key, threads.plan(code, blocks, _grain(blocks), [0] * 12))
     return plan
 
 

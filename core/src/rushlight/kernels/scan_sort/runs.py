@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 
 from rushlight.kernels.launch.execution import ORDERED_TYPES, REFERENCE
+from rushlight.kernels.launch.prepared import Remembered
 from rushlight.machine import np, threads
 
 __all__ = ["runs"]
 
-_plans: dict = {}  # by dtype and what is wanted; the sizes are given to each call
+_plans = Remembered()  # by dtype and what is wanted; the sizes are given to each call
 
 
 def runs(row, numbered, measured):
@@ -50,7 +51,5 @@ def _plan(dtype, n, numbered, measured):
         code = native.runs.address(
             element=element, width=dtype.itemsize, numbered=numbered, measured=measured
         )
-        if len(_plans) >= 256:
-            _plans.clear()
-        plan = _plans[key] = threads.plan(code, 1, 1, [0, 0, 0, 0, 0, n])
+        plan = _plans.keep(key, threads.plan(code, 1, 1, [0, 0, 0, 0, 0, n]))
     return plan
