@@ -316,15 +316,13 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory, outside the recorded graph."""
-        out = self._alias()
-        out._storage = storage_of(self)
-        return out
+        return self._alias(storage_of(self))
 
-    def _alias(self):
+    def _alias(self, storage):
         cls = type(self)
         plain = cls in EXACT
         out = _new(Tensor if plain or not subclasses.of_package(cls) else cls)
-        out._array, out._dtype, out._node, out._storage = self._array, self._dtype, None, None
+        out._array, out._dtype, out._node, out._storage = self._array, self._dtype, None, storage
         if self._device is not devices.cpu:
             out._device = self._device
         if self.is_inference():
@@ -334,9 +332,7 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own."""
-        out = self._alias()
-        out._storage = Alias(self._array, storage_of(self))
-        return out
+        return self._alias(Alias(self._array, storage_of(self)))
 
     @data.setter
     def data(self, value):
