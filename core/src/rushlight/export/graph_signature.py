@@ -32,6 +32,9 @@ class SymFloatArgument:
     name: str
 
 
+GENERATOR = "torch._C.Generator"  # what the class of generators is called in programs
+
+
 @dataclasses.dataclass
 class CustomObjArgument:
     """An object that is no tensor, such as a generator, by the name of its node; `class_fqn` is

@@ -10,6 +10,7 @@ from rushlight.autograd.mode import no_grad
 from rushlight.export.calls import Calls
 from rushlight.export.choices import ASSUMED, Repeated
 from rushlight.export.graph_signature import (
+    GENERATOR,
     ConstantArgument,
     CustomObjArgument,
     ExportGraphSignature,
@@ -34,7 +35,6 @@ _PREFIX = {
     InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CUSTOM_OBJ: "obj_",
     InputKind.CONSTANT_TENSOR: "c_",
 }  # fmt: skip
-GENERATOR = "torch._C.Generator"  # what its class is called in programs
 _CONSTANTS = (int, float, bool, str, complex, type(None))
 
 

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 from rushlight import dtypes
+from rushlight.export.serialization import generators
 from rushlight.export.serialization.reading import checked_structure, program_from_json
 from rushlight.export.serialization.sizes import tensor_meta
 from rushlight.export.serialization.values import (
@@ -21,6 +22,7 @@ from rushlight.export.serialization.values import (
 from rushlight.export.serialization.writing import program_as_json
 from rushlight.machine import np
 from rushlight.nn.parameter import Parameter
+from rushlight.ops.random.generators import Generator
 from rushlight.serialization import load as load_tensors
 from rushlight.serialization import save as save_tensors
 from rushlight.serialization.atomic import replacing
@@ -43,17 +45,21 @@ _PLAIN = {
 def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol: int = 2) -> None:
     """Write an exported program to a file that PyTorch 2.13's ``torch.export.load`` reads.
 
+    Generators that the model draws from go with it, in the state that they are in: a program that
+    is read goes on from there, by itself.
+
     Args:
         ep: the :class:`~rushlight.export.ExportedProgram`.
         f: a path, or a binary file to write to.
         extra_files: text to keep beside the program, a dict by file name; None for none.
         opset_version: accepted as in PyTorch, whose archives name one version of ATen.
-        pickle_protocol: the protocol of the example inputs, 2 by default; the program is JSON.
+        pickle_protocol: the protocol of the example inputs and of generators, 2 by default; the
+            program is JSON.
 
     Raises:
         AssertionError: what an extra file holds is no string.
         FormatError: the program has what an archive cannot hold, such as a call of a function that
-            ATen lacks; the message names the node.
+            ATen lacks, or a generator among its arguments; the message names the node.
     """
     if not hasattr(ep, "graph_signature"):
         raise TypeError(
@@ -78,7 +84,7 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol: int = 
 def _files(program, pickle_protocol):
     files = {_MODEL: json.dumps(program_as_json(program)).encode()}
     _add_tensors(files, program.state_dict, *_WEIGHTS)
-    _add_tensors(files, program.constants, *_CONSTANTS)
+    _add_constants(files, program.constants, pickle_protocol)
     if program.example_inputs is not None:
         buffer = io.BytesIO()
         save_tensors(program.example_inputs, buffer, pickle_protocol=pickle_protocol)
@@ -101,6 +107,22 @@ def _add_tensors(files, tensors, folder, config, prefix):
     files[f"{folder}/{config}"] = json.dumps({"config": entries}).encode()
 
 
+def _add_constants(files, constants, protocol):
+    """Tensors as they are, generators pickled."""
+    folder, config, _ = _CONSTANTS
+    drawn = {name: value for name, value in constants.items() if isinstance(value, Generator)}
+    tensors = {name: value for name, value in constants.items() if name not in drawn}
+    _add_tensors(files, tensors, *_CONSTANTS)
+    found = json.loads(files[f"{folder}/{config}"])
+    for i, (name, generator) in enumerate(drawn.items()):
+        path = f"{generators.PREFIX}{i}"
+        files[f"{folder}/{path}"] = generators.pickled(generator, protocol)
+        found["config"][name] = {
+            "path_name": path, "is_param": False, "use_pickle": True, "tensor_meta": None,
+        }  # fmt: skip
+    files[f"{folder}/{config}"] = json.dumps(found).encode()
+
+
 def _bytes(tensor):
     array = tensor.detach().cpu().contiguous()._array
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).tobytes()
@@ -116,8 +138,8 @@ def _write(file, name, files):
 def load(f, *, extra_files=None, expected_opset_version=None):
     """Read an exported program that :func:`save` or PyTorch 2.13's ``torch.export.save`` wrote.
 
-    Nothing in the file is run: calls are of ATen's ops alone, and example inputs are read as
-    :func:`rushlight.load` reads tensors.
+    Nothing in the file is run: calls are of ATen's ops alone, example inputs are read as
+    :func:`rushlight.load` reads tensors, and of pickles that make generators no other names.
 
     Args:
         f: a path, or a binary file to read from.
@@ -262,6 +284,8 @@ def _tensors(members, folder, config):
 
 
 def _tensor(members, folder, name, entry):
+    if folder == _CONSTANTS[0] and entry["path_name"].startswith(generators.PREFIX):
+        return generators.unpickled(members.read(f"{folder}/{entry['path_name']}"), name)
     if entry["use_pickle"]:
         raise FormatError(f"the tensor '{name}' is pickled, which is not read")
     meta, path = entry["tensor_meta"], f"{folder}/{entry['path_name']}"

@@ -3,6 +3,7 @@ that comes to stand in generated code is checked, and calls are of ATen's overlo
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import re
 
@@ -19,7 +20,7 @@ from rushlight.export.graph_signature import (
     SymIntArgument,
     TensorArgument,
 )
-from rushlight.export.serialization import branches, calls, functional_calls, sizes
+from rushlight.export.serialization import branches, calls, functional_calls, generators, sizes
 from rushlight.export.serialization.values import (
     FormatError,
     dotted,
@@ -102,6 +103,9 @@ def _input_spec(word, value):
         kind, key = _INPUTS[word]
         argument = TensorArgument(identifier(value["arg"]["name"], word))
         return InputSpec(kind, argument, dotted(value[key], word), value.get("persistent"))
+    if word == "custom_obj":
+        argument = generators.read_description(value["arg"], identifier)
+        return InputSpec(InputKind.CUSTOM_OBJ, argument, dotted(value["custom_obj_name"], word))
     if word == "constant_input":
         name = identifier(value["name"], word)
         constant = read_leaf(*only(value["value"]))
@@ -156,6 +160,9 @@ class _Reader:
             self._note(node, name)
         elif kind in _NUMBERS:
             self._number(node, kind, name)
+        elif kind == "as_custom_obj":
+            described = generators.read_description(value, identifier)
+            node.meta["val"] = dataclasses.replace(described, name=node.name)
         else:
             node.meta["val"] = read_leaf(kind, value)
 
@@ -293,7 +300,7 @@ class _Reader:
             return self._node(value["as_name"]) if "as_name" in value else read_leaf(*only(value))
         if kind == "as_sym_ints":
             return [self._argument("as_sym_int", v) for v in value]
-        if kind == "as_tensor":
+        if kind in ("as_tensor", "as_custom_obj"):
             return self._node(value["name"])
         if kind == "as_tensors":
             return [self._node(v["name"]) for v in value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import operator
 
 from rushlight.export.graph_signature import (
@@ -10,7 +11,7 @@ from rushlight.export.graph_signature import (
     InputKind,
     OutputKind,
 )
-from rushlight.export.serialization import branches, calls, functional_calls, sizes
+from rushlight.export.serialization import branches, calls, functional_calls, generators, sizes
 from rushlight.export.serialization.values import FormatError, leaf
 from rushlight.export.verifier import schema_of
 from rushlight.fx.experimental.functional_calls import FunctionalCall
@@ -26,10 +27,10 @@ WRITTEN_FOR = "2.13.0"  # the PyTorch whose format this is
 def program_as_json(program) -> dict:
     """A program without its tensors."""
     for spec in program.graph_signature.input_specs:
-        if isinstance(spec.arg, CustomObjArgument):
+        if spec.kind is InputKind.USER_INPUT and isinstance(spec.arg, CustomObjArgument):
             raise FormatError(
-                f"input '{spec.arg.name}' is a generator, which an archive cannot hold: draw from "
-                "the default one (manual_seed), or give what is drawn as an input"
+                f"input '{spec.arg.name}' is a generator that the program was given, which an "
+                "archive cannot hold: let the model have it, or draw from the default one"
             )
     graph_module = {
         "graph": _program_graph(program),
@@ -77,13 +78,19 @@ def _graph(graph, model):
         "nodes": nodes,
         "tensor_values": values,
         "is_single_tensor_return": False,
-        "custom_obj_values": {},
+        "custom_obj_values": {
+            n.name: generators.described(n.meta["val"]) for n in placeholders if _is_generator(n)
+        },
         **sizes.numbers(graph),
     }
 
 
 def _is_value(node):
-    return _is_tensor(node) or sizes.is_number(node)
+    return _is_tensor(node) or sizes.is_number(node) or _is_generator(node)
+
+
+def _is_generator(node):
+    return isinstance(node.meta.get("val"), CustomObjArgument)
 
 
 def _is_tensor(node):
@@ -122,7 +129,7 @@ def _node(node, values, model):
 
 def _inputs(node, schema):
     found = []
-    for argument, value in zip(schema.arguments, node.args, strict=False):
+    for argument, value in zip(schema.arguments, _positional(node, schema), strict=False):
         kind = argument.type + argument.shape
         found.append({"name": argument.name, "arg": _argument(value, kind), "kind": 1})
     kinds = {a.name: a.type + a.shape for a in schema.arguments}
@@ -131,9 +138,19 @@ def _inputs(node, schema):
     return found
 
 
+def _positional(node, schema):
+    """The arguments by position, with the default of one that Python has the name of (``from``):
+    PyTorch's reader asks for it."""
+    given = len(node.args)
+    named = [i for i, a in enumerate(schema.arguments) if keyword.iskeyword(a.name)]
+    return [*node.args, *(a.default for a in schema.arguments[given : max(named, default=-1) + 1])]
+
+
 def _argument(value, kind):
     if sizes.is_number(value):
         return sizes.argument(value)
+    if isinstance(value, Node) and _is_generator(value):
+        return {"as_custom_obj": generators.described(value.meta["val"])}
     if isinstance(value, Node):
         return {"as_tensor": {"name": value.name}}
     if not isinstance(value, list | tuple):
@@ -214,6 +231,9 @@ def _input_spec(spec):
         return {"buffer": {"arg": name, "buffer_name": spec.target, "persistent": persistent}}
     if spec.kind is InputKind.CONSTANT_TENSOR:
         return {"tensor_constant": {"arg": name, "tensor_constant_name": spec.target}}
+    if spec.kind is InputKind.CUSTOM_OBJ:
+        described = generators.described(spec.arg)
+        return {"custom_obj": {"arg": described, "custom_obj_name": spec.target}}
     if isinstance(spec.arg, ConstantArgument):
         return {"constant_input": {"name": spec.arg.name, "value": leaf(spec.arg.value)}}
     return {"user_input": {"arg": calls.argument_as_json(spec.arg)}}
