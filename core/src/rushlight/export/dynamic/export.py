@@ -10,6 +10,7 @@ from rushlight.export.dynamic import sampling
 from rushlight.export.dynamic.capturing import Captures
 from rushlight.export.dynamic.declared import Constraint, Declaration
 from rushlight.export.dynamic.expressions import SymInt, ValueRanges, symbol
+from rushlight.export.dynamic.narrowing import narrowed
 from rushlight.export.dynamic.number_functions import UNFITTED
 from rushlight.export.graph_signature import ConstantArgument, SymIntArgument
 from rushlight.export.tracing import Tracing
@@ -57,7 +58,7 @@ def exported(module, args, kwargs, declaration: Declaration, kept) -> tuple[Capt
     if made is not None and not captures.draws(made).numbers:
         return made, {}
     declaration, found = captures.settled()
-    declaration, found = captures.within(declaration, found)
+    declaration, found = captures.within(narrowed(declaration, found), found)
     made = captures.at(declaration.sizes, found.sample)
     places = {(made.inputs[leaf], dim): e for (leaf, dim), e in declaration.sizes.items()}
     drawn = found.write(places)
