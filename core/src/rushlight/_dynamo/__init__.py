@@ -121,7 +121,7 @@ def is_inductor_supported() -> bool:
     return True
 
 
-_rest = rest_of(__name__, parts="utils")
+_rest = rest_of(__name__, parts="testing utils")
 
 
 def __getattr__(name):

@@ -49,6 +49,6 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name in ("experimental", "operator_schemas", "passes"):
+    if name in ("config", "experimental", "operator_schemas", "passes"):
         return importlib.import_module(f"{__name__}.{name}")
     return refusals.lookup("fx", name)

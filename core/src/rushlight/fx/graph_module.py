@@ -40,6 +40,23 @@ class _CodeOnlyModule(nn.Module):
         self.__dict__.update(body)
 
 
+def reduce_package_graph_module(importer, body: dict, generated_module_name: str) -> nn.Module:
+    """The module of :func:`reduce_graph_module` whose source is the module of Python that
+    `importer`, by ``importer.import_module(generated_module_name)``, gives: ``importlib``, or what
+    reads a package.
+
+    >>> import types, rushlight
+    >>> from rushlight.fx.graph_module import reduce_package_graph_module
+    >>> module = rushlight.fx.symbolic_trace(lambda x: x + 1)
+    >>> _, (body, imports) = module.__reduce__()
+    >>> source = types.SimpleNamespace(forward=module.forward.__func__)
+    >>> package = types.SimpleNamespace(import_module=lambda name: source)
+    >>> reduce_package_graph_module(package, body, "generated")(rushlight.ones(1))
+    tensor([2.])
+    """
+    return _traced_again(body, importer.import_module(generated_module_name).forward)
+
+
 def reduce_graph_module(body: dict, import_block: str) -> nn.Module:
     """A module of what `GraphModule.__reduce__` kept: its source is traced again.
 
@@ -54,13 +71,18 @@ def reduce_graph_module(body: dict, import_block: str) -> nn.Module:
     >>> function is reduce_graph_module, function(*args)(rushlight.ones(1))
     (True, tensor([2.]))
     """
+    title = body.get("_kept_class") or body.get("_graphmodule_cls_name", "GraphModule")
+    return _traced_again(body, _compiled(f"{import_block}\n{body['_code']}", {}, title))
+
+
+def _traced_again(body, forward):
+    """The module of attributes and of the function that its source gives."""
     from rushlight.fx._symbolic_trace import Tracer
 
     body = dict(body)
     kept = {key: body.pop(key, None) for key in ("_kept_class", "_kept_tree", "_tracer_cls")}
-    kept["_code"] = body.pop("_code")
+    body.pop("_code", None)
     kept["_kept_class"] = kept["_kept_class"] or body.get("_graphmodule_cls_name", "GraphModule")
-    forward = _compiled(f"{import_block}\n{kept['_code']}", {}, kept["_kept_class"])
     root = type("CodeOnly", (_CodeOnlyModule,), {"forward": forward, "__module__": __name__})(body)
     tracer_class = kept["_tracer_cls"] or Tracer
     tracer = type("KeepModules", (tracer_class,), {"is_leaf_module": lambda self, m, name: True})()

@@ -74,7 +74,8 @@ def qualified_name(function) -> str:
 def public_name(function, name) -> str | None:
     """The name by which users call a function; None for one that has none, such as a method."""
     aliases = getattr(getattr(function, "op", None), "aliases", None) or ()
-    names = [each for each in (name, *aliases, name.rpartition("_")[2]) if each.isidentifier()]
+    names = [name, *aliases, name.lstrip("_"), name.rpartition("_")[2]]
+    names = [each for each in dict.fromkeys(names) if each.isidentifier()]
     for home in _HOMES if names else ():  # ``aten.add.Tensor`` is no attribute of any
         owner = importlib.import_module(home)
         for each in names:

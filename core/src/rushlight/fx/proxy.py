@@ -17,6 +17,7 @@ import typing
 
 import rushlight
 from rushlight.fx.locations import at_user_line, user_stack
+from rushlight.fx.names import public_name
 from rushlight.fx.node import Argument, Node, Target, base_types, map_aggregate
 from rushlight.fx.operators import magic_methods, reflectable_magic_methods
 from rushlight.fx.schema_signatures import check_for_mutable_operation
@@ -222,7 +223,7 @@ class Proxy:
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         tracer = _tracer_of((args, kwargs))
-        if _is_method(function):
+        if _is_method(function, args):
             return tracer.create_proxy("call_method", function.__name__, args, kwargs)
         return tracer.create_proxy("call_function", function, args, kwargs)
 
@@ -269,10 +270,12 @@ class MetaProxy(Proxy):
         return MetaProxy(made.node, made.tracer, first.fake_mode)
 
 
-def _is_method(function) -> bool:
-    """Whether a function is a method of Tensor alone."""
+def _is_method(function, args) -> bool:
+    """Whether a function is a method of Tensor alone. ``relu_`` is a function as well, and was
+    called as one where a proxy comes first: methods of proxies do not come here."""
     if getattr(function, "variant", None) is not None:
-        return True
+        called = args and isinstance(args[0], Proxy)
+        return not called or public_name(function, function.__name__) is None
     name = getattr(function, "__name__", "")
     if getattr(function, "op", None) is not None or name not in vars(rushlight.Tensor):
         return False

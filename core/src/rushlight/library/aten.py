@@ -218,6 +218,15 @@ class AtenOverload(OpOverload):
         return found
 
     @property
+    def tags(self):
+        """What PyTorch says of it, as a list of :class:`~rushlight.Tag`.
+
+        >>> rushlight.ops.aten.add_.Tensor.tags
+        [<Tag.inplace: 6>, <Tag.pointwise: 16>, <Tag.pt2_compliant_tag: 17>]
+        """
+        return importlib.import_module("rushlight.library.aten_tags").tags_of(self)
+
+    @property
     def _nondeterministic_seeded(self):
         """Whether it takes numbers from a generator, as its arguments tell."""
         return self.overloadpacket._samples()

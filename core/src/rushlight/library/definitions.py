@@ -147,7 +147,8 @@ def custom_op(
     `name` is ``"namespace::name"``; `mutates_args` names the arguments written to (``"unknown"``:
     any). The schema is read from the annotations unless given. The function may do anything, use
     NumPy, Numba, SciPy or a C library: nothing in it is recorded. Register a gradient with
-    :func:`register_autograd`.
+    :func:`register_autograd`. `tags` is a :class:`~rushlight.Tag` or several: the overload's
+    ``tags`` are these and ``Tag.pt2_compliant_tag``.
 
     >>> from rushlight.library import custom_op
     >>> @custom_op("docs::double", mutates_args=())
@@ -180,7 +181,7 @@ def custom_op(
                     "which is different from what was provided to us in `mutates_args`."
                 )
         made = CustomOpDef(space, base, found, function)
-        made._opoverload.tags = _tags(tags)
+        made._opoverload.tags = [*dict.fromkeys((*_tags(tags), Tag.pt2_compliant_tag))]
         for kind in _device_types(device_types):
             made._opoverload.kernels[kind] = function
         return made

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from rushlight import devices
 from rushlight.errors import shape_text
+from rushlight.fx import config
 from rushlight.fx.experimental import tracked_sizes
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from rushlight.fx.experimental.value_sizes import ValueSizes
@@ -230,7 +231,7 @@ class Recorder(ValueSizes):
             node.meta |= {key: self.origin.meta[key] for key in KEPT if key in self.origin.meta}
             node.meta["from_node"] = [NodeSource(self.origin, PASS, NodeSourceAction.CREATE)]
             return
-        if self.stacks:
+        if self.stacks and not config.do_not_emit_stack_traces:
             node.stack_trace = user_stack()
         if self.scope:
             node.meta["nn_module_stack"] = dict(self.scope)

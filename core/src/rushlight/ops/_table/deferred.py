@@ -13,6 +13,7 @@ import importlib
 from rushlight.ops._table.deferred_names import FUNCTIONS, METHODS
 from rushlight.ops._table.numpy_names import first_by_keyword
 from rushlight.ops._table.op import ALIASES, TABLE
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 FAMILIES = (
@@ -106,6 +107,7 @@ def _function(name):
 def _first_named(method):
     """A method that is a function too, whose first argument functions call ``input``."""
 
+    @overridable
     @functools.wraps(method)
     def call(*args, **kwargs):
         if not args:

@@ -189,6 +189,7 @@ def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=F
 
 
 @numpy_names
+@overridable
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """In-place version of :func:`rrelu`."""
     if generator is None or not training:
