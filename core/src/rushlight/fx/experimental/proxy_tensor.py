@@ -15,6 +15,7 @@ from rushlight import nn
 from rushlight.amp.mode import is_autocast_cache_enabled, set_autocast_cache_enabled
 from rushlight.export.dynamic.symbolic_tracing import traced
 from rushlight.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
+from rushlight.fx.experimental.core_parts import products
 from rushlight.fx.experimental.decompositions import implicit
 from rushlight.fx.experimental.inner_graphs import holding
 from rushlight.fx.experimental.program_gradients import Gradients
@@ -57,7 +58,7 @@ def make_fx(
             shapes whose sizes above 1, and numbers, may differ from call to call: the graph
             computes with them. What it takes for granted of them is in ``shape_env.guards`` of the
             module.
-        pre_dispatch: keep ops that are made of others (``linear``, ``conv2d``, ``reshape``) whole.
+        pre_dispatch: keep ops that are made of others (``linear``, ``matmul``, ``conv2d``) whole.
 
     Raises:
         GuardOnDataDependentSymNode: `f` asks for the value of a tensor (``if x.sum() > 0``).
@@ -71,7 +72,7 @@ def make_fx(
     """
     if tracing_mode not in _MODES:
         raise ValueError(f"make_fx(): tracing_mode must be one of {_MODES}, not {tracing_mode!r}")
-    table = {} if pre_dispatch else implicit()
+    table = {} if pre_dispatch else implicit() | products.traced()
     table |= decomposition_table or {}
 
     @functools.wraps(f)
