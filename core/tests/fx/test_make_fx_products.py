@@ -22,7 +22,7 @@ PRODUCTS = {
     "one and one": ((1, 2, 3), (1, 3, 4), STACKS),
     "one of two": ((6, 1, 2, 3), (1, 3, 4), STACKS),
     "stack and one": ((5, 2, 3), (1, 3, 4), "squeeze view mm view"),
-    "empty stack": ((0, 2, 3), (3, 4), STACKS),
+    "empty stack": ((0, 2, 3), (3, 4), "view mm view"),
     "nothing to add": ((2, 0), (0, 3), "mm"),
 }
 

@@ -26,7 +26,7 @@ def _matmul(self, other):
         return aten.mm.default(self, other)
     if dims == (3, 3):
         self, other = _without_ones(aten, self, other)
-    if self.dim() > 2 and other.dim() <= 2 and self.is_contiguous() and self.numel():
+    if self.dim() > 2 and other.dim() <= 2 and self.is_contiguous():
         return _of_all_rows(aten, self, other)
     return _in_batches(aten, self, other)
 
