@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import rushlight
 from rushlight._dynamo.backends.registry import lookup_backend
@@ -131,20 +132,23 @@ def same(
     >>> same([x, 3], [x + 1e-6, 3]), same(x, x + 1), same(x, x.double())
     (True, False, False)
     """
-    options = cos_similarity, tol, equal_nan, exact_dtype
+    options: dict[str, Any] = {
+        "cos_similarity": cos_similarity, "tol": tol, "equal_nan": equal_nan,
+        "exact_dtype": exact_dtype,
+    }  # fmt: skip
     if isinstance(ref, list | tuple):
         if not isinstance(res, list | tuple) or len(ref) != len(res):
             return False
         exact = fp64_ref if fp64_ref is not None else [None] * len(ref)
         rows = zip(ref, res, exact, strict=True)
-        return all(same(*row, *options) for row in rows)
+        return all(same(*row, **options) for row in rows)
     if isinstance(ref, dict):
         if not isinstance(res, dict) or ref.keys() != res.keys():
             return False
         exact = fp64_ref if fp64_ref is not None else dict.fromkeys(ref)
-        return all(same(ref[key], res[key], exact[key], *options) for key in ref)
+        return all(same(ref[key], res[key], exact[key], **options) for key in ref)
     if isinstance(ref, Tensor) and isinstance(res, Tensor):
-        return _alike(ref, res, fp64_ref, *options)
+        return _alike(ref, res, fp64_ref, **options)
     if isinstance(ref, float) and isinstance(res, float):
         alike = math.isclose(ref, res, rel_tol=tol, abs_tol=tol)
         return alike or (equal_nan and math.isnan(ref) and math.isnan(res))
