@@ -20,7 +20,8 @@ class CompileCounter:
     >>> import rushlight
     >>> from rushlight._dynamo.testing import CompileCounter
     >>> counter = CompileCounter()
-    >>> _ = rushlight.compile(lambda x: x.relu() + 1, backend=counter)(rushlight.ones(2))
+    >>> layers = rushlight.nn.Sequential(rushlight.nn.ReLU(), rushlight.nn.Tanh())
+    >>> _ = rushlight.compile(layers, backend=counter)(rushlight.ones(2))
     >>> counter.frame_count, counter.op_count
     (1, 2)
     """
