@@ -138,13 +138,14 @@ def page(rows, options):
     here, ways = machine(), (*OURS, options.peer)
     peer = PEERS[options.peer]
     package = {"onnx": "onnxruntime", "torch": "torch"}[options.peer]
+    weights = "`compile` by default" if options.may_change else "weights frozen on both sides"
     clock = "CPU time of one thread" if options.threads == 1 else f"{options.threads} threads"
     lines = [
         f"# Inference: ours against {peer} ({package} {importlib.metadata.version(package)})",
         "",
         f"{here['processor']}, {here['cores']} cores, Python {here['python']}; {clock}; "
-        f"{options.rounds} rounds of alternating processes. Ratio: {peer}'s time over ours, "
-        "median of the rounds.",
+        f"{options.rounds} rounds of alternating processes; {weights}. Ratio: {peer}'s time over "
+        "ours, median of the rounds.",
         "",
         f"| network | batch | eager | compiled | {peer} | eager, ratio | compiled, ratio |",
         "| --- | --- | --- | --- | --- | --- | --- |",
