@@ -316,13 +316,14 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory, outside the recorded graph."""
-        return self._alias(storage_of(self))
+        out = self._alias()
+        out._storage = storage_of(self)
+        return out
 
-    def _alias(self, storage):
-        cls = type(self)
-        plain = cls in EXACT
+    def _alias(self):
+        plain = (cls := type(self)) in EXACT
         out = _new(Tensor if plain or not subclasses.of_package(cls) else cls)
-        out._array, out._dtype, out._node, out._storage = self._array, self._dtype, None, storage
+        out._array, out._dtype, out._node, out._storage = self._array, self._dtype, None, None
         if self._device is not devices.cpu:
             out._device = self._device
         if self.is_inference():
@@ -332,7 +333,9 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own."""
-        return self._alias(Alias(self._array, storage_of(self)))
+        out = self._alias()
+        out._storage = Alias(self._array, storage_of(self))
+        return out
 
     @data.setter
     def data(self, value):
@@ -386,8 +389,7 @@ class Tensor:
 
     def stride(self, dim: int | None = None):
         """Steps in elements from one index to the next, for all dimensions or one."""
-        strides = strides_of(self)
-        return strides if dim is None else strides[dim]
+        return strides_of(self) if dim is None else strides_of(self)[dim]
 
     def storage_offset(self) -> int:
         """Where the first element is in its storage, in elements."""

@@ -73,6 +73,7 @@ class _PartsLevel(Level):
     """What functions that are no ops of the table ask while a call of such a class is opened."""
 
     __slots__ = ("owner",)
+    tracking = None  # of sizes
 
     def __init__(self):
         super().__init__("capture", _of_parts)

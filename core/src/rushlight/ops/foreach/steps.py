@@ -11,6 +11,7 @@ from rushlight.machine import np
 from rushlight.machine.arrays import BY_ARRAY_DTYPE
 from rushlight.machine.meta_array import MetaArray
 from rushlight.tensor import construction as make
+from rushlight.tensor.dispatch import is_dispatching
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, make_tensor
 
@@ -111,7 +112,9 @@ def count_steps(states):
     for state in states:
         count = state["step"]._array
         if type(count) is not np.ndarray:  # on the GPU, where a captured step counts too
-            if state["step"].is_cuda:
+            if is_dispatching(state["step"]):
+                count = state["step"].add_(1).item()
+            elif state["step"].is_cuda:
                 counted.append(state["step"])
             else:
                 state["step"].add_(1)

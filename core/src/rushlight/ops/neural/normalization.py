@@ -26,7 +26,14 @@ from rushlight.ops._table.shape_rules import (
 )
 from rushlight.ops.elementwise.weighted_sums import addcmul
 from rushlight.ops.neural import saved_values
-from rushlight.tensor.dispatch import STATE, below_transforms, ends_capture, readable, stack
+from rushlight.tensor.dispatch import (
+    STATE,
+    below_transforms,
+    ends_capture,
+    is_dispatching,
+    readable,
+    stack,
+)
 from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -326,8 +333,8 @@ def _with_averages(results, input, running_mean, running_var, momentum, eps):
     if stack.levels and getattr(mean, "_level", None) is not None:
         _fold_wrapped(running_mean, running_var, mean, invstd, momentum, eps, count)
         return out
-    if input._device.type == "cuda":
-        _fold_on_device(running_mean, running_var, mean, invstd, momentum, eps, count)
+    if input._device.type == "cuda" or is_dispatching(mean):
+        _fold_by_ops(running_mean, running_var, mean, invstd, momentum, eps, count)
         return out
     if (
         running_mean is not None
@@ -380,8 +387,8 @@ def _fold(running, value, momentum):
     storage_of(running).version += 1
 
 
-def _fold_on_device(running_mean, running_var, mean, invstd, momentum, eps, count):
-    """The running statistics by a few generated kernels."""
+def _fold_by_ops(running_mean, running_var, mean, invstd, momentum, eps, count):
+    """The running statistics by a few ops: generated kernels of a GPU, or what a class does."""
     from rushlight.autograd.mode import no_grad
 
     with no_grad():
