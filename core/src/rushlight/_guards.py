@@ -1,9 +1,10 @@
-"""PyTorch's inner path of what a compiler is asked while it traces: no program is traced with
-tensors that only pretend to have elements, so that each question has the answer "none"."""
+"""PyTorch's inner path of what a compiler is asked while it traces."""
 
 from __future__ import annotations
 
+from rushlight._subclasses import fake_tensor
 from rushlight.refusals import rest_of
+from rushlight.utils._pytree import tree_leaves
 
 
 class TracingContext:
@@ -21,13 +22,18 @@ class TracingContext:
 
 
 def active_fake_mode():
-    """None: there is no mode of tensors that pretend; use tensors of ``device="meta"``."""
-    return
+    """The innermost active :class:`~rushlight._subclasses.FakeTensorMode`, or None."""
+    return fake_tensor.active_fake_mode()
 
 
 def detect_fake_mode(inputs=None):
-    """None: no tensor among `inputs` is one that pretends to have elements."""
-    return
+    """The mode of the tensors among `inputs` that pretend to have elements, or the active one;
+    AssertionError where there are several."""
+    found = [fake_tensor.maybe_get_fake_mode(value) for value in tree_leaves(inputs)]
+    found = [mode for mode in (*found, active_fake_mode()) if mode is not None]
+    if any(mode is not found[0] for mode in found):
+        raise AssertionError("fake mode of one tensor doesn't match fake mode of another")
+    return found[0] if found else None
 
 
 __getattr__ = rest_of(__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 # Every kind that PyTorch can name; tensors are on those of `USABLE`.
 TYPES = tuple(
     "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu "
@@ -75,12 +77,13 @@ meta = device("meta")
 
 
 class _Current:
-    """The default-device stack; its bottom is what `set_default_device` set."""
+    """The default-device stack; its bottom is what `set_default_device` set. `imagining`: how many
+    want all devices to be there, as tensors without elements do."""
 
-    __slots__ = ("stack",)
+    __slots__ = ("imagining", "stack")
 
     def __init__(self):
-        self.stack = [cpu]
+        self.stack, self.imagining = [cpu], 0
 
 
 current = _Current()
@@ -119,10 +122,27 @@ def cuda_device(index: int) -> device:
     return found
 
 
+_imagined: dict[tuple, device] = {}
+
+
+@contextlib.contextmanager
+def any_device():
+    """Inside of ``with``, every device is there, for tensors without elements."""
+    current.imagining += 1
+    try:
+        yield
+    finally:
+        current.imagining -= 1
+
+
 def _existing(found):
     """The GPU that is meant, or the error that says why it cannot be used."""
     import importlib
 
+    if current.imagining:
+        if found.type == "cuda":
+            return cuda_device(found.index or 0)
+        return _imagined.setdefault((found.type, found.index), found)
     if found.type not in USABLE:
         raise RuntimeError(
             f"device '{found}' is not available: tensors are on {', '.join(USABLE)}; guard code "

@@ -10,7 +10,7 @@ from rushlight.ops._table.deferred_names import EXPORTED
 # Modules of the top level imported at first use.
 PARTS = frozenset(
     "_C __config__ _decomp _dynamo _guards _higher_order_ops _inductor _jit_internal _ops "
-    "_tensor_str _utils "
+    "_subclasses _tensor_str _utils "
     "accelerator amp array_api backends chains "
     "compiler cpu distributed distributions export fft func futures fx functional hub jit library "
     "linalg masked mps multiprocessing nested onnx overrides profiler quasirandom random "

@@ -36,6 +36,11 @@ def process(function, args, kwargs):
         level = next((x for x in reversed(stack.levels) if hasattr(x, "owner")), None)
         if level is not None and level.owner in stack.interpreters:
             return level.process(level, function, args, kwargs)
+    return by_classes(function, args, kwargs)
+
+
+def by_classes(function, args, kwargs):
+    """The result of a call with arguments of such classes."""
     call, op = pending.call, getattr(function, "op", None)
     if call is not None and op is not None and op.kind != "composite":
         if _same(tensors_in(args, kwargs), tensors_in(call.args, call.kwargs)):

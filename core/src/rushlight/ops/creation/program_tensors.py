@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight import devices
 from rushlight.ops._table.aten import declared_in_aten, in_aten
 from rushlight.ops.creation import aten_forms as forms
 from rushlight.ops.shape.joining import stack
@@ -59,11 +60,25 @@ def constant(tensor, full, data, dtype, device):
     if level is None:
         return None
     with level.outside():
-        made = tensor(data, dtype=dtype, device=device)
+        if devices.current.imagining:  # a device that is not there: the tensor goes there later
+            made = tensor(data, dtype=dtype, device=devices.cpu)
+        else:
+            made = tensor(data, dtype=dtype, device=device)
     tracking = level.tracking
     if tracking is not None and tracking.numbers and made.numel() and _of_numbers(data):
         return _computed(full, data, {"dtype": made.dtype, "device": device})
-    return captured(lift_fresh_copy, (made,), {})
+    found = captured(lift_fresh_copy, (made,), {})
+    return found if not devices.current.imagining else found.to(devices.as_device(device))
+
+
+def pretending_array(from_numpy, ndarray):
+    """What ``from_numpy(ndarray)`` gives where tensors only pretend to have elements."""
+    imagining, devices.current.imagining = devices.current.imagining, 0
+    try:
+        made = from_numpy(ndarray)
+    finally:
+        devices.current.imagining = imagining
+    return made if innermost_capture() is None else captured(lift_fresh_copy, (made,), {})
 
 
 def _of_numbers(data):

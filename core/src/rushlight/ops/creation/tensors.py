@@ -22,7 +22,12 @@ from rushlight.ops._table.numbers import plain_numbers
 from rushlight.ops._table.numpy_names import first_by_keyword, numpy_names
 from rushlight.ops._table.rules import as_numbers, filling_dtype, number_dtype
 from rushlight.ops.creation import aten_forms as forms
-from rushlight.ops.creation.program_tensors import constant, full_like_of_program, of_program
+from rushlight.ops.creation.program_tensors import (
+    constant,
+    full_like_of_program,
+    of_program,
+    pretending_array,
+)
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, through_levels
 from rushlight.tensor.dispatch import stack as transforms
@@ -138,6 +143,8 @@ def as_tensor(data, dtype=None, device=None):
 
 def from_numpy(ndarray):
     """A tensor that shares memory with a NumPy array."""
+    if devices.current.imagining:
+        return pretending_array(from_numpy, ndarray)
     made = construction.shared(ndarray)
     if made is not NotImplemented:
         return construction.inferred(made)

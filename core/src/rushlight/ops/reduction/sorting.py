@@ -25,7 +25,7 @@ from rushlight.ops.elementwise.comparison import where
 from rushlight.ops.reduction.distinct import captured_unique
 from rushlight.ops.reduction.sums_and_extremes import selected_back
 from rushlight.tensor import construction
-from rushlight.tensor.dispatch import STATE, captured_part, stack
+from rushlight.tensor.dispatch import STATE, captured_part, is_dispatching, stack
 from rushlight.tensor.memory_format import as_input, empty_like
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import as_int, wrap_dim
@@ -405,7 +405,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     if not isinstance(input, Tensor):
         raise argument_error("unique", "input", "Tensor", input)
     axis = None if dim is None else wrap_dim(dim, input.dim())
-    if stack.levels and captured_part(input) is not None:
+    told = STATE.dispatching and stack.dispatches and is_dispatching(input)
+    if told or stack.levels and captured_part(input) is not None:
         return captured_unique(input, sorted, return_inverse, return_counts, axis)
     array = input._array
     refuse_unordered("unique", array)
