@@ -24,7 +24,8 @@ class _Depends(RuntimeError):
 
 
 class DynamicOutputShapeException(_Depends):
-    """The shape of the result depends on elements, as that of ``nonzero``; `func` is the overload."""
+    """The shape of the result depends on elements, as that of ``nonzero``; `func` is the
+    overload."""
 
 
 class DataDependentOutputException(_Depends):
@@ -45,7 +46,7 @@ class FakeTensorDeviceMismatchError(RuntimeError):
 
     def __init__(self, func, first, second):
         super().__init__(
-            f"Expected all tensors to be on the same device, but found at least two devices, {first} "
-            f"and {second}! (when checking arguments of {func})"
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{first} and {second}! (when checking arguments of {func})"
         )
         self.func, self.devices = func, (first, second)

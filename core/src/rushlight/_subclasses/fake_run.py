@@ -1,4 +1,4 @@
-"""One op on tensors that pretend: on tensors of device meta, then with the device it would be on."""
+"""One op on tensors that pretend: on tensors of device meta, then with the device of the result."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from rushlight.ops.shape.memory_layout import empty_strided
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 
-# Ops that give Python values, which depend on elements.
-_ASKS = frozenset(["_local_scalar_dense", "item", "equal", "is_nonzero", "allclose"])
 # Ops whose other tensors may be on any device.
 _ANY_DEVICE = frozenset(["copy", "copy_", "_to_copy", "index", "index_put", "index_put_"])
 _LIFTS = frozenset(["lift_fresh", "lift_fresh_copy", "lift"])
@@ -34,10 +32,10 @@ class Run:
 
     def result(self):
         """What the call gives."""
-        known = self.mode.known
-        if self.name in _ASKS:
+        known, tags = self.mode.known, getattr(self.func, "tags", ())
+        if Tag.data_dependent_output in tags:
             return self._asked()
-        if Tag.dynamic_output_shape in getattr(self.func, "tags", ()) and not self._has_size():
+        if Tag.dynamic_output_shape in tags and not self._has_size():
             raise DynamicOutputShapeException(self.func)
         device = self._device()
         if self.name in _LIFTS:
@@ -143,7 +141,7 @@ class Run:
     def _has_size(self):
         """Whether arguments tell the shape of a result that mostly depends on elements."""
         masks = any(v.dtype in (bool_, uint8) for v in self.fakes[1:])
-        return self.name == "index" and not masks or self.kwargs.get("output_size") is not None
+        return self.name in _ANY_DEVICE and not masks or self.kwargs.get("output_size") is not None
 
     def _asked(self):
         if not self.mode.known.of(self.fakes):

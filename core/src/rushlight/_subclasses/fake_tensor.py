@@ -22,6 +22,8 @@ from rushlight._subclasses.fake_run import Run
 from rushlight._subclasses.known_elements import KnownElements
 from rushlight.autograd.mode import no_grad
 from rushlight.dtypes import bool_, get_default_dtype, int64
+from rushlight.ops.creation.program_tensors import _local_scalar_dense
+from rushlight.ops.indexing.slicing import unbind
 from rushlight.ops.shape.memory_layout import empty_strided
 from rushlight.tensor.dispatch import overriding
 from rushlight.tensor.layout import strided
@@ -60,7 +62,9 @@ class FakeTensor(Tensor):
         constant: a tensor with its elements, where they are known.
     """
 
+    fake_mode: FakeTensorMode
     constant: Tensor | None
+    _elem: Tensor
 
     @staticmethod
     def __new__(cls, fake_mode, elem, device, constant=None):
@@ -90,9 +94,9 @@ class FakeTensor(Tensor):
 
     def tolist(self):
         """The elements, where they are known."""
-        if self.dim() == 0:
-            return self.item()
-        return [part.tolist() for part in self]
+        if not self.shape:
+            return _local_scalar_dense(self)
+        return [FakeTensor.tolist(part) for part in unbind(self)]
 
     def __repr__(self):
         parts = [f"device='{self.device}'"] if self.device.type != "cpu" else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight._subclasses.fake_tensor import is_fake
 from rushlight.autograd.mode import no_grad
 from rushlight.fx.experimental.recorder import Recorder
 from rushlight.fx.graph_module import GraphModule
@@ -22,13 +23,13 @@ class FakeTensorProp(Interpreter):
 
     Args:
         module: the traced module.
-        mode: must be None: fake tensors that a program makes for itself are not there.
+        mode: a :class:`~rushlight._subclasses.FakeTensorMode`, whose tensors are then noted, with
+            their devices and shared memory; by default None.
 
     Raises:
-        NotImplementedError: `mode` is given.
         GuardOnDataDependentSymNode: a node asks for the value of a tensor, as ``item()`` does.
 
-    Unlike PyTorch's, the tensors share no memory, also where those of the program do.
+    Without a mode the tensors share no memory, also where those of the program do.
 
     >>> import rushlight
     >>> from rushlight.fx.passes.fake_tensor_prop import FakeTensorProp
@@ -40,12 +41,8 @@ class FakeTensorProp(Interpreter):
     """
 
     def __init__(self, module: GraphModule, mode=None):
-        if mode is not None:
-            raise NotImplementedError(
-                "FakeTensorProp(): mode must be None: there are no fake tensors to be shared; give "
-                "propagate() tensors, of device 'meta' where they should have no values"
-            )
         super().__init__(module)
+        self._mode = mode
         self._recorder = Recorder(True, constant=self._constant, stacks=False)
         self._entered: dict[int, tuple] = {}
 
@@ -62,20 +59,29 @@ class FakeTensorProp(Interpreter):
 
     def propagate(self, *args):
         """Run the module with arguments of these shapes, and return a result without values."""
+        if self._mode is not None:
+            given = map_aggregate(args, lambda v: self._enter(v) if isinstance(v, Tensor) else v)
+            return self.propagate_dont_convert_inputs(*given)
         with self._recorder.level, no_grad():
             given = map_aggregate(args, lambda v: self._enter(v) if isinstance(v, Tensor) else v)
-            state = {
-                name: self._enter(value)
-                for collection in (self.module.named_parameters(), self.module.named_buffers())
-                for name, value in collection
-            }
-            with _reparametrize_module(self.module, state, tie_weights=True):
+            with _reparametrize_module(self.module, self._state(), tie_weights=True):
                 result = super().run(*given)
             return map_aggregate(result, lambda v: _noted(v) if isinstance(v, Tensor) else v)
 
     def propagate_dont_convert_inputs(self, *args):
-        """The same as :meth:`propagate`, for PyTorch's programs."""
-        return self.propagate(*args)
+        """The same as :meth:`propagate`, with tensors of the mode as they are."""
+        if self._mode is None:
+            return self.propagate(*args)
+        with self._mode, _reparametrize_module(self.module, self._state(), tie_weights=True):
+            return super().run(*args)
+
+    def _state(self):
+        """The tensors that stand for parameters and buffers."""
+        return {
+            name: self._enter(value)
+            for collection in (self.module.named_parameters(), self.module.named_buffers())
+            for name, value in collection
+        }
 
     def fetch_attr(self, target: str):
         """The value at a path of the module; a tensor without values for a tensor."""
@@ -86,6 +92,8 @@ class FakeTensorProp(Interpreter):
 
     def _enter(self, tensor):
         """The tensor without values that stands for one, the same every time."""
+        if self._mode is not None:
+            return self._mode.from_tensor(tensor)
         if id(tensor) not in self._entered:
             node = self._recorder.graph.placeholder("value")
             self._entered[id(tensor)] = self._recorder.entering(node, tensor), tensor
@@ -97,6 +105,8 @@ class FakeTensorProp(Interpreter):
 
 def _noted(value):
     """What is kept of a value."""
+    if is_fake(value):
+        return value
     if isinstance(value, Tensor):
         inner = getattr(value, "_inner", value)
         return without_values(inner)
