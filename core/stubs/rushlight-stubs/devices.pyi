@@ -1,6 +1,7 @@
 # Written by ci/stubs.py from what the package says at run time: do not edit.
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from rushlight._words import DeviceLike
 from rushlight._words import _bool
 from rushlight._words import _device
@@ -11,7 +12,9 @@ from typing import Any
 
 class _Current:
     def __init__(self) -> None: ...
+    imagining: Any
     stack: Any
+def any_device() -> AbstractContextManager[Any]: ...
 def as_device(value: Tensor) -> _device: ...
 cpu: _device
 def cuda_device(index: _int) -> _device: ...

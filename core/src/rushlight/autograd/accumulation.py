@@ -8,7 +8,6 @@ import threading
 from rushlight.machine import np
 from rushlight.machine.forking import ACCUMULATION
 from rushlight.tensor.dispatch import is_dispatching
-from rushlight.tensor.shape import fills_a_block
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -60,22 +59,13 @@ def _copied(leaf, grad, lone):
     array = grad._array
     if not isinstance(array, np.ndarray) or type(grad) is not Tensor:
         if is_dispatching(grad):
-            return _of_class(leaf, grad.detach())
+            return grad.detach()
         return grad.detach().clone() if grad.layout != "sparse_coo" else grad.taken()
     order = _order_of(leaf._array)
     if order is None:
         return grad if lone else make_tensor(array.copy("C"), grad._dtype)
     made = array.transpose(order).copy("C").transpose(np.argsort(order))
     return make_tensor(made, grad._dtype)
-
-
-def _of_class(leaf, grad):
-    """A gradient of a class with ``__torch_dispatch__``, in the layout of its leaf."""
-    shape, strides = leaf.shape, leaf.stride()
-    if not layouts.enforced or grad.stride() == strides or not fills_a_block(shape, strides):
-        return grad
-    order = sorted(range(len(shape)), key=lambda dim: -strides[dim])
-    return grad.permute(order).contiguous().permute(*map(order.index, range(len(order))))
 
 
 def _order_of(array):

@@ -106,16 +106,6 @@ def contiguous_strides(shape) -> tuple:
     return tuple(reversed(strides))
 
 
-def fills_a_block(shape, strides) -> bool:
-    """Whether elements at these strides fill one block of memory, each of it once."""
-    step = 1
-    for stride, extent in sorted(zip(strides, shape, strict=True)):
-        if extent > 1 and stride != step:
-            return False
-        step *= max(extent, 1)
-    return True
-
-
 def normalize_size(sizes, op: str = "") -> tuple:
     """``f(2, 3)``, ``f((2, 3))``, ``f([2, 3])``, ``f(Size)`` to a tuple of ints; `op` is named
     where one is none."""
