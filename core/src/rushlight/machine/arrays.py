@@ -94,8 +94,8 @@ def cast(array, code: int):
         return array.astype(target) if on_device else narrow.to_eight_bits(array, target)
     if array.dtype.kind == "c" and target.kind != "c":
         array = array != 0 if target.kind == "b" else array.real
-    if array.dtype == bfloat16 and target.kind == "u":  # of negative numbers ml_dtypes makes 0
-        array = array.astype(np.float32)
+    if array.dtype == bfloat16 and target.kind in "iu":
+        array = array.astype(np.float32)  # ml_dtypes keeps to the integers' ends, from 0.7 on
     with np.errstate(all="ignore"):
         if target.kind in "iu" and target.itemsize < 8 and _is_float(array.dtype):
             return array.astype(_BETWEEN.get(target, np.int32)).astype(target, copy=False)
