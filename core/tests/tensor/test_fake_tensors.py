@@ -111,6 +111,7 @@ def test_known_elements_are_those_of_small_results():
         assert x.tolist() == [1.0, 2.0]
         with pytest.raises(DataDependentOutputException):
             (x * 2).tolist()
+        assert x.mul_(2) is x and x.add_(1).tolist() == [3.0, 5.0]
         y = rushlight.tensor(4)
         part = y[None]
         y.mul_(3)

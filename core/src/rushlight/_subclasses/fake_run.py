@@ -16,7 +16,8 @@ from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 
 # Ops whose other tensors may be on any device.
-_ANY_DEVICE = frozenset(["copy", "copy_", "_to_copy", "index", "index_put", "index_put_"])
+_COPIES = frozenset(["copy", "copy_", "_to_copy"])
+_INDEXES = frozenset(["index", "index_put", "index_put_"])
 _LIFTS = frozenset(["lift_fresh", "lift_fresh_copy", "lift"])
 
 
@@ -86,7 +87,7 @@ class Run:
         if not self.fakes:
             return devices.as_device(None)
         first = self.fakes[0].device
-        if self.name in _ANY_DEVICE:
+        if self.name in _COPIES or self.name in _INDEXES:
             return first
         for fake in self.fakes[1:]:
             if fake.device == first or not fake.dim() and fake.device.type == "cpu":
@@ -141,7 +142,7 @@ class Run:
     def _has_size(self):
         """Whether arguments tell the shape of a result that mostly depends on elements."""
         masks = any(v.dtype in (bool_, uint8) for v in self.fakes[1:])
-        return self.name in _ANY_DEVICE and not masks or self.kwargs.get("output_size") is not None
+        return self.name in _INDEXES and not masks or self.kwargs.get("output_size") is not None
 
     def _asked(self):
         if not self.mode.known.of(self.fakes):

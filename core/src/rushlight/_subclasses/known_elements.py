@@ -16,17 +16,19 @@ class KnownElements:
     """The tensors with elements behind those of one mode that pretend."""
 
     def __init__(self):
-        self.by_memory = weakref.WeakKeyDictionary()  # storage -> those that are known by it
+        # storage -> those that are known by it, under their ids: tensors compare by elements
+        self.by_memory = weakref.WeakKeyDictionary()
 
     def keep(self, fake, constant):
         """Note that `fake` has the elements of `constant`, which nobody else has."""
         fake.constant = constant
-        self.by_memory.setdefault(storage_of(constant), weakref.WeakSet()).add(fake)
+        known = self.by_memory.setdefault(storage_of(constant), weakref.WeakValueDictionary())
+        known[id(fake)] = fake
 
     def forget(self, fake):
         """The memory of a tensor was written to by what nobody knows."""
         if fake.constant is not None:
-            for each in list(self.by_memory.pop(storage_of(fake.constant), ())):
+            for each in list(self.by_memory.pop(storage_of(fake.constant), {}).values()):
                 each.constant = None
 
     @staticmethod
@@ -35,7 +37,7 @@ class KnownElements:
         return bool(fakes) and all(fake.constant is not None for fake in fakes)
 
     def compute(self, call, fakes, results):
-        """Do a call on what is known; whether it was done."""
+        """Do a call on what is known, and keep what it gives where that is small or was known."""
         found = call()
         for fake, value in zip(results, pytree.tree_leaves(found), strict=True):
             if isinstance(value, Tensor) and (value.numel() <= MOST or _is_shared(value, fakes)):
