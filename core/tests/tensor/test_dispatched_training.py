@@ -56,6 +56,14 @@ def test_writes_at_an_index(index, value):
     assert rushlight.equal(told.inner, plain)
 
 
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_index_put(accumulate):
+    plain, told = both(rushlight.arange(6.0).reshape(2, 3))
+    index, values = (rushlight.tensor([1, 1]), rushlight.tensor([0, 2])), rushlight.tensor([7.0, 8])
+    assert told.index_put_(index, Inside(values), accumulate) is told
+    assert rushlight.equal(told.inner, plain.index_put_(index, values, accumulate))
+
+
 def test_a_mask_of_the_class():
     told = Inside(rushlight.arange(6.0))
     told[told > 3] = Inside(rushlight.tensor(9.0))

@@ -14,6 +14,7 @@ from rushlight.ops._transforms.wrappers import Placeholder, placeholder, refusin
 from rushlight.ops.creation.conversion import parse_to, zero_
 from rushlight.ops.creation.program_tensors import _local_scalar_dense, _to_copy
 from rushlight.ops.creation.tensors import ones_like
+from rushlight.ops.indexing.captured_items import put
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.layout import strided
 from rushlight.tensor.memory_format import contiguous_format, is_laid_out, preserve_format
@@ -170,6 +171,10 @@ class Dispatching(Tensor):
         return bool((self == element).any())
 
     __getitem__, __setitem__ = dispatching.getitem, dispatching.setitem
+
+    def index_put_(self, indices, values, accumulate=False):
+        """Write (or add) `values` at a tuple of index tensors, in place."""
+        return process(put, (self, list(indices), values, accumulate), {})
 
     def zero_(self):
         """Set every element to zero."""

@@ -25,7 +25,7 @@ from rushlight.ops.shape.view_copies import (
     slice_scatter,
 )
 from rushlight.ops.shape.views import permute, t, transpose, unsqueeze, view, view_scatter
-from rushlight.tensor.dispatch import captured, is_dispatching, stack
+from rushlight.tensor.dispatch import captured, stack
 from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
@@ -52,18 +52,11 @@ def setitem(input, index, value):
     target, tensors = _by_views(input, index)
     if any(t is not None for t in tensors):
         value = value if isinstance(value, Tensor) else _constant(value, input)
-        _put_at(target, _without_end(tensors), value)
+        target.index_put_(tuple(_without_end(tensors)), value)
     elif isinstance(value, Tensor):
         target.copy_(indexing._drop_leading(value, target))
     else:
         target.fill_(value)
-
-
-def _put_at(target, indices, value):
-    if is_dispatching(target):
-        recorded(put, target, indices, value)
-    else:
-        target.index_put_(tuple(indices), value)
 
 
 @in_aten("alias(Tensor(a) self) -> Tensor(a)")
