@@ -125,14 +125,23 @@ def cuda_device(index: int) -> device:
 _imagined: dict[tuple, device] = {}
 
 
-@contextlib.contextmanager
 def any_device():
     """Inside of ``with``, every device is there, for tensors without elements."""
-    current.imagining += 1
+    return _imagining(current.imagining + 1)
+
+
+def existing_devices():
+    """Inside of ``with``, only devices that exist are there."""
+    return _imagining(0)
+
+
+@contextlib.contextmanager
+def _imagining(count):
+    before, current.imagining = current.imagining, count
     try:
         yield
     finally:
-        current.imagining -= 1
+        current.imagining = before
 
 
 def _existing(found):

@@ -11,7 +11,7 @@ from rushlight._subclasses.fake_errors import (
 from rushlight.dtypes import bool_, uint8
 from rushlight.library.tags import Tag
 from rushlight.ops._transforms.wrappers import ReadsValuesError
-from rushlight.ops.shape.memory_layout import empty_strided
+from rushlight.tensor.construction import without_values
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils import _pytree as pytree
 
@@ -73,10 +73,8 @@ class Run:
 
     def _lifted(self, value):
         """A tensor that a program makes of numbers, which are known."""
-        shape, strides = tuple(value.shape), value.stride()
-        elem = empty_strided(shape, strides, dtype=value.dtype, device="meta")
         constant = value.clone() if value.device.type == "cpu" else None
-        return self.kind(self.mode, elem, value.device, constant)
+        return self.kind(self.mode, without_values(value), value.device, constant)
 
     def _device(self):
         """Where the result is: as the call says, else where its tensors are; a number in a tensor

@@ -7,7 +7,6 @@ memory or time for it: :class:`FakeTensorMode` runs ATen's ops on tensors of dev
 from __future__ import annotations
 
 import contextlib
-import functools
 import weakref
 
 from rushlight import devices
@@ -24,7 +23,7 @@ from rushlight.autograd.mode import no_grad
 from rushlight.dtypes import bool_, get_default_dtype, int64
 from rushlight.ops.creation.program_tensors import _local_scalar_dense
 from rushlight.ops.indexing.slicing import unbind
-from rushlight.ops.shape.memory_layout import empty_strided
+from rushlight.tensor.construction import without_values
 from rushlight.tensor.dispatch import overriding
 from rushlight.tensor.layout import strided
 from rushlight.tensor.tensor import Parameter, Tensor
@@ -175,7 +174,7 @@ class FakeTensorMode(TorchDispatchMode):
             return by_classes(function, args, kwargs)
 
     def _run(self, func, args, kwargs):
-        with DisableDispatchModes([x for x in _fake_modes()]), devices.any_device():
+        with DisableDispatchModes(_fake_modes()), devices.any_device():
             return Run(self, FakeTensor, func, args, kwargs).result()
 
     def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None,
@@ -190,22 +189,20 @@ class FakeTensorMode(TorchDispatchMode):
             if tensor.fake_mode is not self:
                 raise AssertionError("Mixing fake modes NYI")
             return tensor
-        found = self._made.get(id(tensor))
+        made, key = self._made, id(tensor)
+        found = made.get(key)
         if found is not None and found[0]() is tensor:
             return found[1]
         with DisableDispatchModes(_fake_modes()), devices.any_device():
             fake = self._standing_for(tensor)
-        forget = functools.partial(self._made.pop, id(tensor), None)
-        self._made[id(tensor)] = weakref.ref(tensor, lambda _: forget()), fake
+        made[key] = weakref.ref(tensor, lambda _: made.pop(key, None)), fake
         return fake
 
     def _standing_for(self, tensor):
         if tensor.layout is not strided or tensor.is_nested:
             raise UnsupportedFakeTensorException(f"tensors of layout {tensor.layout}")
         with no_grad():
-            shape, strides = tuple(tensor.shape), tensor.stride()
-            elem = empty_strided(shape, strides, dtype=tensor.dtype, device="meta")
-            fake = FakeTensor(self, elem, tensor.device)
+            fake = FakeTensor(self, without_values(tensor), tensor.device)
         if isinstance(tensor, Parameter):
             fake = Parameter(fake, tensor.requires_grad)
         elif tensor.requires_grad:
@@ -234,13 +231,9 @@ def unset_fake_temporarily():
     ...     print(rushlight.ones(2))
     tensor([1., 1.])
     """
-    before, imagining = active_fake_mode(), devices.current.imagining
-    devices.current.imagining = 0
-    try:
-        with DisableDispatchModes(_fake_modes()):
-            yield before
-    finally:
-        devices.current.imagining = imagining
+    before = active_fake_mode()
+    with devices.existing_devices(), DisableDispatchModes(_fake_modes()):
+        yield before
 
 
 def is_fake(x) -> bool:

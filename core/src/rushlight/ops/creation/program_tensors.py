@@ -59,25 +59,20 @@ def constant(tensor, full, data, dtype, device):
     level = innermost_capture()
     if level is None:
         return None
+    imagining = devices.current.imagining  # a device may not be there: the tensor goes there later
     with level.outside():
-        if devices.current.imagining:  # a device that is not there: the tensor goes there later
-            made = tensor(data, dtype=dtype, device=devices.cpu)
-        else:
-            made = tensor(data, dtype=dtype, device=device)
+        made = tensor(data, dtype=dtype, device=devices.cpu if imagining else device)
     tracking = level.tracking
     if tracking is not None and tracking.numbers and made.numel() and _of_numbers(data):
         return _computed(full, data, {"dtype": made.dtype, "device": device})
     found = captured(lift_fresh_copy, (made,), {})
-    return found if not devices.current.imagining else found.to(devices.as_device(device))
+    return found.to(devices.as_device(device)) if imagining else found
 
 
 def pretending_array(from_numpy, ndarray):
     """What ``from_numpy(ndarray)`` gives where tensors only pretend to have elements."""
-    imagining, devices.current.imagining = devices.current.imagining, 0
-    try:
+    with devices.existing_devices():
         made = from_numpy(ndarray)
-    finally:
-        devices.current.imagining = imagining
     return made if innermost_capture() is None else captured(lift_fresh_copy, (made,), {})
 
 
