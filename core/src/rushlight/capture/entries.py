@@ -9,7 +9,6 @@ that learns while it predicts, soon has the plain graph alone.
 
 from __future__ import annotations
 
-import operator
 import weakref
 from collections.abc import Sequence
 
@@ -24,9 +23,6 @@ from rushlight.tensor.storage import storage_of
 PATIENCE = 8  # calls with the same weights that make up for packing them
 MOST_FAILURES = 4  # packings that did not pay, behind which there are no more
 MOST_BYTES = 1 << 29  # of weights whose packed copies are kept without being asked for
-
-_writes = operator.attrgetter("_storage.version", "_storage.unseen")
-
 
 _packed: weakref.WeakSet = weakref.WeakSet()  # entries that run with packed weights
 
@@ -106,9 +102,8 @@ class KeepingEntry(Entry):
 
     def _states(self):
         """What changes when weights may have been written to."""
-        for tensor in self.weights:
-            storage_of(tensor)
-        return [(tensor._storage, *_writes(tensor)) for tensor in self.weights]
+        storages = map(storage_of, self.weights)
+        return [(storage, storage.version, storage.unseen) for storage in storages]
 
     def _look(self):
         """Pack the weights where they have been the same for long enough."""

@@ -166,7 +166,8 @@ def _entry_of(found, name, freezing):
     if not without_writes(graph):
         return Entry(check, Plan(graph, found.constants, f"graph of {name}"), steps, [])
     without_unread(graph)
-    if freezing is not None or are_deterministic_algorithms_enabled():
+    fixed = freezing is not None or are_deterministic_algorithms_enabled()
+    if fixed or not found.constants:
         return Entry(check, *_planned(graph, found.constants, name, steps, freezing))
     packed = _planned(copy.deepcopy(graph), dict(found.constants), name, steps, True)
     weights = weights_of(packed[-1])
