@@ -10,6 +10,7 @@ import importlib
 import inspect
 
 from rushlight import refusals
+from rushlight.library.aten_tags import tags_of
 from rushlight.library.kinds import OpOverload, OpOverloadPacket
 from rushlight.ops._table.aten import HOMES, RUNS, name_in
 from rushlight.ops._table.op import TABLE
@@ -224,7 +225,7 @@ class AtenOverload(OpOverload):
         >>> rushlight.ops.aten.add_.Tensor.tags
         [<Tag.inplace: 6>, <Tag.pointwise: 16>, <Tag.pt2_compliant_tag: 17>]
         """
-        return importlib.import_module("rushlight.library.aten_tags").tags_of(self)
+        return tags_of(self)
 
     @property
     def _nondeterministic_seeded(self):
