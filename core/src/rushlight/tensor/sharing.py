@@ -63,7 +63,7 @@ def _alone(counts, array, stored, root):
 
 
 def _users(root):
-    """All tensors over an array's memory. Storages do not know them all (``x.data`` has none)."""
+    """All tensors over an array's memory. A storage knows views alone; ``x.data`` has another."""
     return [
         each
         for each in gc.get_objects()
